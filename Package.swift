@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The settings of every target of ours: strict from the first commit.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+]
+
+let package = Package(
+    name: "tombolo",
+    products: [],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        // The model: values, and nothing but values.
+        .target(name: "SyncModel", swiftSettings: strict),
+
+        // The one lock and the one feed that everything shares.
+        .target(name: "SyncConcurrency", swiftSettings: strict),
+
+        // Policy: knows no SQL, HTTP, JSON, file or real clock.
+        .target(
+            name: "SyncCore",
+            dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict),
+        .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
+
+        .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,73 @@
+public import SyncConcurrency
+public import SyncModel
+
+/// The server's policy, as its routes and the in-process transport call it.
+///
+/// Each call is synchronous and may wait for a disk or a database: call it on a thread that may block. Safe to call
+/// from any thread. It has happened, durably, when it returns; when it throws, nothing has.
+public protocol AuthorityService: Sendable {
+    /// - Parameter now: the server's wall clock.
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello
+
+    /// Applies transactions in order, each exactly once, each in one database transaction with its outcome.
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PushReply
+
+    func pull(
+        _ request: PullRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PullReply
+
+    /// One record; nil when there is none, or none that the principal may see.
+    func fetch(
+        _ request: FetchRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> Record?
+
+    /// Whether the principal may be told of commits in the space.
+    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
+
+    /// Tells which spaces have new commits, after they are durable.
+    var commits: CoalescingFeed<SpaceHeads> { get }
+}
+
+/// The newest versions of the spaces in which something was committed.
+public struct SpaceHeads: Coalescing, Hashable, Sendable {
+    public var heads: [SpaceID: Version]
+
+    public init(heads: [SpaceID: Version]) {
+        self.heads = heads
+    }
+
+    public mutating func absorb(_ later: SpaceHeads) {
+        heads.merge(later.heads) { max($0, $1) }
+    }
+}
+
+/// Why the authority did not do what it was asked. A rejected transaction is a result, not a failure.
+public struct AuthorityFailure: Error, Hashable, Sendable {
+    public let code: Code
+    /// What was wrong and what was expected. Holds no value of a record and no secret.
+    public let message: String
+    public let retryAfter: Duration?
+
+    public init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
+        self.code = code
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The principal may not do this, or there is nothing here that it may see.
+        case forbidden
+        /// The request breaks the protocol: a cursor that this server did not make, a negative limit.
+        case malformed
+        /// The request is larger than the limits that `hello` tells.
+        case tooLarge
+        /// The store cannot be used just now: the disk is full, the database is busy.
+        case unavailable
+    }
+}
+
+extension AuthorityFailure: CustomStringConvertible {
+    public var description: String { message }
+}

@@ -1,0 +1,102 @@
+/// News that can be joined with later news that its reader has not taken yet.
+public protocol Coalescing: Sendable {
+    mutating func absorb(_ later: Self)
+}
+
+/// Sends each piece of news to every subscriber. A slow subscriber costs one value, not a queue: what it has not
+/// taken is joined into one.
+public final class CoalescingFeed<News: Coalescing>: Sendable {
+    private struct State: Sendable {
+        var nextID = 0
+        var mailboxes: [Int: Mailbox] = [:]
+        var isFinished = false
+    }
+
+    private struct Mailbox: Sendable {
+        var pending: News?
+        let doorbell: AsyncStream<Void>.Continuation
+    }
+
+    private let state = Guarded(State())
+
+    public init() {}
+
+    /// Adds `news` to what each subscriber has not taken yet. Does not wait for any of them.
+    public func publish(_ news: News) {
+        state.withLock { state in
+            // Sorted: in a simulation the order of wake-ups must not depend on hashing.
+            for id in state.mailboxes.keys.sorted() {
+                if state.mailboxes[id]?.pending == nil {
+                    state.mailboxes[id]?.pending = news
+                } else {
+                    state.mailboxes[id]?.pending?.absorb(news)
+                }
+                state.mailboxes[id]?.doorbell.yield()
+            }
+        }
+    }
+
+    /// Ends every subscription, once its pending news has been taken.
+    public func finish() {
+        state.withLock { state in
+            state.isFinished = true
+            for id in state.mailboxes.keys.sorted() { state.mailboxes[id]?.doorbell.finish() }
+        }
+    }
+
+    /// News from now on. The subscription ends when its iterator's task is cancelled or the feed finishes.
+    public func subscribe() -> Subscription {
+        let (stream, doorbell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let id = state.withLock { state in
+            let id = state.nextID
+            state.nextID += 1
+            state.mailboxes[id] = Mailbox(pending: nil, doorbell: doorbell)
+            if state.isFinished { doorbell.finish() }
+            return id
+        }
+        doorbell.onTermination = { [weak self] _ in self?.drop(id) }
+        return Subscription(feed: self, id: id, stream: stream)
+    }
+
+    private func take(_ id: Int) -> News? {
+        state.withLock { state in
+            let news = state.mailboxes[id]?.pending
+            state.mailboxes[id]?.pending = nil
+            return news
+        }
+    }
+
+    private func drop(_ id: Int) {
+        state.withLock { state in
+            if state.mailboxes[id]?.pending == nil { state.mailboxes[id] = nil }
+        }
+    }
+
+    /// One subscriber's news. Iterate it once.
+    public struct Subscription: AsyncSequence, Sendable {
+        fileprivate let feed: CoalescingFeed
+        fileprivate let id: Int
+        fileprivate let stream: AsyncStream<Void>
+
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(feed: feed, id: id, doorbell: stream.makeAsyncIterator())
+        }
+
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate let feed: CoalescingFeed
+            fileprivate let id: Int
+            fileprivate var doorbell: AsyncStream<Void>.Iterator
+
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> News? {
+                while await doorbell.next(isolation: actor) != nil {
+                    if let news = feed.take(id) { return news }
+                }
+                return feed.take(id)
+            }
+
+            public mutating func next() async -> News? {
+                await next(isolation: #isolation)
+            }
+        }
+    }
+}

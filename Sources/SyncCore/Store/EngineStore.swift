@@ -1,0 +1,132 @@
+public import SyncModel
+
+/// The engine's face of the local cache. Same promises as `LocalStore`: synchronous, one transaction a call.
+///
+/// Only the holder of the sync lease calls the methods that change something (RELIABILITY I24).
+public protocol EngineStore: Sendable {
+    /// What is durable, read when the engine starts.
+    func session() throws(StoreFailure) -> StoredSession
+
+    /// The oldest unanswered transactions, numbered and frozen from now on; nil when there are none.
+    ///
+    /// Those that were sent before come first, under the same numbers. A transaction that alone exceeds the bytes of
+    /// the limit is still given, alone.
+    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch?
+
+    /// Writes down outcomes, in one transaction: uids and the state `answered`; or, for a rejection, the effect taken
+    /// back, the transaction and its unsent dependants in the journal. Outcomes that are known already change nothing.
+    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary
+
+    /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
+    /// and answered entries up to the page's version leave the outbox.
+    ///
+    /// - Throws: `corrupt` when the page contradicts what is stored (a version that goes back, an unknown collection);
+    ///   nothing is applied then.
+    func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult
+
+    /// Forgets the cursor of a space, so that the next pull starts a snapshot. Rows and outbox stay.
+    func resetCursor(of space: SpaceID) throws(StoreFailure)
+
+    /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that
+    /// is not confirmed is to be sent again under a new incarnation.
+    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession
+
+    /// Takes a new incarnation: everything that is not confirmed is to be sent again, with numbers from 0.
+    func renewIdentity() throws(StoreFailure) -> StoredSession
+
+    /// Lets the device's hybrid clock hear of the server's.
+    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure)
+
+    /// Writes the log into the database file, when that is due. Called between transactions, by the lease holder.
+    func checkpoint() throws(StoreFailure)
+}
+
+/// What the store remembers between two runs of the engine.
+public struct StoredSession: Hashable, Sendable {
+    public let identity: ClientIdentity
+    /// The server's history; nil before the first contact.
+    public let epoch: Epoch?
+    /// In the order of their names.
+    public let spaces: [StoredSpace]
+    public let outbox: OutboxSummary
+
+    public init(identity: ClientIdentity, epoch: Epoch?, spaces: [StoredSpace], outbox: OutboxSummary) {
+        self.identity = identity
+        self.epoch = epoch
+        self.spaces = spaces
+        self.outbox = outbox
+    }
+}
+
+public struct StoredSpace: Hashable, Sendable {
+    public let space: SpaceID
+    /// Nil before the first page.
+    public let cursor: Cursor?
+    /// Every commit up to here is applied, once `isComplete`.
+    public let version: Version
+    /// Whether a whole snapshot has been taken, and the feed read past what the snapshot showed.
+    public let isComplete: Bool
+
+    public init(space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool) {
+        self.space = space
+        self.cursor = cursor
+        self.version = version
+        self.isComplete = isComplete
+    }
+}
+
+/// How much one push may carry.
+public struct BatchLimit: Hashable, Sendable {
+    public var transactions: Int
+    public var bytes: Int
+
+    public init(transactions: Int, bytes: Int) {
+        self.transactions = transactions
+        self.bytes = bytes
+    }
+}
+
+/// Transactions ready to be pushed.
+public struct PushBatch: Hashable, Sendable {
+    public let identity: ClientIdentity
+    public let epoch: Epoch?
+    /// All outcomes below this number are known here.
+    public let acknowledged: MutationNumber
+    public let transactions: [NumberedTransaction]
+    public let outbox: OutboxSummary
+
+    public init(
+        identity: ClientIdentity, epoch: Epoch?, acknowledged: MutationNumber, transactions: [NumberedTransaction],
+        outbox: OutboxSummary
+    ) {
+        self.identity = identity
+        self.epoch = epoch
+        self.acknowledged = acknowledged
+        self.transactions = transactions
+        self.outbox = outbox
+    }
+}
+
+/// What applying a page did.
+public enum ApplyResult: Hashable, Sendable {
+    case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
+    /// The page would delete too much without proof; nothing was applied.
+    case braked(deletes: Int, of: Int)
+}
+
+/// The mass-delete brake (DESIGN §9, RELIABILITY S42): a completed snapshot that would remove more than both limits
+/// is not applied, unless the user has said so.
+public struct DeleteBrake: Hashable, Sendable {
+    public let records: Int
+    public let percent: Int
+
+    public init(records: Int, percent: Int) {
+        self.records = records
+        self.percent = percent
+    }
+
+    /// Whether deleting `deletes` of `total` records asks for a person.
+    public func stops(deleting deletes: Int, of total: Int) -> Bool {
+        deletes > records && deletes * 100 > total * percent
+    }
+}

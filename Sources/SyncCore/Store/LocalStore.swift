@@ -1,0 +1,75 @@
+public import SyncConcurrency
+public import SyncModel
+
+/// The application's face of the local cache. Each call is synchronous, and one transaction of the store: it has
+/// happened when it returns, and has not when it throws. Safe to call from any thread; readers never wait for a writer.
+public protocol LocalStore: Sendable {
+    var catalog: SchemaCatalog { get }
+
+    /// One current record, or nil when it does not exist here.
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record?
+
+    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record]
+
+    /// How many records match; `limit` and `offset` do not count.
+    func count(matching query: RecordQuery) throws(StoreFailure) -> Int
+
+    /// Whether any mutation of the record has not been confirmed.
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool
+
+    /// Writes the edits and their outbox entry in one transaction.
+    ///
+    /// - Parameter now: the device's wall clock, for the stamps.
+    /// - Returns: the place of the transaction in the outbox; nil when the edits change nothing.
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence?
+
+    /// The outbox, oldest first.
+    func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry]
+
+    func outboxSummary() throws(StoreFailure) -> OutboxSummary
+
+    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate
+
+    /// Takes back a transaction that was never sent, with those that depend on it: each goes to the journal.
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure)
+
+    /// The journal, newest first.
+    func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry]
+
+    /// Writes a rejected or cancelled transaction again, over what the records are now.
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence?
+
+    /// Marks a journal entry as seen.
+    func dismiss(journal number: Int64) throws(StoreFailure)
+
+    /// Tells what each commit touched, after it is durable: those of this process, and, some milliseconds later,
+    /// those of others.
+    var changes: CoalescingFeed<StoreChange> { get }
+}
+
+/// Counts of the outbox, taken in the transaction that changed it.
+public struct OutboxSummary: Hashable, Sendable {
+    /// Never sent.
+    public var waiting: Int
+    /// Sent, and not answered.
+    public var sent: Int
+    /// Answered, and not yet shown back by a pull.
+    public var answered: Int
+    /// The bytes of all entries.
+    public var bytes: Int
+    /// Unseen entries of the journal.
+    public var journal: Int
+
+    public init(waiting: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0, journal: Int = 0) {
+        self.waiting = waiting
+        self.sent = sent
+        self.answered = answered
+        self.bytes = bytes
+        self.journal = journal
+    }
+
+    public var count: Int { waiting + sent + answered }
+
+    /// Whether something has to be pushed.
+    public var hasUnanswered: Bool { waiting + sent > 0 }
+}

@@ -1,0 +1,97 @@
+public import SyncModel
+
+/// What an application asks the store to do with one record.
+public enum RecordEdit: Hashable, Sendable {
+    case create(CollectionName, RecordID, Patch)
+    /// Fields whose value is already the asked one are left alone.
+    case update(CollectionName, RecordID, Patch)
+    case delete(CollectionName, RecordID)
+
+    public var collection: CollectionName {
+        switch self {
+        case .create(let collection, _, _), .update(let collection, _, _), .delete(let collection, _): collection
+        }
+    }
+
+    public var record: RecordID {
+        switch self {
+        case .create(_, let id, _), .update(_, let id, _), .delete(_, let id): id
+        }
+    }
+}
+
+/// The place of a transaction in the order in which this device wrote; never re-used.
+public struct OutboxSequence: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public static func < (left: OutboxSequence, right: OutboxSequence) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    public var description: String { String(rawValue) }
+}
+
+/// A transaction in the outbox, as the store keeps it.
+public struct OutboxEntry: Hashable, Sendable {
+    public let sequence: OutboxSequence
+    public let transaction: Transaction
+    public let state: State
+
+    public enum State: Hashable, Sendable {
+        /// Never sent: it can still be cancelled, or joined with a later one.
+        case waiting
+        /// Sent at least once, and frozen: the server may have it.
+        case sent(MutationNumber, attempts: Int)
+        /// The server has applied it at this version; it leaves when the pull cursor arrives there.
+        case answered(MutationNumber, version: Version)
+    }
+
+    public init(sequence: OutboxSequence, transaction: Transaction, state: State) {
+        self.sequence = sequence
+        self.transaction = transaction
+        self.state = state
+    }
+}
+
+/// Where a transaction has got to.
+public enum TransactionFate: Hashable, Sendable {
+    case pending(OutboxEntry.State)
+    /// The server has applied it and shown it back.
+    case confirmed
+    case rejected(JournalEntry)
+    case cancelled
+}
+
+/// Something that the user should be able to look up: nothing that they typed just disappears.
+public struct JournalEntry: Hashable, Sendable {
+    public let number: Int64
+    public let at: WallTime
+    public let sequence: OutboxSequence
+    public let event: Event
+    public let state: State
+
+    public enum Event: Hashable, Sendable {
+        /// The transaction was refused, by the server or because it depends on a refused one; it is kept whole.
+        case rejected(Transaction, Rejection)
+        /// The transaction was applied, but met other edits; the losing values are kept.
+        case merged([FieldConflict])
+        /// The user took the transaction back before it was sent.
+        case cancelled(Transaction)
+    }
+
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        case active, resent, dismissed
+    }
+
+    public init(number: Int64, at: WallTime, sequence: OutboxSequence, event: Event, state: State) {
+        self.number = number
+        self.at = at
+        self.sequence = sequence
+        self.event = event
+        self.state = state
+    }
+}

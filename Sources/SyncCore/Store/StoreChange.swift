@@ -1,0 +1,67 @@
+public import SyncConcurrency
+public import SyncModel
+
+/// What a commit in the local store touched. It says where to look again, never what is there.
+public struct StoreChange: Coalescing, Hashable, Sendable {
+    public var extents: [CollectionName: Extent]
+    /// Whether a transaction was written, answered, confirmed, rejected or cancelled.
+    public var touchesOutbox: Bool
+    /// Whether a transaction was written that the engine has to send.
+    public var addsToOutbox: Bool
+
+    public enum Extent: Hashable, Sendable {
+        case records(Set<RecordID>)
+        case all
+    }
+
+    /// More touched records than this are told as "all of the collection".
+    public static let largestSet = 256
+
+    public init(extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false) {
+        self.extents = extents
+        self.touchesOutbox = touchesOutbox || addsToOutbox
+        self.addsToOutbox = addsToOutbox
+    }
+
+    /// Another process has written: everything may have changed.
+    public static func everything(in catalog: SchemaCatalog) -> StoreChange {
+        StoreChange(
+            extents: Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, .all) }),
+            touchesOutbox: true, addsToOutbox: true)
+    }
+
+    public mutating func touch(_ collection: CollectionName, _ id: RecordID) {
+        switch extents[collection] {
+        case nil: extents[collection] = .records([id])
+        case .all?: break
+        case .records(var ids)?:
+            extents[collection] = nil  // so that the set is not copied
+            ids.insert(id)
+            extents[collection] = ids.count > Self.largestSet ? .all : .records(ids)
+        }
+    }
+
+    public func touches(_ collection: CollectionName, _ id: RecordID) -> Bool {
+        switch extents[collection] {
+        case nil: false
+        case .all?: true
+        case .records(let ids)?: ids.contains(id)
+        }
+    }
+
+    public var isEmpty: Bool { extents.isEmpty && !touchesOutbox }
+
+    public mutating func absorb(_ later: StoreChange) {
+        touchesOutbox = touchesOutbox || later.touchesOutbox
+        addsToOutbox = addsToOutbox || later.addsToOutbox
+        for (collection, extent) in later.extents {
+            switch (extents[collection], extent) {
+            case (nil, _), (_, .all): extents[collection] = extent
+            case (.all?, .records): break
+            case (.records(let earlier)?, .records(let more)):
+                let joined = earlier.union(more)
+                extents[collection] = joined.count > Self.largestSet ? .all : .records(joined)
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/// Why a local store did not do what it was asked. Nothing was changed: every call is all or nothing.
+public struct StoreFailure: Error, Hashable, Sendable {
+    public let code: Code
+    /// What was wrong, where, and what was expected. Holds no value of a record and no secret.
+    public let message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        // What the caller asked for cannot be.
+        case unknownCollection, invalidValue, missingRecord, duplicateRecord, danglingReference, stillReferenced
+        case tooLarge
+        /// The outbox has reached its limit: sync, or discard something, before writing more.
+        case outboxFull
+        /// There is no such entry in the outbox or the journal, or it is past the point where this can be done.
+        case missingEntry, entryIsFrozen
+
+        // The file cannot be used as it is.
+        case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions
+        /// The file or its folder does not exist and was not to be created.
+        case missingFile
+
+        // The machine is in the way, perhaps not for long.
+        case diskFull, readOnly, busy, inputOutput
+    }
+}
+
+extension StoreFailure: CustomStringConvertible {
+    public var description: String { message }
+}
+
+extension StoreFailure {
+    /// What can be done about it.
+    public var advice: Advice {
+        switch code {
+        case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference, .stillReferenced,
+            .tooLarge, .missingEntry, .entryIsFrozen:
+            .changeTheRequest
+        case .diskFull, .outboxFull: .makeRoom
+        case .busy, .inputOutput: .tryAgain
+        case .readOnly, .unsafePermissions, .missingFile: .mendTheFolder
+        case .newerSchema, .otherSchema: .useTheRightBuild
+        case .notADatabase, .corrupt: .report
+        }
+    }
+
+    public enum Advice: String, Hashable, Sendable {
+        case changeTheRequest, makeRoom, tryAgain, mendTheFolder, useTheRightBuild, report
+    }
+}

@@ -1,0 +1,44 @@
+/// Why a call to the server brought no usable answer.
+public struct TransportFailure: Error, Hashable, Sendable {
+    public let code: Code
+    /// What was wrong and what was expected. Holds no secret.
+    public let message: String
+    /// How long the server asked to be left alone, when it did.
+    public let retryAfter: Duration?
+
+    public init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
+        self.code = code
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// No connection: refused, no route, no name, TLS failed.
+        case unreachable
+        /// No answer in time.
+        case timedOut
+        /// The token is missing, unknown or expired.
+        case unauthorized
+        /// The principal may not do this.
+        case forbidden
+        /// The request is larger than the server takes.
+        case tooLarge
+        /// The server wants to be asked less often.
+        case throttled
+        /// The server failed.
+        case serverFailed
+        /// The server does not speak our version of the protocol.
+        case incompatible
+        /// The server says that the request is malformed: this build or a proxy is at fault.
+        case refused
+        /// The answer is not what the protocol allows: a captive portal's page, a cut or damaged body, a version that
+        /// goes back, a negative uid.
+        case notUnderstood
+        /// The caller gave up.
+        case cancelled
+    }
+}
+
+extension TransportFailure: CustomStringConvertible {
+    public var description: String { message }
+}

@@ -1,0 +1,66 @@
+/// What a server says of itself when it is greeted: also the answer to "is it reachable?".
+public struct ServerHello: Hashable, Sendable {
+    /// The versions of the protocol that the server speaks.
+    public let protocolVersions: ClosedRange<Int>
+    public let epoch: Epoch
+    public let serverTime: HybridTime
+    public let limits: ServerLimits
+
+    public init(protocolVersions: ClosedRange<Int>, epoch: Epoch, serverTime: HybridTime, limits: ServerLimits) {
+        self.protocolVersions = protocolVersions
+        self.epoch = epoch
+        self.serverTime = serverTime
+        self.limits = limits
+    }
+}
+
+/// How much a server takes and gives at once.
+public struct ServerLimits: Hashable, Sendable {
+    /// The longest body of a push, in bytes.
+    public let pushBytes: Int
+    /// The transactions of one push.
+    public let pushTransactions: Int
+    /// The rows or changes of one page.
+    public let pageRows: Int
+
+    public init(pushBytes: Int, pushTransactions: Int, pageRows: Int) {
+        self.pushBytes = pushBytes
+        self.pushTransactions = pushTransactions
+        self.pageRows = pageRows
+    }
+}
+
+/// The version of the protocol that this build speaks.
+public enum ProtocolVersion {
+    public static let current = 1
+}
+
+/// Asks for one record straight from the server.
+public struct FetchRequest: Hashable, Sendable {
+    public let space: SpaceID
+    public let collection: CollectionName
+    public let key: RecordKey
+
+    public init(space: SpaceID, collection: CollectionName, key: RecordKey) {
+        self.space = space
+        self.collection = collection
+        self.key = key
+    }
+}
+
+/// The two ways to name a record of a collection.
+public enum RecordKey: Hashable, Sendable {
+    case id(RecordID)
+    case uid(UID)
+}
+
+/// "Pull now": something was committed in a space. Correctness never depends on it.
+public struct Hint: Hashable, Sendable {
+    public let space: SpaceID
+    public let head: Version
+
+    public init(space: SpaceID, head: Version) {
+        self.space = space
+        self.head = head
+    }
+}

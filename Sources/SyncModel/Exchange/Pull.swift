@@ -1,0 +1,78 @@
+/// Asks for what is new in a space.
+public struct PullRequest: Hashable, Sendable {
+    public let space: SpaceID
+    /// Where the client stands; nil asks for a snapshot from its beginning.
+    public let cursor: Cursor?
+    /// How many rows or changes the client wants at most. A commit is not split, so one may exceed it.
+    public let limit: Int
+
+    public init(space: SpaceID, cursor: Cursor?, limit: Int) {
+        self.space = space
+        self.cursor = cursor
+        self.limit = limit
+    }
+}
+
+/// The server's answer to a pull.
+public enum PullReply: Hashable, Sendable {
+    case page(PullPage)
+    /// The cursor is of no use any more: start again with a snapshot, and keep the outbox.
+    case mustReset(ResetReason)
+}
+
+public enum ResetReason: String, Hashable, Sendable {
+    /// The server can no longer tell what was deleted since the cursor.
+    case horizon
+    /// The server's history is another one: it was restored from a backup, or replaced.
+    case epoch
+}
+
+/// Part of a snapshot or of the feed, with the cursor behind it.
+public struct PullPage: Hashable, Sendable {
+    public let space: SpaceID
+    public let epoch: Epoch
+    public let serverTime: HybridTime
+    public let content: Content
+    /// Where the client stands once it has applied this page.
+    public let cursor: Cursor
+    /// The version up to which the client has every commit, once it has applied this page; during a snapshot, the
+    /// version at which the snapshot began.
+    public let version: Version
+    /// The newest version of the space when the page was made.
+    public let head: Version
+    /// Whether another page follows at once.
+    public let hasMore: Bool
+
+    public enum Content: Hashable, Sendable {
+        /// Records as they are now, in the order of collection and id. `isFirst` starts a new snapshot, and
+        /// `isLast` completes it: what the client holds and was not shown is gone.
+        case snapshot([SnapshotRows], isFirst: Bool, isLast: Bool)
+        /// Commits in the order of their versions, none missing.
+        case commits([Commit])
+    }
+
+    public init(
+        space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
+        head: Version, hasMore: Bool
+    ) {
+        self.space = space
+        self.epoch = epoch
+        self.serverTime = serverTime
+        self.content = content
+        self.cursor = cursor
+        self.version = version
+        self.head = head
+        self.hasMore = hasMore
+    }
+}
+
+/// Records of one collection, in the order of their ids.
+public struct SnapshotRows: Hashable, Sendable {
+    public let collection: CollectionName
+    public let records: [Record]
+
+    public init(collection: CollectionName, records: [Record]) {
+        self.collection = collection
+        self.records = records
+    }
+}

@@ -1,0 +1,46 @@
+/// Transactions on their way to the server, in the order of their numbers.
+public struct PushRequest: Hashable, Sendable {
+    public let identity: ClientIdentity
+    /// The history that the client believes it talks to; nil before the first contact.
+    public let epoch: Epoch?
+    /// The client has all outcomes below this number: the server may forget them.
+    public let acknowledged: MutationNumber
+    public let transactions: [NumberedTransaction]
+
+    public init(
+        identity: ClientIdentity, epoch: Epoch?, acknowledged: MutationNumber, transactions: [NumberedTransaction]
+    ) {
+        self.identity = identity
+        self.epoch = epoch
+        self.acknowledged = acknowledged
+        self.transactions = transactions
+    }
+}
+
+/// The outcome of one transaction.
+public struct TransactionResult: Hashable, Sendable {
+    public let number: MutationNumber
+    public let outcome: Outcome
+
+    public init(number: MutationNumber, outcome: Outcome) {
+        self.number = number
+        self.outcome = outcome
+    }
+}
+
+/// The server's answer to a push.
+public enum PushReply: Hashable, Sendable {
+    /// The outcomes of a prefix of the request. A transaction without one has not been answered.
+    case answered([TransactionResult], epoch: Epoch, serverTime: HybridTime)
+    case refused(PushRefusal)
+}
+
+/// Why a server took nothing of a push.
+public enum PushRefusal: Hashable, Sendable {
+    /// The numbers do not continue where the server stands.
+    case gap(expected: MutationNumber)
+    /// The server has seen this number with other contents: this database is a copy, or was rolled back.
+    case identityConflict(number: MutationNumber)
+    /// The server's history is another one than the client believes.
+    case epochChanged(Epoch)
+}

@@ -1,0 +1,49 @@
+/// The identity of one local database, made once when the database is created.
+public struct ClientID: Hashable, Comparable, Sendable {
+    public let bits: Identifier128
+
+    public init(bits: Identifier128) {
+        self.bits = bits
+    }
+
+    public static func make(at time: WallTime, random: inout some RandomNumberGenerator) -> ClientID {
+        ClientID(bits: .version7(at: time, random: &random))
+    }
+
+    /// Reads the 36-character text form; nil when the text is anything else.
+    public init?(_ text: some StringProtocol) {
+        guard let bits = Identifier128(text: text) else { return nil }
+        self.init(bits: bits)
+    }
+
+    public static func < (left: ClientID, right: ClientID) -> Bool {
+        left.bits < right.bits
+    }
+}
+
+extension ClientID: CustomStringConvertible {
+    public var description: String { bits.description }
+}
+
+/// Who pushes: a client id and its incarnation.
+///
+/// A database that was copied or rolled back re-uses mutation numbers that the server has already seen with other
+/// contents. It then takes the next incarnation, whose numbers start again at 0 (RELIABILITY I16).
+public struct ClientIdentity: Hashable, Sendable {
+    public let client: ClientID
+    public let incarnation: Int
+
+    public init(client: ClientID, incarnation: Int) {
+        self.client = client
+        self.incarnation = incarnation
+    }
+
+    /// The same client, with mutation numbers that start again at 0.
+    public var next: ClientIdentity {
+        ClientIdentity(client: client, incarnation: incarnation + 1)
+    }
+}
+
+extension ClientIdentity: CustomStringConvertible {
+    public var description: String { "\(client)/\(incarnation)" }
+}

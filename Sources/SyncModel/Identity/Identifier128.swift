@@ -1,0 +1,98 @@
+/// The 128 bits of a UUID, compared as bytes.
+///
+/// `Foundation.UUID` is not used: the model depends on nothing, and identifiers are ordered here as SQLite and
+/// PostgreSQL order them, by their bytes.
+public struct Identifier128: Hashable, Comparable, Sendable {
+    /// Bytes 0 to 7, most significant first.
+    public let high: UInt64
+    /// Bytes 8 to 15, most significant first.
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Makes a UUID of version 7 (RFC 9562 §5.7): 48 bits of milliseconds, then 74 random bits.
+    public static func version7(at time: WallTime, random: inout some RandomNumberGenerator) -> Identifier128 {
+        let milliseconds = UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
+        let randomA = random.next() & 0x0FFF
+        let randomB = random.next() & 0x3FFF_FFFF_FFFF_FFFF
+        return Identifier128(high: milliseconds << 16 | 0x7000 | randomA, low: 0x8000_0000_0000_0000 | randomB)
+    }
+
+    /// Reads the 36-character text form in lower or upper case; nil when the text is anything else.
+    public init?(text: some StringProtocol) {
+        self.init(utf8: text.utf8)
+    }
+
+    /// Reads the 36-byte text form; nil when the bytes are anything else.
+    public init?(utf8 bytes: some Sequence<UInt8>) {
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        var digits = 0
+        var position = 0
+        for byte in bytes {
+            if position == 8 || position == 13 || position == 18 || position == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard digits < 32, let digit = Self.value(ofHexDigit: byte) else { return nil }
+                if digits < 16 { words.high = words.high << 4 | digit } else { words.low = words.low << 4 | digit }
+                digits += 1
+            }
+            position += 1
+        }
+        guard position == 36, digits == 32 else { return nil }
+        self.init(high: words.high, low: words.low)
+    }
+
+    public static func < (left: Identifier128, right: Identifier128) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+
+    /// Calls `body` with the 36 bytes of the lower-case text form, without making a `String`.
+    public func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { buffer in
+            var position = 0
+            for nibble in 0..<32 {
+                if position == 8 || position == 13 || position == 18 || position == 23 {
+                    buffer.initializeElement(at: position, to: UInt8(ascii: "-"))
+                    position += 1
+                }
+                let word = nibble < 16 ? high : low
+                let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (nibble & 15))) & 0xF
+                buffer.initializeElement(
+                    at: position, to: digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a"))
+                position += 1
+            }
+            return try body(UnsafeBufferPointer(buffer))
+        }
+    }
+
+    /// Calls `body` with the 16 bytes, most significant first.
+    public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
+    }
+
+    /// Reads 16 bytes, most significant first; nil when there are not exactly 16.
+    public init?(bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == 16 else { return nil }
+        self.init(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    private static func value(ofHexDigit byte: UInt8) -> UInt64? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+}
+
+extension Identifier128: CustomStringConvertible {
+    public var description: String {
+        withUTF8 { String(decoding: $0, as: UTF8.self) }
+    }
+}

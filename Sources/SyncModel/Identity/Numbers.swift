@@ -1,0 +1,104 @@
+/// The number that the server gives a record when it first accepts it; unique in its collection.
+///
+/// −1 until then: a record with a negative uid has not been created remotely.
+public struct UID: RawRepresentable, Hashable, Comparable, Sendable {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public init(_ value: Int64) {
+        rawValue = value
+    }
+
+    /// The uid of a record that no server has accepted yet.
+    public static let none = UID(-1)
+
+    /// Whether a server has given this uid.
+    public var isValid: Bool { rawValue >= 0 }
+
+    public static func < (left: UID, right: UID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension UID: CustomStringConvertible {
+    public var description: String { String(rawValue) }
+}
+
+/// A number that grows by one with each commit in a space. 0 is before the first commit.
+public struct Version: RawRepresentable, Hashable, Comparable, Sendable {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public init(_ value: Int64) {
+        rawValue = value
+    }
+
+    public static let zero = Version(0)
+
+    public var next: Version { Version(rawValue + 1) }
+
+    public static func < (left: Version, right: Version) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension Version: CustomStringConvertible {
+    public var description: String { String(rawValue) }
+}
+
+/// Counts the transactions of one incarnation of a client: 0, 1, 2, … without gaps.
+public struct MutationNumber: RawRepresentable, Hashable, Comparable, Sendable {
+    public let rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public init(_ value: Int64) {
+        rawValue = value
+    }
+
+    public static let first = MutationNumber(0)
+
+    public var next: MutationNumber { MutationNumber(rawValue + 1) }
+
+    public static func < (left: MutationNumber, right: MutationNumber) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension MutationNumber: CustomStringConvertible {
+    public var description: String { String(rawValue) }
+}
+
+/// The identity of a server's history; a server restored from a backup starts a new one.
+public struct Epoch: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+extension Epoch: CustomStringConvertible {
+    public var description: String { rawValue }
+}
+
+/// Where a client stands in a space: opaque to clients, made and read by the server alone.
+public struct Cursor: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+extension Cursor: CustomStringConvertible {
+    public var description: String { rawValue }
+}

@@ -1,0 +1,72 @@
+/// Create, update or delete of one record, as the user meant it. Immutable once written.
+public struct Mutation: Hashable, Sendable {
+    public let collection: CollectionName
+    public let record: RecordID
+    /// When the user did it, by this device's hybrid clock.
+    public let time: HybridTime
+    public let intent: Intent
+
+    public enum Intent: Hashable, Sendable {
+        /// Make the record, with these values; fields that are not named are null.
+        case create(Patch)
+        /// Give these fields new values.
+        case update([FieldEdit])
+        /// Remove the record, of which the user had seen this version.
+        case delete(seen: Version)
+    }
+
+    public init(collection: CollectionName, record: RecordID, time: HybridTime, intent: Intent) {
+        self.collection = collection
+        self.record = record
+        self.time = time
+        self.intent = intent
+    }
+}
+
+/// A new value for one field, with what the user had before them when they gave it.
+public struct FieldEdit: Hashable, Sendable {
+    public let field: FieldName
+    public let value: FieldValue
+    /// The value that was shown: the base of a three-way merge, and what an undo goes back to.
+    public let before: FieldValue
+    /// The version that had last changed the field; `.zero` when no server had shown the record yet.
+    public let seen: Version
+
+    public init(field: FieldName, value: FieldValue, before: FieldValue, seen: Version) {
+        self.field = field
+        self.value = value
+        self.before = before
+        self.seen = seen
+    }
+}
+
+extension Mutation {
+    /// The values that this mutation sets.
+    public var patch: Patch {
+        switch intent {
+        case .create(let patch): return patch
+        case .update(let edits):
+            var patch = Patch()
+            for edit in edits { patch.set(edit.field, to: edit.value) }
+            return patch
+        case .delete: return Patch()
+        }
+    }
+
+    /// The records that this mutation's values refer to, in the order of the fields' names.
+    public var references: [RecordID] {
+        patch.compactMap { if case .reference(let id) = $0.value { id } else { nil } }
+    }
+
+    /// What this mutation weighs against limits, in bytes: its values and a constant for the rest.
+    public var byteCount: Int {
+        let values =
+            switch intent {
+            case .create(let patch): patch.reduce(0) { $0 + $1.field.rawValue.utf8.count + $1.value.byteCount }
+            case .update(let edits):
+                edits.reduce(0) { $0 + $1.field.rawValue.utf8.count + $1.value.byteCount + $1.before.byteCount }
+            case .delete: 0
+            }
+        return values + 96
+    }
+}

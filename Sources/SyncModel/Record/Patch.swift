@@ -1,0 +1,70 @@
+/// New values for some fields of one record, in the order of the fields' names.
+public struct Patch: Hashable, Sendable {
+    private var entries: [(field: FieldName, value: FieldValue)] = []
+
+    public init() {}
+
+    /// Sets the value of a field; the later of two values for one field stays.
+    public mutating func set(_ field: FieldName, to value: FieldValue) {
+        switch index(of: field) {
+        case .found(let index): entries[index].value = value
+        case .absent(let index): entries.insert((field, value), at: index)
+        }
+    }
+
+    public mutating func remove(_ field: FieldName) {
+        if case .found(let index) = index(of: field) { entries.remove(at: index) }
+    }
+
+    public subscript(field: FieldName) -> FieldValue? {
+        if case .found(let index) = index(of: field) { entries[index].value } else { nil }
+    }
+
+    public var isEmpty: Bool { entries.isEmpty }
+
+    public static func == (left: Patch, right: Patch) -> Bool {
+        left.entries.elementsEqual(right.entries) { $0.field == $1.field && $0.value == $1.value }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for entry in entries {
+            hasher.combine(entry.field)
+            hasher.combine(entry.value)
+        }
+    }
+
+    private enum Place {
+        case found(Int)
+        case absent(Int)
+    }
+
+    /// Fields come sorted from the wire and from the store, so the end is tried first.
+    private func index(of field: FieldName) -> Place {
+        guard let last = entries.last, field <= last.field else { return .absent(entries.count) }
+        for (index, entry) in entries.enumerated() where field <= entry.field {
+            return entry.field == field ? .found(index) : .absent(index)
+        }
+        return .absent(entries.count)
+    }
+}
+
+extension Patch: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (FieldName, FieldValue)...) {
+        for (field, value) in elements { set(field, to: value) }
+    }
+}
+
+extension Patch: RandomAccessCollection {
+    public var startIndex: Int { entries.startIndex }
+    public var endIndex: Int { entries.endIndex }
+
+    public subscript(position: Int) -> (field: FieldName, value: FieldValue) {
+        entries[position]
+    }
+}
+
+extension Patch: CustomStringConvertible {
+    public var description: String {
+        "{" + map { "\($0.field): \($0.value)" }.joined(separator: ", ") + "}"
+    }
+}

@@ -1,0 +1,71 @@
+/// What one commit did to one record, as the server's feed shows it.
+public struct RecordChange: Hashable, Sendable {
+    public let collection: CollectionName
+    public let id: RecordID
+    public let effect: Effect
+
+    public enum Effect: Hashable, Sendable {
+        /// The record came to be, with these values (fields that are not named are null).
+        case created(uid: UID, Patch)
+        /// These fields have new values.
+        case updated(Patch)
+        /// The record is gone, and does not come back under this id.
+        case deleted
+    }
+
+    public init(collection: CollectionName, id: RecordID, effect: Effect) {
+        self.collection = collection
+        self.id = id
+        self.effect = effect
+    }
+}
+
+/// The changes of one commit: seen together or not at all.
+public struct Commit: Hashable, Sendable {
+    public let version: Version
+    public let changes: [RecordChange]
+
+    public init(version: Version, changes: [RecordChange]) {
+        self.version = version
+        self.changes = changes
+    }
+}
+
+extension Record {
+    /// A record as a `created` change shows it.
+    public init(id: RecordID, uid: UID, version: Version, creating patch: Patch, schema: ModelSchema) {
+        self.init(
+            id: id, uid: uid, version: version, values: Array(repeating: .null, count: schema.fields.count))
+        write(patch, schema: schema)
+    }
+
+    /// This record after an `updated` change of a commit.
+    ///
+    /// Fields that already show a later version stay: a page of a snapshot may be ahead of the feed (DESIGN §4).
+    public func updated(by patch: Patch, at version: Version, schema: ModelSchema) -> Record {
+        var result = self
+        var changed: [Int] = []
+        for (name, value) in patch {
+            guard let position = schema.position(of: name) else {
+                result.unknown.set(name, to: value)
+                continue
+            }
+            guard self.version(ofFieldAt: position) <= version else { continue }
+            result.values[position] = value
+            changed.append(position)
+        }
+        result.note(changeOf: changed, by: version)
+        return result
+    }
+
+    /// Sets values by name; names that the schema does not know go to `unknown`.
+    mutating func write(_ patch: Patch, schema: ModelSchema) {
+        for (name, value) in patch {
+            if let position = schema.position(of: name) {
+                values[position] = value
+            } else {
+                unknown.set(name, to: value)
+            }
+        }
+    }
+}

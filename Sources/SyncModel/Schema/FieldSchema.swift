@@ -1,0 +1,141 @@
+/// How two edits of one field are joined when neither has seen the other (DESIGN §5).
+public enum MergeRule: String, Hashable, Sendable, CaseIterable {
+    /// The edit with the greater stamp wins. Stamps from the future are clamped first.
+    case latestEdit
+    /// What the server has stays.
+    case serverWins
+    /// What is pushed wins.
+    case clientWins
+}
+
+/// One field of a collection: its type, its limits and how concurrent edits of it are joined.
+public struct FieldSchema: Hashable, Sendable {
+    public let name: FieldName
+    public let type: FieldType
+    /// Whether a record without a value here is refused.
+    public let isRequired: Bool
+    /// The longest text or JSON allowed, in UTF-8 bytes.
+    public let maximumBytes: Int
+    /// The shortest text allowed, in UTF-8 bytes.
+    public let minimumBytes: Int
+    public let mergeRule: MergeRule
+    /// For a reference: the collection that it points into.
+    public let target: CollectionName?
+
+    private init(
+        name: FieldName, type: FieldType, isRequired: Bool, minimumBytes: Int, maximumBytes: Int, mergeRule: MergeRule,
+        target: CollectionName?
+    ) {
+        self.name = name
+        self.type = type
+        self.isRequired = isRequired
+        self.minimumBytes = minimumBytes
+        self.maximumBytes = maximumBytes
+        self.mergeRule = mergeRule
+        self.target = target
+    }
+
+    public static func text(
+        _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...ModelLimits.textBytes,
+        merge: MergeRule = .latestEdit
+    ) -> FieldSchema {
+        FieldSchema(
+            name: name, type: .text, isRequired: required, minimumBytes: bytes.lowerBound,
+            maximumBytes: bytes.upperBound, mergeRule: merge, target: nil)
+    }
+
+    public static func integer(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema {
+        plain(name, .integer, required, merge)
+    }
+
+    public static func real(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema {
+        plain(name, .real, required, merge)
+    }
+
+    public static func boolean(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema {
+        plain(name, .boolean, required, merge)
+    }
+
+    /// A JSON value that is merged as a whole and kept as it came, so that kinds this build does not know survive.
+    public static func json(
+        _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...ModelLimits.textBytes,
+        merge: MergeRule = .latestEdit
+    ) -> FieldSchema {
+        FieldSchema(
+            name: name, type: .json, isRequired: required, minimumBytes: bytes.lowerBound,
+            maximumBytes: bytes.upperBound, mergeRule: merge, target: nil)
+    }
+
+    /// A reference to a record of `target`.
+    ///
+    /// The server refuses to delete a record that a *required* reference points at. An optional reference to a
+    /// deleted record stays as it is and resolves to nothing.
+    public static func reference(
+        _ name: FieldName, to target: CollectionName, required: Bool = false, merge: MergeRule = .latestEdit
+    ) -> FieldSchema {
+        FieldSchema(
+            name: name, type: .reference, isRequired: required, minimumBytes: 0, maximumBytes: 16, mergeRule: merge,
+            target: target)
+    }
+
+    private static func plain(_ name: FieldName, _ type: FieldType, _ required: Bool, _ merge: MergeRule) -> FieldSchema {
+        FieldSchema(
+            name: name, type: type, isRequired: required, minimumBytes: 0, maximumBytes: 8, mergeRule: merge, target: nil)
+    }
+}
+
+/// What is wrong with a value that was meant for a field. The words name the field, and what was expected.
+public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
+    public let collection: CollectionName
+    public let field: FieldName
+    public let problem: Problem
+
+    public enum Problem: Hashable, Sendable {
+        case missing
+        case unknownField
+        case wrongType(expected: FieldType, found: FieldType)
+        case tooShort(bytes: Int, minimum: Int)
+        case tooLong(bytes: Int, maximum: Int)
+        case containsNUL
+        case notFinite
+    }
+
+    public init(collection: CollectionName, field: FieldName, problem: Problem) {
+        self.collection = collection
+        self.field = field
+        self.problem = problem
+    }
+
+    public var description: String {
+        let place = "\(collection).\(field)"
+        return switch problem {
+        case .missing: "\(place) is required and has no value"
+        case .unknownField: "\(place): there is no such field"
+        case .wrongType(let expected, let found): "\(place) holds \(expected.rawValue), not \(found.rawValue)"
+        case .tooShort(0, _): "\(place) is empty"
+        case .tooShort(let bytes, let minimum): "\(place) is too short: \(bytes) bytes, at least \(minimum) expected"
+        case .tooLong(let bytes, let maximum): "\(place) is too long: \(bytes) bytes, at most \(maximum) allowed"
+        case .containsNUL: "\(place) contains U+0000, which no store keeps"
+        case .notFinite: "\(place) is not a finite number"
+        }
+    }
+}
+
+extension FieldSchema {
+    /// What is wrong with `value` for this field, or nil. Null is allowed here; a create asks for required fields.
+    public func problem(with value: FieldValue) -> InvalidValue.Problem? {
+        guard let found = value.type else { return isRequired ? .missing : nil }
+        guard found == type else { return .wrongType(expected: type, found: found) }
+        switch value {
+        case .text(let text), .json(let text):
+            let bytes = text.utf8.count
+            if bytes < minimumBytes { return .tooShort(bytes: bytes, minimum: minimumBytes) }
+            if bytes > maximumBytes { return .tooLong(bytes: bytes, maximum: maximumBytes) }
+            return text.utf8.contains(0) ? .containsNUL : nil
+        case .real(let number):
+            return number.isFinite ? nil : .notFinite
+        case .null, .boolean, .integer, .reference:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// The value of one field of one record.
+///
+/// Equality is by bytes, not by Unicode equivalence: SQLite and PostgreSQL compare bytes, and two replicas must
+/// agree on what is a change (RELIABILITY S38).
+public enum FieldValue: Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case reference(RecordID)
+    /// A JSON value, kept as the text in which it came.
+    case json(String)
+}
+
+extension FieldValue: Hashable {
+    public static func == (left: FieldValue, right: FieldValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.boolean(let left), .boolean(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.real(let left), .real(let right)): left.bitPattern == right.bitPattern
+        case (.text(let left), .text(let right)), (.json(let left), .json(let right)):
+            left.utf8.elementsEqual(right.utf8)
+        case (.reference(let left), .reference(let right)): left == right
+        case (.null, _), (.boolean, _), (.integer, _), (.real, _), (.text, _), (.reference, _), (.json, _): false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .boolean(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value.bitPattern)
+        case .text(let value), .json(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .reference(let value): hasher.combine(value)
+        }
+    }
+
+    public var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    /// What this value weighs against limits and budgets, in bytes.
+    public var byteCount: Int {
+        switch self {
+        case .null, .boolean: 1
+        case .integer, .real: 8
+        case .text(let value), .json(let value): value.utf8.count
+        case .reference: 16
+        }
+    }
+}
+
+/// What kind of value a field holds.
+public enum FieldType: String, Hashable, Sendable, CaseIterable {
+    case boolean, integer, real, text, reference, json
+}
+
+extension FieldValue {
+    /// The type of this value; nil for null, which every type has.
+    public var type: FieldType? {
+        switch self {
+        case .null: nil
+        case .boolean: .boolean
+        case .integer: .integer
+        case .real: .real
+        case .text: .text
+        case .reference: .reference
+        case .json: .json
+        }
+    }
+}
