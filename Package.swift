@@ -15,7 +15,7 @@ let package = Package(
     name: "tombolo",
     products: [],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
     ],
     targets: [
         // The model: values, and nothing but values.

@@ -1,6 +1,5 @@
-import Testing
-
 import SyncModel
+import Testing
 
 @Suite struct IdentifierTests {
     @Test func `a record id reads back from its own text`() {
@@ -17,8 +16,10 @@ import SyncModel
         #expect(earlier < later)
     }
 
-    @Test(arguments: ["", "0", "00000000-0000-0000-0000-00000000000", "00000000-0000-0000-0000-0000000000000",
-        "00000000x0000-0000-0000-000000000000", "g0000000-0000-0000-0000-000000000000"])
+    @Test(arguments: [
+        "", "0", "00000000-0000-0000-0000-00000000000", "00000000-0000-0000-0000-0000000000000",
+        "00000000x0000-0000-0000-000000000000", "g0000000-0000-0000-0000-000000000000",
+    ])
     func `anything else than 36 characters of a UUID is refused`(text: String) {
         #expect(RecordID(text) == nil)
     }

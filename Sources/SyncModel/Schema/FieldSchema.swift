@@ -44,7 +44,8 @@ public struct FieldSchema: Hashable, Sendable {
             maximumBytes: bytes.upperBound, mergeRule: merge, target: nil)
     }
 
-    public static func integer(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema {
+    public static func integer(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema
+    {
         plain(name, .integer, required, merge)
     }
 
@@ -52,7 +53,8 @@ public struct FieldSchema: Hashable, Sendable {
         plain(name, .real, required, merge)
     }
 
-    public static func boolean(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema {
+    public static func boolean(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema
+    {
         plain(name, .boolean, required, merge)
     }
 
@@ -78,9 +80,11 @@ public struct FieldSchema: Hashable, Sendable {
             target: target)
     }
 
-    private static func plain(_ name: FieldName, _ type: FieldType, _ required: Bool, _ merge: MergeRule) -> FieldSchema {
+    private static func plain(_ name: FieldName, _ type: FieldType, _ required: Bool, _ merge: MergeRule) -> FieldSchema
+    {
         FieldSchema(
-            name: name, type: type, isRequired: required, minimumBytes: 0, maximumBytes: 8, mergeRule: merge, target: nil)
+            name: name, type: type, isRequired: required, minimumBytes: 0, maximumBytes: 8, mergeRule: merge,
+            target: nil)
     }
 }
 

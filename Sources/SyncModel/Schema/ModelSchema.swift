@@ -68,7 +68,8 @@ public struct SchemaCatalog: Hashable, Sendable {
         }
         for model in models {
             for case let (field, target?) in model.fields.map({ ($0.name, $0.target) }) {
-                precondition(positions[target] != nil, "\(model.collection).\(field) refers to no collection: \(target)")
+                precondition(
+                    positions[target] != nil, "\(model.collection).\(field) refers to no collection: \(target)")
             }
         }
         self.models = models
