@@ -32,6 +32,7 @@ let package = Package(
         .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
 
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
+        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -30,7 +30,7 @@ public struct EngineRuntime: Sendable {
 
     /// The only place in the package that starts an unstructured task: the simulation must see all of them
     /// (DETERMINISM §4).
-    public func spawn(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+    public func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: taskExecutor, operation: body)
     }
 

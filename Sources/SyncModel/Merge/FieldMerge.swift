@@ -66,9 +66,12 @@ public enum FieldMerge: Hashable, Sendable {
         collection: CollectionName, record: RecordID
     ) -> FieldMerge {
         let pushed = Contender(value: edit.value, stamp: stamp)
-        // A client has seen its own earlier edits, also those that the server confirmed after this one was made.
-        let hasSeen = storedVersion <= edit.seen || stored.stamp.client == stamp.client
-        if hasSeen { return .take(pushed, nil) }
+        if stored.stamp.client == stamp.client {
+            // A client has seen its own earlier edits, also those that the server confirmed after this one was made.
+            // A greater stamp of its own means that this edit is a replay of an older one, under a new incarnation.
+            return stored.stamp > stamp ? .keep(nil) : .take(pushed, nil)
+        }
+        if storedVersion <= edit.seen { return .take(pushed, nil) }
         if stored.value == pushed.value { return stored.stamp < pushed.stamp ? .take(pushed, nil) : .keep(nil) }
         let side = rule.winner(stored: stored, pushed: pushed)
         let conflict = FieldConflict(

@@ -1,0 +1,54 @@
+import Logging
+import SyncModel
+
+extension SyncEngine {
+    /// Asks the store, and makes an event of what it answers. Synchronous: it has happened when this returns.
+    func ask(_ action: SyncAction) -> SyncEvent? {
+        switch action {
+        case .takeBatch(let limit):
+            answer(.takingBatch) { () throws(StoreFailure) in .batchTaken(try store.takeBatch(limit)) }
+        case .record(let results, let serverTime):
+            answer(.recordingResults) { () throws(StoreFailure) in
+                try store.observe(serverTime, now: runtime.now())
+                return .resultsRecorded(try store.record(results, now: runtime.now()))
+            }
+        case .apply(let page, let brake):
+            answer(.applyingPage(page.space)) { () throws(StoreFailure) in
+                .pageApplied(page.space, try store.apply(page, brake: brake, now: runtime.now()))
+            }
+        case .resetCursor(let space):
+            answer(.resettingCursor(space)) { () throws(StoreFailure) in
+                try store.resetCursor(of: space)
+                return .cursorReset(space)
+            }
+        case .adopt(let epoch):
+            answer(.adoptingEpoch) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch)) }
+        case .renewIdentity:
+            answer(.renewingIdentity) { () throws(StoreFailure) in .sessionChanged(try store.renewIdentity()) }
+        case .checkpoint:
+            checkpoint()
+        case .greet, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
+            preconditionFailure("\(action) is not for the store")
+        }
+    }
+
+    private func answer(_ task: StoreTask, _ body: () throws(StoreFailure) -> SyncEvent) -> SyncEvent {
+        do throws(StoreFailure) {
+            return try body()
+        } catch {
+            logger.error(
+                "The local store failed.", metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
+            return .storeFailed(task, error)
+        }
+    }
+
+    /// A checkpoint that fails costs disk space, not data: the next one does its work.
+    private func checkpoint() -> SyncEvent? {
+        do {
+            try store.checkpoint()
+        } catch {
+            logger.warning("The log was not written back.", metadata: ["reason": "\(error)"])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,215 @@
+public import Logging
+public import SyncConcurrency
+public import SyncModel
+
+/// Keeps a local store and a server in step, in the background.
+///
+/// The actor holds no policy: it gives events to the session machine, carries out the orders that come back, and
+/// feeds their results in as events. The host calls `run()` once, in a task of its own; it fits a
+/// swift-service-lifecycle service.
+public actor SyncEngine {
+    let store: any EngineStore & LocalStore
+    let transport: any RemoteTransport
+    private let reachability: any Reachability
+    let runtime: EngineRuntime
+    private let policy: SyncPolicy
+    let logger: Logger
+    private let trace: (@Sendable (Trace) -> Void)?
+
+    private var session = SessionMachine()
+    var tasks: [Serial: Task<Void, Never>] = [:]
+    nonisolated let mailbox: AsyncStream<SyncEvent>.Continuation
+    private var events: AsyncStream<SyncEvent>?
+    private nonisolated let lastStatus: Guarded<SyncStatus>
+
+    /// Tells each change of the status.
+    public nonisolated let status = CoalescingFeed<SyncStatus>()
+
+    /// One turn of the session, for recorders and tests.
+    package struct Trace: Sendable {
+        package let at: Duration
+        package let event: SyncEvent
+        package let actions: [SyncAction]
+    }
+
+    /// - Parameter store: already holds the spaces that are to be kept in step.
+    public init(
+        store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
+        runtime: EngineRuntime, policy: SyncPolicy = SyncPolicy(), logger: Logger
+    ) {
+        self.init(
+            store: store, transport: transport, reachability: reachability, runtime: runtime, policy: policy,
+            logger: logger, trace: nil)
+    }
+
+    package init(
+        store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
+        runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, trace: (@Sendable (Trace) -> Void)?
+    ) {
+        self.store = store
+        self.transport = transport
+        self.reachability = reachability
+        self.runtime = runtime
+        self.policy = policy
+        self.logger = logger
+        self.trace = trace
+        lastStatus = Guarded(SessionMachine().status(now: .zero))
+        let (events, mailbox) = AsyncStream.makeStream(of: SyncEvent.self)
+        self.events = events
+        self.mailbox = mailbox
+        executor = runtime.actorExecutor
+    }
+
+    // MARK: The host's side. Safe from any thread, and never waiting.
+
+    /// What the engine is doing now.
+    public nonisolated var currentStatus: SyncStatus {
+        lastStatus.withLock { $0 }
+    }
+
+    /// Asks for a push and a pull now, not at the end of a wait.
+    public nonisolated func syncNow() {
+        mailbox.yield(.syncRequested)
+    }
+
+    /// Says that the credentials are new: worth another try with a server that refused the old ones.
+    public nonisolated func credentialsChanged() {
+        mailbox.yield(.credentialsChanged)
+    }
+
+    /// Agrees to the deletions that the mass-delete brake held back in this space.
+    public nonisolated func allowDeletes(in space: SpaceID) {
+        mailbox.yield(.deletesAllowed(space))
+    }
+
+    /// Ends `run()` gracefully: what is on its way may still arrive, for a few seconds.
+    public nonisolated func requestStop() {
+        mailbox.yield(.stopRequested)
+    }
+
+    // MARK: The loop
+
+    /// Runs until a requested stop is complete, or at once until the task is cancelled. Call it once.
+    ///
+    /// A stop at any moment loses nothing: what is durable in the store is where the next run begins.
+    /// - Throws: `StoreFailure` when the store cannot say where the device stands.
+    public func run() async throws {
+        guard let events else { preconditionFailure("SyncEngine.run() is called once") }
+        self.events = nil
+        let start = try store.session()
+        let watchers = watch()
+        defer {
+            for watcher in watchers { watcher.cancel() }
+            for serial in tasks.keys.sorted() { tasks[serial]?.cancel() }
+            tasks.removeAll()
+            mailbox.finish()
+        }
+        var isFinished = handle(.started(start, reachability.current))
+        var iterator = events.makeAsyncIterator()
+        while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
+            isFinished = handle(event)
+        }
+        for task in tasks.values { task.cancel() }
+        publishStatus()
+        status.finish()
+    }
+
+    /// Carries one event through, with all that the store answers on the way. True when the run is over.
+    private func handle(_ first: SyncEvent) -> Bool {
+        var queue = [first]
+        var isFinished = false
+        while !queue.isEmpty {
+            let event = queue.removeFirst()
+            let now = runtime.uptime()
+            let actions = session.handle(event, now: now, policy: policy, random: runtime.generator)
+            trace?(Trace(at: now, event: event, actions: actions))
+            forget(event)
+            for action in actions {
+                if action == .finish { isFinished = true }
+                if let answer = carryOut(action) { queue.append(answer) }
+            }
+        }
+        publishStatus()
+        return isFinished
+    }
+
+    private func publishStatus() {
+        let new = session.status(now: runtime.uptime())
+        let isNew = lastStatus.withLock { last in
+            defer { last = new }
+            return last != new
+        }
+        if isNew { status.publish(new) }
+    }
+
+    /// What the device tells by itself: commits in the store, and changes of links and routes.
+    private func watch() -> [Task<Void, Never>] {
+        let mailbox = mailbox
+        let commits = store.changes.subscribe()
+        let links = reachability.changes.subscribe()
+        return [
+            runtime.spawn { [store, logger] in
+                for await change in commits where change.touchesOutbox {
+                    do {
+                        mailbox.yield(.outboxChanged(try store.outboxSummary()))
+                    } catch {
+                        logger.warning("The outbox could not be counted.", metadata: ["reason": "\(error)"])
+                    }
+                }
+            },
+            runtime.spawn {
+                for await state in links { mailbox.yield(.linkChanged(state)) }
+            },
+        ]
+    }
+
+    // MARK: Orders
+
+    /// Carries out one order; what the store answers comes back at once, all else through the mailbox.
+    private func carryOut(_ action: SyncAction) -> SyncEvent? {
+        switch action {
+        case .greet, .push, .pull, .openHints: begin(action)
+        case .abandon(let serial), .closeHints(let serial), .disarm(let serial):
+            tasks.removeValue(forKey: serial)?.cancel()
+        case .arm(let serial, let delay): arm(serial, after: delay)
+        case .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity, .checkpoint: return ask(action)
+        case .finish: break
+        }
+        return nil
+    }
+
+    /// A request that has ended, or a timer that has fired, has no task any more.
+    private func forget(_ event: SyncEvent) {
+        switch event {
+        case .timerFired(let serial), .greeted(let serial, _), .pushEnded(let serial, _), .pullEnded(let serial, _, _),
+            .hintsEnded(let serial, _):
+            tasks[serial] = nil
+        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .linkChanged,
+            .outboxChanged, .hint, .batchTaken, .resultsRecorded, .pageApplied, .cursorReset, .sessionChanged,
+            .storeFailed:
+            break
+        }
+    }
+
+    private func arm(_ serial: Serial, after delay: Duration) {
+        let mailbox = mailbox
+        let clock = runtime.clock
+        tasks[serial] = runtime.spawn {
+            // Cancelled: the timer was disarmed, and nobody waits for it.
+            guard (try? await clock.sleep(for: delay)) != nil else { return }
+            mailbox.yield(.timerFired(serial))
+        }
+    }
+
+    // MARK: Executor
+
+    private nonisolated let executor: (any SerialExecutor)?
+    /// Stands in for the executor of an ordinary actor when none is injected (DETERMINISM §3).
+    private nonisolated let anchor = Anchor()
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor?.asUnownedSerialExecutor() ?? anchor.unownedExecutor
+    }
+
+    private actor Anchor {}
+}

@@ -1,0 +1,59 @@
+import SyncModel
+
+/// Keeps the stream of hints open while there is contact. Correctness never depends on it.
+///
+///     closed → open → waiting → open
+struct HintsMachine: Hashable, Sendable {
+    private(set) var state = State.closed
+    private var backoff = Backoff()
+
+    enum State: Hashable, Sendable {
+        case closed
+        case open(Serial)
+        case waiting(ArmedTimer)
+    }
+
+    var isOpen: Bool {
+        if case .open = state { true } else { false }
+    }
+
+    mutating func contactMade(spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+        guard turn.policy.listensForHints, case .closed = state else { return [] }
+        return open(spaces, &turn)
+    }
+
+    /// Whether the hint is of the stream that is open now: proof that it works.
+    mutating func heard(_ stream: Serial) -> Bool {
+        guard case .open(stream) = state else { return false }
+        backoff.reset()
+        return true
+    }
+
+    mutating func ended(_ stream: Serial, _ turn: inout Turn) -> [SyncAction] {
+        guard case .open(stream) = state else { return [] }
+        var actions: [SyncAction] = []
+        let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
+        state = .waiting(turn.arm(after: delay, &actions))
+        return actions
+    }
+
+    mutating func timerFired(_ timer: Serial, spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+        guard case .waiting(let armed) = state, armed.serial == timer else { return [] }
+        return open(spaces, &turn)
+    }
+
+    mutating func contactLost() -> [SyncAction] {
+        defer { state = .closed }
+        return switch state {
+        case .closed: []
+        case .open(let stream): [.closeHints(stream)]
+        case .waiting(let timer): [.disarm(timer.serial)]
+        }
+    }
+
+    private mutating func open(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+        let stream = turn.makeSerial()
+        state = .open(stream)
+        return [.openHints(stream, spaces)]
+    }
+}

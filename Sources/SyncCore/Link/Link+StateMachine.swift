@@ -1,0 +1,145 @@
+import SyncModel
+
+/// Whether the server can be talked to.
+///
+///     down ⇄ greeting → online
+///              ↓ ↑         │ contact lost, or the epoch is in doubt
+///            waiting ←─────┘
+///              refused: the server knows us not; only a person, or the slow timer, leads out
+///
+/// A link that is up proves nothing: only the server's answer to a greeting does.
+struct LinkMachine: Hashable, Sendable {
+    private(set) var state = State.down("not started")
+    private var backoff = Backoff()
+    /// Doubted epochs since the last good exchange: two servers behind one address must not make a loop.
+    private var doubts = 0
+
+    enum State: Hashable, Sendable {
+        case down(String)
+        case greeting(request: Serial, deadline: ArmedTimer)
+        case online(ServerHello)
+        case waiting(ArmedTimer, TransportFailure)
+        case refused(ArmedTimer, TransportFailure)
+    }
+
+    var hello: ServerHello? {
+        if case .online(let hello) = state { hello } else { nil }
+    }
+
+    // MARK: Events, in the order of a link's life
+
+    mutating func linkChanged(_ link: LinkState, _ turn: inout Turn) -> [SyncAction] {
+        switch (link, state) {
+        case (.up, .down), (.up, .waiting):
+            // A new route is a new chance: the old failures say nothing about it.
+            backoff.reset()
+            return greet(&turn)
+        case (.up, .greeting), (.up, .online), (.up, .refused):
+            return []
+        case (.down(let reason), _):
+            let actions = leave()
+            state = .down(reason)
+            return actions
+        }
+    }
+
+    mutating func greeted(
+        _ request: Serial, _ result: Result<ServerHello, TransportFailure>, _ turn: inout Turn
+    ) -> [SyncAction] {
+        guard case .greeting(request, let deadline) = state else { return [] }
+        let disarm = SyncAction.disarm(deadline.serial)
+        switch result {
+        case .success(let hello) where hello.protocolVersions.contains(ProtocolVersion.current):
+            state = .online(hello)
+            return [disarm]
+        case .success(let hello):
+            let versions = hello.protocolVersions
+            let failure = TransportFailure(
+                .incompatible,
+                "the server speaks versions \(versions.lowerBound) to \(versions.upperBound) of the protocol, this build \(ProtocolVersion.current)"
+            )
+            return [disarm] + wait(after: failure, &turn)
+        case .failure(let failure):
+            return [disarm] + wait(after: failure, &turn)
+        }
+    }
+
+    mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> [SyncAction] {
+        switch state {
+        case .greeting(let request, let deadline) where deadline.serial == timer:
+            let failure = TransportFailure(
+                .timedOut, "the server did not answer a greeting in \(turn.policy.requestDeadline)")
+            return [.abandon(request)] + wait(after: failure, &turn)
+        case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer:
+            return greet(&turn)
+        case .down, .greeting, .online, .waiting, .refused:
+            return []
+        }
+    }
+
+    /// A request failed in a way that puts the contact itself in doubt.
+    mutating func contactLost(_ failure: TransportFailure, _ turn: inout Turn) -> [SyncAction] {
+        guard case .online = state else { return [] }
+        return wait(after: failure, &turn)
+    }
+
+    /// The server's history is not the one that it greeted us with: ask again, at once.
+    mutating func epochDoubted(_ turn: inout Turn) -> [SyncAction] {
+        guard case .online = state else { return [] }
+        doubts += 1
+        if doubts <= turn.policy.freeResets { return greet(&turn) }
+        return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
+    }
+
+    /// Someone asks for contact now.
+    mutating func contactRequested(_ turn: inout Turn) -> [SyncAction] {
+        switch state {
+        case .waiting, .refused: leave() + greet(&turn)
+        case .down, .greeting, .online: []
+        }
+    }
+
+    /// A push or a pull did some good: the link is as good as new. A greeting alone does not prove that.
+    mutating func exchangeSucceeded() {
+        backoff.reset()
+        doubts = 0
+    }
+
+    mutating func stop() -> [SyncAction] {
+        let actions = leave()
+        state = .down("stopped")
+        return actions
+    }
+
+    // MARK: Moves
+
+    private mutating func greet(_ turn: inout Turn) -> [SyncAction] {
+        var actions = leave()
+        let request = turn.makeSerial()
+        actions.append(.greet(request))
+        state = .greeting(request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions))
+        return actions
+    }
+
+    private mutating func wait(after failure: TransportFailure, _ turn: inout Turn) -> [SyncAction] {
+        var actions: [SyncAction] = []
+        switch failure.code {
+        case .unauthorized, .incompatible, .forbidden:
+            state = .refused(turn.arm(after: turn.policy.refusalRetry, &actions), failure)
+        case .unreachable, .timedOut, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
+            let delay = backoff.nextDelay(
+                retryAfter: failure.retryAfter, policy: turn.policy.backoff, random: &turn.random)
+            state = .waiting(turn.arm(after: delay, &actions), failure)
+        }
+        return actions
+    }
+
+    /// Gives up what the present state waits for.
+    private func leave() -> [SyncAction] {
+        switch state {
+        case .greeting(let request, let deadline): [.abandon(request), .disarm(deadline.serial)]
+        case .waiting(let timer, _), .refused(let timer, _): [.disarm(timer.serial)]
+        case .down, .online: []
+        }
+    }
+}

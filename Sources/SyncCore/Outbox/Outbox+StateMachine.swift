@@ -1,0 +1,246 @@
+import SyncModel
+
+/// Sends the outbox: one batch at a time, so that no number is sent while an earlier one is uncertain (RELIABILITY I3).
+///
+///     resting → taking → inFlight → recording → resting
+///        ↑                  │ failed               │
+///        └──── waiting ←────┴──────────────────────┘
+///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new incarnation
+///
+/// The outbox itself stays in the store. The machine knows its counts, and asks for a batch when it is time.
+struct OutboxMachine: Hashable, Sendable {
+    private(set) var state = State.resting
+    private(set) var summary = OutboxSummary()
+    private var backoff = Backoff()
+    /// Cut after a batch was too large or too slow; nil is the policy's limit.
+    private var shrunkLimit: BatchLimit?
+    /// Renewed identities since the last answered transaction.
+    private var renewals = 0
+
+    enum State: Hashable, Sendable {
+        case resting
+        case taking
+        case inFlight(request: Serial, deadline: ArmedTimer, count: Int, first: MutationNumber?)
+        case recording
+        case waiting(ArmedTimer, Obstacle)
+        case renewing
+    }
+
+    /// Why the outbox waits.
+    enum Obstacle: Hashable, Sendable {
+        case transport(TransportFailure)
+        case store(StoreFailure)
+        case identity(String)
+    }
+
+    /// What happened besides the actions, for the session to pass on.
+    enum News: Hashable, Sendable {
+        /// The server has applied transactions up to this version, per space of the batch.
+        case answered
+        case contactLost(TransportFailure)
+        case epochDoubted
+    }
+
+    var isInFlight: Bool {
+        switch state {
+        case .inFlight, .taking, .recording, .renewing: true
+        case .resting, .waiting: false
+        }
+    }
+
+    // MARK: Events, in the order of a batch's life
+
+    mutating func outboxChanged(_ summary: OutboxSummary) {
+        self.summary = summary
+    }
+
+    /// Takes the next batch when there is something to send and someone to send it to.
+    mutating func advance(to hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+        guard case .resting = state, let hello, summary.hasUnanswered else { return [] }
+        state = .taking
+        let wanted = shrunkLimit ?? turn.policy.batch
+        return [
+            .takeBatch(
+                BatchLimit(
+                    transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
+                    // The envelope of the batch needs room, too.
+                    bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2))))
+        ]
+    }
+
+    mutating func batchTaken(_ batch: PushBatch?, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+        guard case .taking = state else { return [] }
+        guard let batch, let hello else {
+            if let batch { summary = batch.outbox }
+            if batch == nil {
+                summary.waiting = 0
+                summary.sent = 0
+            }
+            state = .resting
+            return []
+        }
+        summary = batch.outbox
+        let request = turn.makeSerial()
+        var actions: [SyncAction] = [
+            .push(
+                request,
+                PushRequest(
+                    identity: batch.identity, epoch: hello.epoch, acknowledged: batch.acknowledged,
+                    transactions: batch.transactions))
+        ]
+        state = .inFlight(
+            request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions),
+            count: batch.transactions.count, first: batch.transactions.first?.number)
+        return actions
+    }
+
+    mutating func pushEnded(
+        _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        guard case .inFlight(request, let deadline, let count, let first) = state else { return ([], nil) }
+        let disarm = SyncAction.disarm(deadline.serial)
+        switch result {
+        case .success(.answered(let results, _, let serverTime)):
+            guard !results.isEmpty else {
+                let failure = TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
+                return ([disarm] + wait(for: .transport(failure), &turn), nil)
+            }
+            state = .recording
+            return ([disarm, .record(results, serverTime: serverTime)], nil)
+        case .success(.refused(.epochChanged)):
+            state = .resting
+            return ([disarm], .epochDoubted)
+        case .success(.refused(.gap(let expected))):
+            return (
+                [disarm]
+                    + renew(
+                        because: "the server expects number \(expected), not \(first.map(\.description) ?? "none")",
+                        &turn), nil
+            )
+        case .success(.refused(.identityConflict(let number))):
+            return ([disarm] + renew(because: "the server has seen number \(number) with other contents", &turn), nil)
+        case .failure(let failure):
+            let (actions, news) = failed(failure, count: count, first: first, &turn)
+            return ([disarm] + actions, news)
+        }
+    }
+
+    mutating func resultsRecorded(_ summary: OutboxSummary) -> News? {
+        self.summary = summary
+        guard case .recording = state else { return nil }
+        state = .resting
+        backoff.reset()
+        renewals = 0
+        shrunkLimit = nil
+        return .answered
+    }
+
+    /// The store has a new identity or epoch: what it holds is to be sent again.
+    mutating func sessionChanged(_ session: StoredSession) {
+        summary = session.outbox
+        if case .renewing = state { state = .resting }
+    }
+
+    mutating func storeFailed(_ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
+        switch (task, state) {
+        case (.takingBatch, .taking), (.recordingResults, .recording), (.renewingIdentity, .renewing):
+            // Nothing is lost: the server remembers the outcomes, and the same numbers are sent again.
+            wait(for: .store(failure), &turn)
+        default:
+            []
+        }
+    }
+
+    mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], news: News?) {
+        switch state {
+        case .inFlight(let request, let deadline, let count, let first) where deadline.serial == timer:
+            let failure = TransportFailure(
+                .timedOut, "the server did not answer a push in \(turn.policy.requestDeadline)")
+            let (actions, news) = failed(failure, count: count, first: first, &turn)
+            return ([.abandon(request)] + actions, news)
+        case .waiting(let armed, let obstacle) where armed.serial == timer:
+            if case .identity = obstacle {
+                state = .renewing
+                return ([.renewIdentity], nil)
+            }
+            state = .resting
+            return ([], nil)
+        case .resting, .taking, .inFlight, .recording, .waiting, .renewing:
+            return ([], nil)
+        }
+    }
+
+    /// Someone asks for progress now: a wait is cut short, unless the server asked for it.
+    mutating func progressRequested() -> [SyncAction] {
+        switch state {
+        case .waiting(_, .transport(let failure)) where failure.retryAfter != nil: return []
+        case .waiting(_, .identity): return []
+        case .waiting(let timer, _):
+            state = .resting
+            return [.disarm(timer.serial)]
+        case .resting, .taking, .inFlight, .recording, .renewing: return []
+        }
+    }
+
+    /// Gives up what the present state waits for, at the end of a stop.
+    mutating func stop() -> [SyncAction] {
+        defer { state = .resting }
+        return switch state {
+        case .inFlight(let request, let deadline, _, _): [.abandon(request), .disarm(deadline.serial)]
+        case .waiting(let timer, _): [.disarm(timer.serial)]
+        case .resting, .taking, .recording, .renewing: []
+        }
+    }
+
+    // MARK: Moves
+
+    private mutating func failed(
+        _ failure: TransportFailure, count: Int, first: MutationNumber?, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        switch failure.code {
+        case .tooLarge where count > 1:
+            shrink(to: count / 2, turn.policy)
+            state = .resting
+            return ([], nil)
+        case .tooLarge:
+            guard let first else { return (wait(for: .transport(failure), &turn), nil) }
+            // It will never fit. The server has not consumed its number, so what follows needs new numbers.
+            state = .recording
+            let rejection = Rejection(code: .tooLarge, message: failure.message, mutation: nil)
+            return (
+                [
+                    .record([TransactionResult(number: first, outcome: .rejected(rejection))], serverTime: .zero),
+                    .renewIdentity,
+                ], nil
+            )
+        case .unreachable, .unauthorized, .incompatible:
+            state = .resting
+            return ([], .contactLost(failure))
+        case .timedOut:
+            shrink(to: count / 2, turn.policy)
+            state = .resting
+            return ([], .contactLost(failure))
+        case .forbidden, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
+            return (wait(for: .transport(failure), &turn), nil)
+        }
+    }
+
+    private mutating func shrink(to transactions: Int, _ policy: SyncPolicy) {
+        shrunkLimit = BatchLimit(transactions: max(1, transactions), bytes: policy.batch.bytes)
+    }
+
+    private mutating func renew(because reason: String, _ turn: inout Turn) -> [SyncAction] {
+        renewals += 1
+        guard renewals <= turn.policy.freeResets else { return wait(for: .identity(reason), &turn) }
+        state = .renewing
+        return [.renewIdentity]
+    }
+
+    private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
+        var actions: [SyncAction] = []
+        let retryAfter: Duration? = if case .transport(let failure) = obstacle { failure.retryAfter } else { nil }
+        let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
+        state = .waiting(turn.arm(after: delay, &actions), obstacle)
+        return actions
+    }
+}

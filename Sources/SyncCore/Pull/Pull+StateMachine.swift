@@ -1,0 +1,316 @@
+import SyncModel
+
+/// Keeps one space in step with the server.
+///
+///     resting → pulling → applying → resting | pulling (more pages, or news came meanwhile)
+///        ↑         │ failed    │ failed
+///        └─waiting ←───────────┘
+///     resetting: the cursor is of no use any more; the next pull starts a snapshot
+///     braked: a snapshot would delete much of what the device holds; only a person leads out
+struct PullMachine: Hashable, Sendable {
+    let space: SpaceID
+    private(set) var state = State.resting(poll: nil)
+    private(set) var stored: StoredSpace
+    /// The newest version that is known to exist, from pages, hints and answers to pushes.
+    private(set) var head: Version
+    /// Whether a pull has caught up since the engine started.
+    private(set) var hasCaughtUp = false
+    private var backoff = Backoff()
+    private var resets = 0
+    /// Cut after a page came too late; nil is the policy's size.
+    private var shrunkPage: Int?
+
+    init(stored: StoredSpace) {
+        space = stored.space
+        self.stored = stored
+        head = stored.version
+    }
+
+    enum State: Hashable, Sendable {
+        case resting(poll: ArmedTimer?)
+        case pulling(request: Serial, deadline: ArmedTimer, cursor: Cursor?, then: Then)
+        case applying(PullPage, then: Then)
+        case resetting(then: Then)
+        case waiting(ArmedTimer, Obstacle)
+        case braked(PullPage, deletes: Int, of: Int)
+    }
+
+    /// What follows the pull that is under way.
+    enum Then: Hashable, Sendable {
+        case rest
+        /// This version was heard of meanwhile: pull again, unless the page under way has heard of it, too.
+        case until(Version)
+        /// Someone asked meanwhile: what is under way may have been answered before what they mean.
+        case again
+    }
+
+    enum Obstacle: Hashable, Sendable {
+        case transport(TransportFailure)
+        case store(StoreFailure)
+        case reset(ResetReason)
+    }
+
+    enum News: Hashable, Sendable {
+        /// A page was applied: what waited for this version may be confirmed now.
+        case progressed(OutboxSummary)
+        case contactLost(TransportFailure)
+        case epochDoubted
+    }
+
+    var isInFlight: Bool {
+        switch state {
+        case .pulling, .applying, .resetting: true
+        case .resting, .waiting, .braked: false
+        }
+    }
+
+    // MARK: Events, in the order of a pull's life
+
+    /// Pulls now, or as soon as what is under way has ended.
+    mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+        if case .news(let version) = reason, version <= head { return [] }
+        switch state {
+        case .resting(let poll):
+            return disarm(poll) + pull(hello, &turn)
+        case .pulling(let request, let deadline, let cursor, let then):
+            state = .pulling(request: request, deadline: deadline, cursor: cursor, then: then.joined(with: reason))
+            return []
+        case .applying(let page, let then):
+            state = .applying(page, then: then.joined(with: reason))
+            return []
+        case .resetting:
+            return []
+        case .waiting(let timer, let obstacle):
+            guard reason == .request, !obstacle.isBinding else { return [] }
+            return [.disarm(timer.serial)] + pull(hello, &turn)
+        case .braked:
+            return []
+        }
+    }
+
+    enum Reason: Hashable, Sendable {
+        /// This version exists.
+        case news(Version)
+        /// The server has answered a push: its effect is there to be pulled.
+        case answer
+        /// Someone wants to know, and does not want to wait out a failure.
+        case request
+    }
+
+    mutating func pullEnded(
+        _ request: Serial, _ result: Result<PullReply, TransportFailure>, hello: ServerHello?, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        guard case .pulling(request, let deadline, let cursor, let then) = state else { return ([], nil) }
+        let disarm = SyncAction.disarm(deadline.serial)
+        switch result {
+        case .success(.page(let page)):
+            if let hello, page.epoch != hello.epoch {
+                state = .resting(poll: nil)
+                return ([disarm], .epochDoubted)
+            }
+            if let fault = fault(of: page, after: cursor) {
+                return ([disarm] + wait(for: .transport(fault), &turn), nil)
+            }
+            state = .applying(page, then: then)
+            return ([disarm, .apply(page, brake: turn.policy.deleteBrake)], nil)
+        case .success(.mustReset(.epoch)):
+            state = .resting(poll: nil)
+            return ([disarm], .epochDoubted)
+        case .success(.mustReset(.horizon)):
+            resets += 1
+            guard resets <= turn.policy.freeResets else {
+                return ([disarm] + wait(for: .reset(.horizon), &turn), nil)
+            }
+            state = .resetting(then: then)
+            return ([disarm, .resetCursor(space)], nil)
+        case .failure(let failure):
+            let (actions, news) = failed(failure, &turn)
+            return ([disarm] + actions, news)
+        }
+    }
+
+    mutating func cursorReset(hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+        guard case .resetting = state else { return [] }
+        stored = StoredSpace(space: space, cursor: nil, version: stored.version, isComplete: false)
+        return pull(hello, &turn)
+    }
+
+    mutating func pageApplied(
+        _ result: ApplyResult, hello: ServerHello?, hintsAreOpen: Bool, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        guard case .applying(let page, let then) = state else { return ([], nil) }
+        switch result {
+        case .applied(let stored, let outbox, _):
+            let hasMoved = stored.cursor != self.stored.cursor
+            self.stored = stored
+            head = max(page.head, page.version)
+            backoff.reset()
+            shrunkPage = nil
+            // A server that promises what it does not show must not make a loop: without a move, the poll is enough.
+            if then.asksAgain(at: head) || (hasMoved && (page.hasMore || !isCaughtUp)) {
+                return (pull(hello, &turn), .progressed(outbox))
+            }
+            resets = 0
+            hasCaughtUp = true
+            return (rest(hintsAreOpen: hintsAreOpen, &turn), .progressed(outbox))
+        case .braked(let deletes, let total):
+            state = .braked(page, deletes: deletes, of: total)
+            return ([], nil)
+        }
+    }
+
+    /// A person has agreed to the deletions that the brake held back.
+    mutating func deletesAllowed() -> [SyncAction] {
+        guard case .braked(let page, _, _) = state else { return [] }
+        state = .applying(page, then: .rest)
+        return [.apply(page, brake: nil)]
+    }
+
+    mutating func storeFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
+        switch state {
+        case .applying, .resetting: wait(for: .store(failure), &turn)
+        case .resting, .pulling, .waiting, .braked: []
+        }
+    }
+
+    mutating func timerFired(
+        _ timer: Serial, hello: ServerHello?, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        switch state {
+        case .resting(let poll?) where poll.serial == timer:
+            return (pull(hello, &turn), nil)
+        case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
+            let failure = TransportFailure(
+                .timedOut, "the server did not answer a pull in \(turn.policy.requestDeadline)")
+            let (actions, news) = failed(failure, &turn)
+            return ([.abandon(request)] + actions, news)
+        case .waiting(let armed, let obstacle) where armed.serial == timer:
+            if case .reset = obstacle {
+                state = .resetting(then: .rest)
+                return ([.resetCursor(space)], nil)
+            }
+            return (pull(hello, &turn), nil)
+        case .resting, .pulling, .applying, .resetting, .waiting, .braked:
+            return ([], nil)
+        }
+    }
+
+    /// The store holds another epoch or identity: what is under way belongs to the past.
+    mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
+        self.stored = stored
+        head = stored.version
+        return stop()
+    }
+
+    /// Gives up what the present state waits for.
+    mutating func stop() -> [SyncAction] {
+        defer { state = .resting(poll: nil) }
+        return switch state {
+        case .resting(let poll): disarm(poll)
+        case .pulling(let request, let deadline, _, _): [.abandon(request), .disarm(deadline.serial)]
+        case .waiting(let timer, _): [.disarm(timer.serial)]
+        case .applying, .resetting, .braked: []
+        }
+    }
+
+    // MARK: Moves
+
+    private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }
+
+    /// Without contact the machine rests: the session wants every space when the contact comes.
+    private mutating func pull(_ hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+        guard let hello else {
+            state = .resting(poll: nil)
+            return []
+        }
+        let request = turn.makeSerial()
+        let limit = max(1, min(shrunkPage ?? turn.policy.pageRows, hello.limits.pageRows))
+        var actions: [SyncAction] = [
+            .pull(request, PullRequest(space: space, cursor: stored.cursor, limit: limit))
+        ]
+        state = .pulling(
+            request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions), cursor: stored.cursor,
+            then: .rest)
+        return actions
+    }
+
+    private mutating func rest(hintsAreOpen: Bool, _ turn: inout Turn) -> [SyncAction] {
+        var actions: [SyncAction] = [.checkpoint]
+        let interval = hintsAreOpen ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
+        state = .resting(poll: turn.arm(after: interval, &actions))
+        return actions
+    }
+
+    /// What a page says that it must not say: each would otherwise be a way to loop or to go back (RELIABILITY S18).
+    private func fault(of page: PullPage, after cursor: Cursor?) -> TransportFailure? {
+        if page.space != space {
+            return TransportFailure(.notUnderstood, "a page of space \(page.space) in answer to a pull of \(space)")
+        }
+        if page.hasMore, page.cursor == cursor {
+            return TransportFailure(
+                .notUnderstood, "the server promises more of space \(space), but its cursor stands still")
+        }
+        if case .commits = page.content, page.version < stored.version {
+            return TransportFailure(
+                .notUnderstood, "space \(space) went back from version \(stored.version) to \(page.version)")
+        }
+        return nil
+    }
+
+    private mutating func failed(
+        _ failure: TransportFailure, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        switch failure.code {
+        case .unreachable, .unauthorized, .incompatible:
+            state = .resting(poll: nil)
+            return ([], .contactLost(failure))
+        case .timedOut:
+            shrunkPage = max(turn.policy.smallestPage, (shrunkPage ?? turn.policy.pageRows) / 2)
+            state = .resting(poll: nil)
+            return ([], .contactLost(failure))
+        case .forbidden, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
+            return (wait(for: .transport(failure), &turn), nil)
+        }
+    }
+
+    private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
+        var actions: [SyncAction] = []
+        let retryAfter: Duration? = if case .transport(let failure) = obstacle { failure.retryAfter } else { nil }
+        let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
+        state = .waiting(turn.arm(after: delay, &actions), obstacle)
+        return actions
+    }
+
+    private func disarm(_ timer: ArmedTimer?) -> [SyncAction] {
+        timer.map { [.disarm($0.serial)] } ?? []
+    }
+}
+
+extension PullMachine.Then {
+    func joined(with reason: PullMachine.Reason) -> PullMachine.Then {
+        switch (self, reason) {
+        case (.again, _), (_, .answer), (_, .request): .again
+        case (.until(let earlier), .news(let version)): .until(max(earlier, version))
+        case (.rest, .news(let version)): .until(version)
+        }
+    }
+
+    func asksAgain(at head: Version) -> Bool {
+        switch self {
+        case .rest: false
+        case .until(let version): head < version
+        case .again: true
+        }
+    }
+}
+
+extension PullMachine.Obstacle {
+    /// Whether a wait for this may not be cut short by a wish.
+    var isBinding: Bool {
+        switch self {
+        case .transport(let failure): failure.retryAfter != nil
+        case .store: false
+        case .reset: true
+        }
+    }
+}

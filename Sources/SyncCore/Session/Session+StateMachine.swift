@@ -1,0 +1,255 @@
+import SyncModel
+
+/// The client's whole policy: an event goes in, orders come out. Holds no clock, no random source and no task.
+///
+/// It joins four machines: the link to the server, the outbox, one pull per space, and the hints. A push never waits
+/// for a pull, nor a pull for a push; both wait for the link.
+package struct SessionMachine: Hashable, Sendable {
+    private(set) var phase = Phase.notStarted
+    private(set) var link = LinkMachine()
+    private(set) var outbox = OutboxMachine()
+    /// In the order of the spaces' names: the order of actions must not depend on hashing.
+    private(set) var pulls: [PullMachine] = []
+    private var hints = HintsMachine()
+    private var epoch: Epoch?
+    private var nextSerial = 0
+
+    enum Phase: Hashable, Sendable {
+        case notStarted
+        case running
+        /// What is on its way may still arrive, until the timer.
+        case stopping(ArmedTimer)
+        case finished
+    }
+
+    package init() {}
+
+    /// Takes one event and says what is to be done, in order.
+    ///
+    /// Never traps on a late, repeated or unexpected event: it is ignored.
+    package mutating func handle(
+        _ event: SyncEvent, now: Duration, policy: SyncPolicy, random: any RandomNumberGenerator
+    ) -> [SyncAction] {
+        var turn = Turn(now: now, policy: policy, random: random, nextSerial: nextSerial)
+        defer { nextSerial = turn.serialAfter }
+        switch phase {
+        case .notStarted:
+            guard case .started(let session, let linkState) = event else { return [] }
+            phase = .running
+            adopt(session)
+            return link.linkChanged(linkState, &turn)
+        case .running:
+            return run(event, &turn) + proceed(&turn)
+        case .stopping(let deadline):
+            if case .timerFired(deadline.serial) = event { return finish() }
+            let actions = run(event, &turn)
+            return isQuiet ? actions + [.disarm(deadline.serial)] + finish() : actions
+        case .finished:
+            return []
+        }
+    }
+
+    // MARK: Events
+
+    private mutating func run(_ event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
+        switch event {
+        case .started: return []
+        case .syncRequested: return progressRequested(&turn)
+        case .credentialsChanged: return link.contactRequested(&turn)
+        case .deletesAllowed(let space): return atPull(of: space) { $0.deletesAllowed() } ?? []
+        case .stopRequested: return stopRequested(&turn)
+        case .linkChanged(let state): return linkChanged(state, &turn)
+        case .outboxChanged(let summary):
+            outbox.outboxChanged(summary)
+            return []
+        case .timerFired(let timer): return timerFired(timer, &turn)
+        case .greeted(let request, let result): return greeted(request, result, &turn)
+        case .pushEnded(let request, let result): return pushEnded(request, result, &turn)
+        case .pullEnded(let request, let space, let result): return pullEnded(request, space, result, &turn)
+        case .hint(let stream, let hint): return hinted(stream, hint, &turn)
+        case .hintsEnded(let stream, _): return hints.ended(stream, &turn)
+        case .batchTaken(let batch): return outbox.batchTaken(batch, hello: link.hello, &turn)
+        case .resultsRecorded(let summary): return resultsRecorded(summary, &turn)
+        case .pageApplied(let space, let result): return pageApplied(space, result, &turn)
+        case .cursorReset(let space):
+            return atPull(of: space) { [link] in $0.cursorReset(hello: link.hello, &turn) } ?? []
+        case .sessionChanged(let session): return sessionChanged(session, &turn)
+        case .storeFailed(let task, let failure): return storeFailed(task, failure, &turn)
+        }
+    }
+
+    private mutating func linkChanged(_ state: LinkState, _ turn: inout Turn) -> [SyncAction] {
+        var actions = link.linkChanged(state, &turn)
+        if case .down = state { actions += hints.contactLost() }
+        return actions
+    }
+
+    private mutating func greeted(
+        _ request: Serial, _ result: Result<ServerHello, TransportFailure>, _ turn: inout Turn
+    ) -> [SyncAction] {
+        let actions = link.greeted(request, result, &turn)
+        guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
+        // Another history: nothing is pushed or pulled before the store has noted it.
+        if hello.epoch != epoch { return actions + [.adopt(hello.epoch)] }
+        return actions + contactMade(&turn)
+    }
+
+    private mutating func contactMade(_ turn: inout Turn) -> [SyncAction] {
+        var actions = hints.contactMade(spaces: pulls.map(\.space), &turn)
+        for index in pulls.indices { actions += pulls[index].wanted(by: .request, hello: contact, &turn) }
+        return actions
+    }
+
+    private mutating func pushEnded(
+        _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
+    ) -> [SyncAction] {
+        let (actions, news) = outbox.pushEnded(request, result, &turn)
+        return actions + heed(news, &turn)
+    }
+
+    private mutating func resultsRecorded(_ summary: OutboxSummary, _ turn: inout Turn) -> [SyncAction] {
+        heed(outbox.resultsRecorded(summary), &turn)
+    }
+
+    private mutating func pullEnded(
+        _ request: Serial, _ space: SpaceID, _ result: Result<PullReply, TransportFailure>, _ turn: inout Turn
+    ) -> [SyncAction] {
+        let hello = contact
+        guard let (actions, news) = atPull(of: space, { $0.pullEnded(request, result, hello: hello, &turn) })
+        else { return [] }
+        return actions + heed(news, &turn)
+    }
+
+    private mutating func pageApplied(_ space: SpaceID, _ result: ApplyResult, _ turn: inout Turn) -> [SyncAction] {
+        let hello = contact
+        let hintsAreOpen = hints.isOpen
+        guard
+            let (actions, news) = atPull(
+                of: space, { $0.pageApplied(result, hello: hello, hintsAreOpen: hintsAreOpen, &turn) })
+        else { return [] }
+        return actions + heed(news, &turn)
+    }
+
+    private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
+        guard hints.heard(stream) else { return [] }
+        let hello = contact
+        return atPull(of: hint.space) { $0.wanted(by: .news(hint.head), hello: hello, &turn) } ?? []
+    }
+
+    private mutating func progressRequested(_ turn: inout Turn) -> [SyncAction] {
+        var actions = link.contactRequested(&turn) + outbox.progressRequested()
+        guard contact != nil else { return actions }
+        for index in pulls.indices { actions += pulls[index].wanted(by: .request, hello: contact, &turn) }
+        return actions
+    }
+
+    private mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> [SyncAction] {
+        var actions = link.timerFired(timer, &turn)
+        let (pushActions, pushNews) = outbox.timerFired(timer, &turn)
+        actions += pushActions + heed(pushNews, &turn)
+        for index in pulls.indices {
+            let (pullActions, pullNews) = pulls[index].timerFired(timer, hello: contact, &turn)
+            actions += pullActions + heed(pullNews, &turn)
+        }
+        return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
+    }
+
+    private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
+        outbox.sessionChanged(session)
+        let isNewEpoch = session.epoch != epoch
+        epoch = session.epoch
+        var actions: [SyncAction] = []
+        if isNewEpoch {
+            for stored in session.spaces {
+                actions += atPull(of: stored.space) { $0.sessionChanged(stored) } ?? []
+            }
+        }
+        return contact == nil ? actions : actions + contactMade(&turn)
+    }
+
+    private mutating func storeFailed(
+        _ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn
+    ) -> [SyncAction] {
+        switch task {
+        case .takingBatch, .recordingResults, .renewingIdentity:
+            return outbox.storeFailed(task, failure, &turn)
+        case .applyingPage(let space), .resettingCursor(let space):
+            return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
+        case .adoptingEpoch:
+            // The greeting is repeated later, and with it the attempt.
+            return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
+        }
+    }
+
+    private mutating func stopRequested(_ turn: inout Turn) -> [SyncAction] {
+        var actions = hints.contactLost()
+        // Waits and polls end now; only what is on its way is waited for.
+        if !outbox.isInFlight { actions += outbox.stop() }
+        for index in pulls.indices where !pulls[index].isInFlight { actions += pulls[index].stop() }
+        guard !isQuiet else { return actions + finish() }
+        phase = .stopping(turn.arm(after: turn.policy.stopDeadline, &actions))
+        return actions
+    }
+
+    // MARK: Moves
+
+    /// Contact, with a history that the store has noted.
+    private var contact: ServerHello? {
+        guard case .running = phase, let hello = link.hello, hello.epoch == epoch else { return nil }
+        return hello
+    }
+
+    private var isQuiet: Bool {
+        !outbox.isInFlight && !pulls.contains(where: \.isInFlight)
+    }
+
+    /// After every event: is there something to send, and someone to send it to?
+    private mutating func proceed(_ turn: inout Turn) -> [SyncAction] {
+        outbox.advance(to: contact, &turn)
+    }
+
+    private mutating func heed(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
+        switch news {
+        case nil: return []
+        case .answered:
+            link.exchangeSucceeded()
+            var actions: [SyncAction] = []
+            for index in pulls.indices {
+                actions += pulls[index].wanted(by: .answer, hello: contact, &turn)
+            }
+            return actions
+        case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()
+        case .epochDoubted: return link.epochDoubted(&turn)
+        }
+    }
+
+    private mutating func heed(_ news: PullMachine.News?, _ turn: inout Turn) -> [SyncAction] {
+        switch news {
+        case nil: return []
+        case .progressed(let summary):
+            link.exchangeSucceeded()
+            outbox.outboxChanged(summary)
+            return []
+        case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()
+        case .epochDoubted: return link.epochDoubted(&turn)
+        }
+    }
+
+    private mutating func adopt(_ session: StoredSession) {
+        epoch = session.epoch
+        outbox.outboxChanged(session.outbox)
+        pulls = session.spaces.map(PullMachine.init(stored:))
+    }
+
+    private mutating func finish() -> [SyncAction] {
+        phase = .finished
+        var actions = outbox.stop()
+        for index in pulls.indices { actions += pulls[index].stop() }
+        return actions + hints.contactLost() + link.stop() + [.finish]
+    }
+
+    private mutating func atPull<Result>(of space: SpaceID, _ body: (inout PullMachine) -> Result) -> Result? {
+        guard let index = pulls.firstIndex(where: { $0.space == space }) else { return nil }
+        return body(&pulls[index])
+    }
+}

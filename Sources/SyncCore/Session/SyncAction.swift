@@ -1,0 +1,31 @@
+package import SyncModel
+
+/// An order of the session to the shell that runs it. A value: it prints, compares and replays.
+package enum SyncAction: Hashable, Sendable {
+    // To the server. Each ends with the event of the same serial.
+    case greet(Serial)
+    case push(Serial, PushRequest)
+    case pull(Serial, PullRequest)
+    /// Listen until `closeHints` or until the connection ends.
+    case openHints(Serial, [SpaceID])
+    case closeHints(Serial)
+    /// Nobody waits for this request any more: cancel it.
+    case abandon(Serial)
+
+    // To the store. Each is answered by one event before the next order is carried out.
+    case takeBatch(BatchLimit)
+    case record([TransactionResult], serverTime: HybridTime)
+    case apply(PullPage, brake: DeleteBrake?)
+    case resetCursor(SpaceID)
+    case adopt(Epoch)
+    case renewIdentity
+    /// Write the log into the database file, when that is due. Not answered.
+    case checkpoint
+
+    // Timers.
+    case arm(Serial, after: Duration)
+    case disarm(Serial)
+
+    /// Nothing is on its way any more: end the run.
+    case finish
+}

@@ -1,0 +1,38 @@
+package import SyncModel
+
+/// Something that happened: the only way in which anything reaches the session.
+package enum SyncEvent: Hashable, Sendable {
+    // From the host.
+    case started(StoredSession, LinkState)
+    case syncRequested
+    case credentialsChanged
+    /// The user has agreed to what the mass-delete brake held back.
+    case deletesAllowed(SpaceID)
+    case stopRequested
+
+    // From the device.
+    case linkChanged(LinkState)
+    case outboxChanged(OutboxSummary)
+    case timerFired(Serial)
+
+    // From the server.
+    case greeted(Serial, Result<ServerHello, TransportFailure>)
+    case pushEnded(Serial, Result<PushReply, TransportFailure>)
+    case pullEnded(Serial, SpaceID, Result<PullReply, TransportFailure>)
+    case hint(Serial, Hint)
+    case hintsEnded(Serial, String)
+
+    // From the store, in answer to an action.
+    case batchTaken(PushBatch?)
+    case resultsRecorded(OutboxSummary)
+    case pageApplied(SpaceID, ApplyResult)
+    case cursorReset(SpaceID)
+    /// The epoch was adopted or the identity renewed: this is what is stored now.
+    case sessionChanged(StoredSession)
+    case storeFailed(StoreTask, StoreFailure)
+}
+
+/// What the store was doing when it failed.
+package enum StoreTask: Hashable, Sendable {
+    case takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID), adoptingEpoch, renewingIdentity
+}

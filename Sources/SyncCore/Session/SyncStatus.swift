@@ -1,0 +1,124 @@
+public import SyncConcurrency
+public import SyncModel
+
+/// What the engine is doing, and why not more. Derived from the machines each time, never kept beside them.
+public struct SyncStatus: Hashable, Sendable, Coalescing {
+    public var connection: Connection
+    public var push: Activity
+    /// One per space, in the order of their names.
+    public var spaces: [Space]
+    public var outbox: OutboxSummary
+
+    public enum Connection: Hashable, Sendable {
+        case notRunning
+        /// The device has no way to the network; the words say why.
+        case offline(String)
+        case connecting
+        case online
+        /// The server did not answer, or failed: another try follows by itself.
+        case waiting(TransportFailure, retryIn: Duration)
+        /// The server refuses us, or speaks another protocol: only a person can mend that.
+        case refused(TransportFailure)
+        case stopped
+    }
+
+    public enum Activity: Hashable, Sendable {
+        case idle
+        case working
+        /// Waits for the connection.
+        case held
+        /// Something is in the way: another try follows by itself.
+        case waiting(String, retryIn: Duration)
+        /// Stopped before it deletes this many of the records that the device holds: a person has to agree.
+        case braked(deletes: Int, of: Int)
+    }
+
+    public struct Space: Hashable, Sendable {
+        public var space: SpaceID
+        public var pull: Activity
+        public var version: Version
+        /// The newest version that is known to exist.
+        public var head: Version
+        /// Whether the device holds the whole space, as of `version`.
+        public var isComplete: Bool
+        /// Whether the engine has caught up with the server since it started.
+        public var hasCaughtUp: Bool
+    }
+
+    /// Whether all that was written here is confirmed, and all that is known to exist there is here.
+    public var isInSync: Bool {
+        outbox.count == 0 && spaces.allSatisfy { $0.hasCaughtUp && $0.isComplete && $0.version >= $0.head }
+    }
+
+    /// The later status replaces the earlier one.
+    public mutating func absorb(_ later: SyncStatus) {
+        self = later
+    }
+}
+
+extension SessionMachine {
+    package func status(now: Duration) -> SyncStatus {
+        SyncStatus(
+            connection: connection(now: now),
+            push: push(now: now),
+            spaces: pulls.map { pull in
+                SyncStatus.Space(
+                    space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
+                    head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp)
+            },
+            outbox: outbox.summary)
+    }
+
+    private func connection(now: Duration) -> SyncStatus.Connection {
+        switch phase {
+        case .notStarted: return .notRunning
+        case .finished: return .stopped
+        case .running, .stopping: break
+        }
+        return switch link.state {
+        case .down(let reason): .offline(reason)
+        case .greeting: .connecting
+        case .online: .online
+        case .waiting(let timer, let failure): .waiting(failure, retryIn: max(.zero, timer.due - now))
+        case .refused(_, let failure): .refused(failure)
+        }
+    }
+
+    private func push(now: Duration) -> SyncStatus.Activity {
+        switch outbox.state {
+        case .taking, .inFlight, .recording, .renewing: .working
+        case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
+        case .resting: outbox.summary.hasUnanswered ? .held : .idle
+        }
+    }
+
+    private func activity(of pull: PullMachine, now: Duration) -> SyncStatus.Activity {
+        switch pull.state {
+        case .resting: link.hello == nil ? .held : .idle
+        case .pulling, .applying, .resetting: .working
+        case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
+        case .braked(_, let deletes, let total): .braked(deletes: deletes, of: total)
+        }
+    }
+}
+
+extension OutboxMachine.Obstacle {
+    var words: String {
+        switch self {
+        case .transport(let failure): failure.message
+        case .store(let failure): failure.message
+        case .identity(let reason): reason
+        }
+    }
+}
+
+extension PullMachine.Obstacle {
+    var words: String {
+        switch self {
+        case .transport(let failure): failure.message
+        case .store(let failure): failure.message
+        case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
+        case .reset(.epoch): "the server has another history"
+        }
+    }
+}

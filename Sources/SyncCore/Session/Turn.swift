@@ -1,0 +1,52 @@
+/// What a machine gets from outside for one event: the time and chance as arguments, never looked up.
+package struct Turn {
+    /// Monotonic time since some fixed moment.
+    package let now: Duration
+    package let policy: SyncPolicy
+    package var random: any RandomNumberGenerator
+    private var nextSerial: Int
+
+    package init(now: Duration, policy: SyncPolicy, random: any RandomNumberGenerator, nextSerial: Int) {
+        self.now = now
+        self.policy = policy
+        self.random = random
+        self.nextSerial = nextSerial
+    }
+
+    /// A name for a new request or timer; never used before.
+    package mutating func makeSerial() -> Serial {
+        defer { nextSerial += 1 }
+        return Serial(rawValue: nextSerial)
+    }
+
+    var serialAfter: Int { nextSerial }
+}
+
+/// Names one request or one timer. An answer whose serial no state holds is late, and is ignored.
+package struct Serial: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: Serial, right: Serial) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    package var description: String { "#\(rawValue)" }
+}
+
+/// A timer that a state waits for.
+struct ArmedTimer: Hashable, Sendable {
+    let serial: Serial
+    let due: Duration
+}
+
+extension Turn {
+    mutating func arm(after delay: Duration, _ actions: inout [SyncAction]) -> ArmedTimer {
+        let timer = ArmedTimer(serial: makeSerial(), due: now + delay)
+        actions.append(.arm(timer.serial, after: delay))
+        return timer
+    }
+}

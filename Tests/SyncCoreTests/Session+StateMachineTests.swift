@@ -1,0 +1,359 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+@Suite struct SessionMachineTests {
+    // MARK: Link
+
+    @Test func `a link that is up is greeted, and a good answer starts a pull`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        #expect(harness.greeting != nil)
+        harness.answerGreeting()
+        #expect(harness.pull?.request == PullRequest(space: .default, cursor: nil, limit: 500))
+        #expect(harness.session.status(now: .zero).connection == .online)
+    }
+
+    @Test func `without a link nothing is sent, and the status says why`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route")))
+        #expect(harness.requests.isEmpty)
+        #expect(harness.session.status(now: .zero).connection == .offline("no route"))
+        #expect(harness.session.status(now: .zero).push == .held)
+        harness.send(.linkChanged(.up))
+        #expect(harness.greeting != nil)
+    }
+
+    @Test func `an unreachable server is greeted again after a wait that grows up to its cap`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        var longest = Duration.zero
+        for _ in 0..<40 {
+            let before = harness.now
+            harness.answerGreeting(.failure(TransportFailure(.unreachable, "refused")))
+            #expect(harness.greeting == nil)
+            harness.wake()
+            let wait = harness.now - before
+            #expect(wait >= harness.policy.backoff.floor && wait <= harness.policy.backoff.cap)
+            longest = max(longest, wait)
+            #expect(harness.greeting != nil)
+        }
+        #expect(longest > .seconds(30))
+    }
+
+    @Test func `a server that refuses the token is left alone until the credentials change`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        harness.answerGreeting(.failure(TransportFailure(.unauthorized, "unknown token")))
+        #expect(harness.requests.isEmpty)
+        harness.send(.credentialsChanged)
+        #expect(harness.greeting != nil)
+    }
+
+    @Test func `a greeting that is never answered is abandoned at its deadline`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        let lost = harness.greeting!
+        harness.wake()
+        #expect(harness.greeting == nil)
+        // The late answer changes nothing.
+        #expect(harness.send(.greeted(lost, .success(SessionHarness.hello))).isEmpty)
+    }
+
+    @Test func `a server of another protocol is named with its versions`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        let hello = ServerHello(
+            protocolVersions: 7...9, epoch: SessionHarness.epoch, serverTime: .zero, limits: SessionHarness.hello.limits
+        )
+        harness.answerGreeting(.success(hello))
+        guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
+            Issue.record("\(harness.session.status(now: .zero).connection)")
+            return
+        }
+        #expect(failure.message.contains("7 to 9"))
+    }
+
+    @Test func `another history is noted in the store before anything is pulled or pushed`() {
+        var harness = SessionHarness()
+        harness.send(
+            .started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up))
+        harness.answerGreeting()
+        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch)])
+        #expect(harness.push == nil && harness.pull == nil)
+        harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+        #expect(harness.pull != nil)
+        #expect(harness.storeOrders.count == 1)  // a batch is asked for
+    }
+
+    @Test func `two servers with different histories behind one address do not make a loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        for round in 0..<10 {
+            guard harness.pull != nil else { break }
+            harness.answerPull(.success(.mustReset(.epoch)))
+            if harness.greeting == nil {
+                #expect(round > 0)
+                return
+            }
+            harness.answerGreeting()
+        }
+        Issue.record("ten rounds without a wait")
+    }
+
+    // MARK: Outbox
+
+    @Test func `a write is pushed at once, and its effect is pulled`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        #expect(harness.push?.request.epoch == SessionHarness.epoch)
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        guard case .record(let results, _)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+        #expect(results.count == 1)
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        #expect(harness.pull != nil)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(SessionHarness.applied(version: Version(1)))
+        #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `only one push is on its way, however much is written meanwhile`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.send(.outboxChanged(OutboxSummary(waiting: 5, sent: 1)))
+        #expect(harness.storeOrders.isEmpty)
+        #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
+    }
+
+    @Test func `a push without an answer is sent again, after its deadline and a new greeting`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let lost = harness.push!.serial
+        while harness.push != nil { harness.wake() }
+        #expect(harness.send(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1)))).isEmpty)
+        while harness.greeting == nil { harness.wake() }
+        harness.answerGreeting()
+        #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
+    }
+
+    @Test func `a server that asks for a pause gets it, also from an impatient user`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let failure = TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))
+        let asked = harness.now
+        harness.answerPush(.failure(failure))
+        harness.send(.syncRequested)
+        #expect(harness.storeOrders.isEmpty)
+        while harness.storeOrders.isEmpty {
+            harness.policy.pollInterval = .seconds(3_600)
+            if harness.pull != nil { harness.answerPull(.failure(failure)) }
+            harness.wake()
+        }
+        #expect(harness.now - asked >= .seconds(90))
+    }
+
+    @Test func `a batch that is too large is halved until it fits`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))
+        harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
+        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 4, bytes: 500_000))])
+    }
+
+    @Test func `one transaction that never fits goes to the journal, and the rest gets new numbers`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
+        harness.answerPush(.failure(TransportFailure(.tooLarge, "at most 1 MB")))
+        guard case .record(let results, _)? = harness.storeOrders.first,
+            case .rejected(let rejection)? = results.first?.outcome
+        else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+        #expect(rejection.code == .tooLarge)
+        #expect(harness.storeOrders.last == .renewIdentity)
+    }
+
+    @Test(arguments: [PushRefusal.gap(expected: MutationNumber(3)), .identityConflict(number: MutationNumber(0))])
+    func `a server that knows other numbers makes the client take a new incarnation, but not for ever`(
+        refusal: PushRefusal
+    ) {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.success(.refused(refusal)))
+        #expect(harness.storeOrders == [.renewIdentity])
+        harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.success(.refused(refusal)))
+        #expect(harness.storeOrders.isEmpty)
+        guard case .waiting = harness.session.status(now: harness.now).push else {
+            Issue.record("\(harness.session.status(now: harness.now).push)")
+            return
+        }
+    }
+
+    @Test func `an answer without results does not make a loop`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.success(.answered([], epoch: SessionHarness.epoch, serverTime: .zero)))
+        #expect(harness.storeOrders.isEmpty && harness.push == nil)
+    }
+
+    @Test(arguments: [TransportFailure.Code.serverFailed, .notUnderstood, .refused, .forbidden, .throttled])
+    func `a failure of the server is never permanent`(code: TransportFailure.Code) {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.failure(TransportFailure(code, "no")))
+        while harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
+    }
+
+    @Test func `a store that cannot record outcomes is asked again, with the same push`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        harness.answerStore(.storeFailed(.recordingResults, StoreFailure(.diskFull, "the disk is full")))
+        #expect(
+            harness.session.status(now: harness.now).push
+                == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
+        while harness.storeOrders.isEmpty { harness.wake() }
+    }
+
+    // MARK: Pull
+
+    @Test func `pages follow each other while there are more, each after the last is applied`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        harness.answerGreeting()
+        for version in 1...5 as ClosedRange<Int64> {
+            harness.answerPull(
+                .success(.page(SessionHarness.page(version: Version(version), head: Version(5), hasMore: version < 5))))
+            #expect(harness.pull == nil)
+            harness.answerStore(SessionHarness.applied(version: Version(version)))
+            #expect(harness.pull?.request.cursor == (version < 5 ? Cursor(rawValue: "at-\(version)") : nil))
+        }
+        #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `a cursor that stands still while more is promised is not believed`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
+        #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a feed that goes back is not applied`() {
+        var harness = SessionHarness()
+        harness.send(
+            .started(
+                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
+        harness.answerGreeting()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(8)))))
+        #expect(harness.storeOrders.isEmpty)
+        guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(words.contains("went back from version 9 to 8"))
+    }
+
+    @Test func `a hint of a newer version starts a pull, an old one does not`() {
+        var harness = SessionHarness.online()
+        let stream = harness.hintStreams.first!
+        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        #expect(harness.pull == nil)
+        harness.send(.hint(stream, Hint(space: .default, head: Version(4))))
+        #expect(harness.pull != nil)
+        // News that the page under way has heard of, too, asks for nothing more.
+        harness.send(.hint(stream, Hint(space: .default, head: Version(5))))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
+        harness.answerStore(SessionHarness.applied(version: Version(5)))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `a hint that lies costs one pull, not a loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000))))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `a cursor behind the horizon starts one snapshot at once, and the next after a wait`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.mustReset(.horizon)))
+        #expect(harness.storeOrders == [.resetCursor(.default)])
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull?.request.cursor == nil)
+        harness.answerPull(.success(.mustReset(.horizon)))
+        #expect(harness.storeOrders.isEmpty && harness.pull == nil)
+        while harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders == [.resetCursor(.default)])
+    }
+
+    @Test func `a braked snapshot waits for a person`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 90, of: 100))
+        harness.send(.syncRequested)
+        #expect(harness.pull == nil)
+        harness.send(.deletesAllowed(.default))
+        guard case .apply(_, brake: nil)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+    }
+
+    @Test func `a push never waits for a pull, nor a pull for a push`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        #expect(harness.pull != nil)
+        harness.send(.outboxChanged(OutboxSummary(waiting: 1)))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        #expect(harness.push != nil && harness.pull != nil)
+    }
+
+    @Test func `an idle session wakes up for its poll alone`() {
+        let harness = SessionHarness.online()
+        #expect(harness.timers.count == 1)
+        #expect(harness.requests.isEmpty)
+        #expect(harness.timers.values.first == harness.policy.pollIntervalWithHints)
+    }
+
+    // MARK: Stop
+
+    @Test func `a stop waits for what is on its way, and no longer than its deadline`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.send(.stopRequested)
+        #expect(!harness.isFinished)
+        let stopped = harness.now
+        while !harness.isFinished { harness.wake() }
+        #expect(harness.now - stopped <= harness.policy.stopDeadline)
+        #expect(harness.timers.isEmpty && harness.requests.isEmpty && harness.hintStreams.isEmpty)
+    }
+
+    @Test func `an answer that comes during a stop is written down`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.send(.stopRequested)
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        #expect(!harness.isFinished)
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        #expect(harness.isFinished)
+    }
+
+    @Test func `an idle session stops at once`() {
+        var harness = SessionHarness.online()
+        harness.send(.stopRequested)
+        #expect(harness.isFinished)
+        #expect(harness.timers.isEmpty)
+    }
+}

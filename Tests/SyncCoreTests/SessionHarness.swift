@@ -1,0 +1,194 @@
+import SyncCore
+import SyncModel
+import Testing
+
+/// Drives a session by hand: keeps the time, the armed timers and the open requests, and lets a test answer them.
+struct SessionHarness {
+    var session = SessionMachine()
+    var policy = SyncPolicy()
+    var now = Duration.zero
+    var random = TestRandom(seed: 1)
+    private(set) var timers: [Serial: Duration] = [:]
+    private(set) var requests: [Serial: SyncAction] = [:]
+    private(set) var hintStreams: Set<Serial> = []
+    /// Orders to the store that the test has not answered yet, oldest first.
+    var storeOrders: [SyncAction] = []
+    private(set) var isFinished = false
+    private(set) var log: [String] = []
+
+    static let epoch = Epoch(rawValue: "epoch-1")
+    static let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
+    static let hello = ServerHello(
+        protocolVersions: 1...1, epoch: epoch, serverTime: HybridTime(rawValue: 1),
+        limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 100, pageRows: 500))
+
+    static func stored(
+        epoch: Epoch? = epoch, outbox: OutboxSummary = OutboxSummary(), cursor: Cursor? = nil, version: Version = .zero,
+        isComplete: Bool = false
+    ) -> StoredSession {
+        StoredSession(
+            identity: identity, epoch: epoch,
+            spaces: [StoredSpace(space: .default, cursor: cursor, version: version, isComplete: isComplete)],
+            outbox: outbox)
+    }
+
+    @discardableResult
+    mutating func send(_ event: SyncEvent) -> [SyncAction] {
+        let actions = session.handle(event, now: now, policy: policy, random: random)
+        random.state &+= 0x9E37_79B9_7F4A_7C15
+        log.append("\(now) \(event) -> \(actions)")
+        for action in actions { note(action) }
+        return actions
+    }
+
+    private mutating func note(_ action: SyncAction) {
+        switch action {
+        case .greet(let serial), .push(let serial, _), .pull(let serial, _): requests[serial] = action
+        case .openHints(let serial, _): hintStreams.insert(serial)
+        case .closeHints(let serial): hintStreams.remove(serial)
+        case .abandon(let serial): requests[serial] = nil
+        case .arm(let serial, let delay): timers[serial] = now + delay
+        case .disarm(let serial): timers[serial] = nil
+        case .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity: storeOrders.append(action)
+        case .checkpoint: break
+        case .finish: isFinished = true
+        }
+    }
+
+    /// Lets the next timer fire. False when none is armed.
+    @discardableResult
+    mutating func fireNextTimer() -> Bool {
+        guard let next = timers.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
+        now = max(now, next.value)
+        timers[next.key] = nil
+        send(.timerFired(next.key))
+        return true
+    }
+
+    /// Lets the next timer fire, and fails the test when none is armed.
+    mutating func wake() {
+        if !fireNextTimer() { Issue.record("no timer is armed:\n\(log.suffix(6).joined(separator: "\n"))") }
+    }
+
+    /// The open request for which `match` gives a value.
+    func open<Value>(_ match: (SyncAction) -> Value?) -> Value? {
+        for serial in requests.keys.sorted() {
+            if let action = requests[serial], let value = match(action) { return value }
+        }
+        return nil
+    }
+
+    var greeting: Serial? {
+        open { if case .greet(let serial) = $0 { serial } else { nil } }
+    }
+
+    var push: (serial: Serial, request: PushRequest)? {
+        open { if case .push(let serial, let request) = $0 { (serial, request) } else { nil } }
+    }
+
+    var pull: (serial: Serial, request: PullRequest)? {
+        open { if case .pull(let serial, let request) = $0 { (serial, request) } else { nil } }
+    }
+
+    mutating func answerGreeting(_ result: Result<ServerHello, TransportFailure> = .success(hello)) {
+        guard let serial = greeting else {
+            Issue.record("no greeting is open")
+            return
+        }
+        requests[serial] = nil
+        send(.greeted(serial, result))
+    }
+
+    mutating func answerPush(_ result: Result<PushReply, TransportFailure>) {
+        guard let serial = push?.serial else {
+            Issue.record("no push is open")
+            return
+        }
+        requests[serial] = nil
+        send(.pushEnded(serial, result))
+    }
+
+    mutating func answerPull(_ result: Result<PullReply, TransportFailure>) {
+        guard let serial = pull?.serial else {
+            Issue.record("no pull is open")
+            return
+        }
+        requests[serial] = nil
+        send(.pullEnded(serial, .default, result))
+    }
+
+    /// Answers the oldest order to the store.
+    mutating func answerStore(_ event: SyncEvent) {
+        guard !storeOrders.isEmpty else {
+            Issue.record("the store was not asked anything")
+            return
+        }
+        storeOrders.removeFirst()
+        send(event)
+    }
+
+    static func page(
+        version: Version, head: Version? = nil, cursor: String? = nil, hasMore: Bool = false, epoch: Epoch = epoch
+    ) -> PullPage {
+        PullPage(
+            space: .default, epoch: epoch, serverTime: HybridTime(rawValue: 1), content: .commits([]),
+            cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version, head: head ?? version,
+            hasMore: hasMore)
+    }
+
+    static func applied(version: Version, cursor: String? = nil, outbox: OutboxSummary = OutboxSummary()) -> SyncEvent {
+        .pageApplied(
+            .default,
+            .applied(
+                StoredSpace(
+                    space: .default, cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version,
+                    isComplete: true), outbox: outbox, changedRecords: 0))
+    }
+
+    static func batch(_ numbers: ClosedRange<Int64>, outbox: OutboxSummary) -> PushBatch {
+        PushBatch(
+            identity: identity, epoch: epoch, acknowledged: MutationNumber(numbers.lowerBound),
+            transactions: numbers.map {
+                NumberedTransaction(
+                    number: MutationNumber($0), hash: PayloadHash(rawValue: "\($0)"),
+                    transaction: Transaction(space: .default, mutations: []))
+            }, outbox: outbox)
+    }
+
+    static func results(_ numbers: ClosedRange<Int64>, version: Int64) -> PushReply {
+        .answered(
+            numbers.map {
+                TransactionResult(
+                    number: MutationNumber($0),
+                    outcome: .applied(version: Version(version + $0), uids: [], conflicts: []))
+            }, epoch: epoch, serverTime: HybridTime(rawValue: 1))
+    }
+
+    /// A session that is online and has nothing to do.
+    static func online(outbox: OutboxSummary = OutboxSummary()) -> SessionHarness {
+        var harness = SessionHarness()
+        harness.send(.started(stored(cursor: Cursor(rawValue: "at-0"), isComplete: true), .up))
+        harness.answerGreeting()
+        harness.answerPull(.success(.page(page(version: .zero))))
+        harness.answerStore(applied(version: .zero))
+        if outbox.count > 0 { harness.send(.outboxChanged(outbox)) }
+        return harness
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a small repeatable generator.
+struct TestRandom: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
