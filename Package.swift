@@ -31,6 +31,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
 
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
     ],

@@ -1,0 +1,75 @@
+import Testing
+
+@Suite struct ImportArrowTests {
+    @Test func `every import is an arrow that the architecture allows`() throws {
+        let files = try SourceTree.files()
+        #expect(files.count > 20, "the sources were not found below \(SourceTree.root)")
+        for file in files {
+            guard let allowed = ImportArrows.allowed[file.module] else {
+                Issue.record("\(file.path): module \(file.module) has no row in ImportArrows.allowed")
+                continue
+            }
+            for (module, line) in file.imports
+            where !allowed.contains(module) && !ImportArrows.everywhere.contains(module) {
+                Issue.record("\(file.path):\(line): \(file.module) may not import \(module)")
+            }
+        }
+    }
+
+    @Test func `policy reaches no adapter, not even through another module`() throws {
+        let graph = try Self.graph()
+        for module in ImportArrows.policy.sorted() {
+            let reached = Self.reachable(from: module, in: graph)
+            let forbidden = reached.intersection(ImportArrows.forbiddenToPolicy)
+            #expect(forbidden.isEmpty, "\(module) reaches \(forbidden.sorted())")
+        }
+    }
+
+    @Test func `no program and no composition reaches the fakes of the test kit`() throws {
+        let graph = try Self.graph()
+        for module in ["SyncBootstrap", "syncctl", "syncd", "Tombolo"] where graph[module] != nil {
+            let fakes = Self.reachable(from: module, in: graph).intersection(ImportArrows.testing)
+            #expect(fakes.isEmpty, "\(module) reaches \(fakes.sorted())")
+        }
+        for module in ImportArrows.testing.sorted() where graph[module] != nil {
+            #expect(
+                !Self.reachable(from: module, in: graph).contains("SyncBootstrap"),
+                "\(module) reaches the composition root")
+        }
+    }
+
+    @Test func `the graph of imports has no circle`() throws {
+        let graph = try Self.graph()
+        for module in graph.keys.sorted() {
+            let reached = graph[module, default: []].reduce(into: Set<String>()) {
+                $0.formUnion(Self.reachable(from: $1, in: graph))
+            }
+            #expect(!reached.contains(module), "\(module) imports itself through others")
+        }
+    }
+
+    @Test func `the check sees a broken arrow, also a transitive one`() {
+        let file = SourceTree.File(
+            module: "SyncModel", path: "x.swift",
+            lines: ["import Swift", "  public import struct GRDB.Row", "@testable import SyncCore"])
+        #expect(file.imports.map(\.module) == ["Swift", "GRDB", "SyncCore"])
+        let graph: [String: Set<String>] = ["SyncCore": ["SyncModel"], "SyncModel": ["Detour"], "Detour": ["GRDB"]]
+        #expect(Self.reachable(from: "SyncCore", in: graph).contains("GRDB"))
+    }
+
+    private static func graph() throws -> [String: Set<String>] {
+        try SourceTree.files().reduce(into: [:]) { graph, file in
+            graph[file.module, default: []].formUnion(file.imports.map(\.module))
+        }
+    }
+
+    /// Everything that can be reached from `start`, itself included.
+    private static func reachable(from start: String, in graph: [String: Set<String>]) -> Set<String> {
+        var reached: Set<String> = [start]
+        var frontier = [start]
+        while let module = frontier.popLast() {
+            for next in graph[module, default: []] where reached.insert(next).inserted { frontier.append(next) }
+        }
+        return reached
+    }
+}

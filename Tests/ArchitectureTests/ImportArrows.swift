@@ -1,0 +1,33 @@
+/// The arrows of import, as they are meant to be: each module with all that its files may import.
+///
+/// SwiftPM does not see an import that no dependency declares but that is built anyway, so this table is checked
+/// against the text of every file.
+enum ImportArrows {
+    /// May be imported anywhere: the standard library's own modules.
+    static let everywhere: Set<String> = ["Swift", "Glibc", "Musl", "Synchronization"]
+
+    static let allowed: [String: Set<String>] = [
+        // Values.
+        "SyncModel": [],
+        "SyncConcurrency": [],
+        "SyncJSON": [],
+        // Policy.
+        "SyncCore": ["SyncModel", "SyncConcurrency", "Logging"],
+        "SyncAuthority": ["SyncModel", "SyncConcurrency"],
+        "SyncWire": ["SyncModel", "SyncJSON", "Crypto"],
+        // Text that is compiled in.
+        "Schemas": [],
+    ]
+
+    /// Modules that policy must not reach, not even through others.
+    static let forbiddenToPolicy: Set<String> = [
+        "GRDB", "GRDBSQLite", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
+        "Foundation",
+        "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser", "Configuration",
+    ]
+
+    static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]
+
+    /// Programs and the composition root: nothing that is linked into a production program may reach these.
+    static let testing: Set<String> = ["SyncTestKit", "SyncSimulation"]
+}

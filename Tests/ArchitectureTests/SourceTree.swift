@@ -1,0 +1,58 @@
+import Foundation
+
+/// The sources of the package as text, read from where this test was compiled.
+enum SourceTree {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    struct File {
+        /// The target that the file belongs to.
+        let module: String
+        /// Relative to the root of the package.
+        let path: String
+        let lines: [String]
+
+        /// The modules that the file imports, with the line of each.
+        var imports: [(module: String, line: Int)] {
+            lines.enumerated().compactMap { index, line in
+                var words = line.split(separator: " ").map(String.init)[...]
+                while let word = words.first, Self.modifiers.contains(word) || word.hasPrefix("@") {
+                    words = words.dropFirst()
+                }
+                guard words.first == "import" else { return nil }
+                words = words.dropFirst()
+                if let kind = words.first, Self.kinds.contains(kind) { words = words.dropFirst() }
+                guard let name = words.first?.split(separator: ".").first else { return nil }
+                return (String(name), index + 1)
+            }
+        }
+
+        private static let modifiers: Set<String> = ["public", "package", "internal", "fileprivate", "private"]
+        private static let kinds: Set<String> = [
+            "struct", "class", "enum", "protocol", "func", "var", "let", "typealias",
+        ]
+    }
+
+    /// All Swift files below `Sources` and `Schemas`.
+    static func files() throws -> [File] {
+        try swiftFiles(below: "Sources").map { path in
+            try file(path, module: String(path.split(separator: "/")[1]))
+        }
+            + swiftFiles(below: "Schemas").map { try file($0, module: "Schemas") }
+    }
+
+    private static func swiftFiles(below folder: String) throws -> [String] {
+        let base = root.appending(path: folder)
+        guard let walk = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil) else { return [] }
+        return walk.compactMap { $0 as? URL }
+            .filter { $0.pathExtension == "swift" }
+            .map { folder + $0.path(percentEncoded: false).dropFirst(base.path(percentEncoded: false).count) }
+            .map { $0.replacingOccurrences(of: "//", with: "/") }
+            .sorted()
+    }
+
+    private static func file(_ path: String, module: String) throws -> File {
+        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        return File(module: module, path: path, lines: text.components(separatedBy: "\n"))
+    }
+}

@@ -1,0 +1,41 @@
+# Shared by the tools: where the package is, what it needs, and how progress is shown. Sourced, not run.
+# shellcheck shell=bash
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+cd "$root" || exit 1
+
+# Crash reports of a child that is killed on purpose are noise, and may hold a pipe open.
+export SWIFT_BACKTRACE="${SWIFT_BACKTRACE:-enable=no}"
+
+say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
+die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# need_swift: the one thing that has to be there.
+need_swift() {
+  command -v swift >/dev/null 2>&1 || die "swift is not on the PATH; Swift 6.3 or newer is needed (https://swift.org/install)"
+}
+
+# need_packages NAME...: installs the Debian packages that are missing.
+need_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ "${#missing[@]}" -eq 0 ] && return 0
+  command -v apt-get >/dev/null 2>&1 || die "these packages are missing: ${missing[*]}"
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 || die "these packages are missing, and only root can install them: ${missing[*]}"
+    sudo=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq >/dev/null || die "apt-get update failed"
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    die "apt-get install ${missing[*]} failed"
+}
+
+# What building needs beside Swift, and what running needs.
+need_ground() {
+  need_swift
+  need_packages libsqlite3-dev ca-certificates
+}
