@@ -1,0 +1,47 @@
+import SyncModel
+import Testing
+
+@Suite struct HybridClockTests {
+    @Test func `later readings are greater, also when the wall clock goes back`() {
+        var clock = HybridClock()
+        var last = HybridTime.zero
+        for wall in [1_000, 1_000, 900, 5, 1_001, 1_000, -7, 2_000] as [Int64] {
+            let reading = clock.tick(now: WallTime(milliseconds: wall))
+            #expect(reading > last)
+            last = reading
+        }
+        #expect(last.wall == WallTime(milliseconds: 2_000))
+    }
+
+    @Test func `a reading after hearing of another is greater than that one`() {
+        var clock = HybridClock()
+        let other = HybridTime(wall: WallTime(milliseconds: 5_000), counter: 7)
+        clock.observe(other, now: WallTime(milliseconds: 4_990), permitting: .seconds(60))
+        #expect(clock.tick(now: WallTime(milliseconds: 4_991)) > other)
+    }
+
+    @Test func `a reading from far in the future drags the clock no further than the permitted skew`() {
+        var clock = HybridClock()
+        let poison = HybridTime(wall: WallTime(milliseconds: 1_000_000_000))
+        clock.observe(poison, now: WallTime(milliseconds: 1_000), permitting: .seconds(60))
+        #expect(clock.last.wall == WallTime(milliseconds: 61_000))
+    }
+
+    @Test func `the counter runs over into the next millisecond`() {
+        var clock = HybridClock(last: HybridTime(wall: WallTime(milliseconds: 10), counter: .max))
+        #expect(clock.tick(now: WallTime(milliseconds: 10)) == HybridTime(wall: WallTime(milliseconds: 11)))
+    }
+
+    @Test func `wall times outside 48 bits are brought to its ends`() {
+        #expect(HybridTime(wall: WallTime(milliseconds: -1)) == .zero)
+        #expect(HybridTime(wall: WallTime(milliseconds: .max)).wall == HybridTime.latestWall)
+        #expect(HybridTime(rawValue: .max).next == HybridTime(rawValue: .max))
+    }
+
+    @Test(arguments: [
+        (Duration.seconds(1), Int64(1_000)), (.milliseconds(-1_500), -1_500), (.seconds(Int64.max), .max),
+    ])
+    func `durations become whole milliseconds without overflow`(duration: Duration, milliseconds: Int64) {
+        #expect(duration.wholeMilliseconds == milliseconds)
+    }
+}
