@@ -13,7 +13,9 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
     name: "tombolo",
-    products: [],
+    products: [
+        .library(name: "SyncSimulation", targets: ["SyncSimulation"])
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
     ],
@@ -31,6 +33,16 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
 
+        // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
+        .target(name: "CConcurrencyTripwire"),
+        .target(
+            name: "SyncSimulation",
+            dependencies: ["CConcurrencyTripwire", "SyncModel", "SyncConcurrency", "SyncCore"],
+            swiftSettings: strict),
+
+        .testTarget(
+            name: "SyncSimulationTests", dependencies: ["SyncSimulation", "SyncConcurrency", "SyncCore", "SyncModel"],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),

@@ -1,0 +1,118 @@
+import CConcurrencyTripwire
+import SyncConcurrency
+
+#if canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+/// Which of the jobs that are ready runs next.
+public enum SchedulingPolicy: String, Hashable, Sendable, CaseIterable {
+    /// Any of them, by the seed: finds what depends on an order that nobody promised.
+    case random
+    /// The one that became ready first.
+    case fifo
+}
+
+/// The queue of all jobs of one simulation. One thread runs them, one at a time.
+///
+/// It is locked although one thread drains it: work that has left the simulation comes back from another thread,
+/// and is counted as foreign.
+public final class SimulationScheduler: Sendable {
+    private struct Entry: Sendable {
+        let job: UnownedJob
+        let place: Place
+    }
+
+    /// Where a job runs. Holds the executor, which must live as long as its jobs.
+    enum Place: Sendable {
+        case task(SimulationTaskExecutor)
+        case actor(SimulationSerialExecutor)
+    }
+
+    private struct State: Sendable {
+        var ready: [Entry] = []
+        /// Of `ready`, those before this one are gone: taking the oldest must not move all the others.
+        var oldest = 0
+        var random: SeededRandom
+        var owner: pthread_t
+        var foreign = 0
+        var escaped: UInt64 = 0
+        var jobs = 0
+    }
+
+    public let policy: SchedulingPolicy
+    /// Whether jobs that go to Swift's global pool are counted; needs a hook of the runtime.
+    public let hasTripwire: Bool
+    private let state: Guarded<State>
+
+    public init(seed: UInt64, policy: SchedulingPolicy) {
+        self.policy = policy
+        hasTripwire = tripwire_install()
+        state = Guarded(State(random: SeededRandom(seed: seed, stream: "scheduler"), owner: pthread_self()))
+    }
+
+    func enqueue(_ job: UnownedJob, on place: Place) {
+        let thread = pthread_self()
+        state.withLock { state in
+            if pthread_equal(thread, state.owner) == 0 { state.foreign += 1 }
+            state.ready.append(Entry(job: job, place: place))
+        }
+    }
+
+    /// Says that the calling thread is the one of this simulation from now on.
+    func adoptCurrentThread() {
+        let thread = pthread_self()
+        state.withLock { $0.owner = thread }
+    }
+
+    /// Runs one job; false when none is ready.
+    func step() -> Bool {
+        guard let entry = takeNext() else { return false }
+        tripwire_enter()
+        switch entry.place {
+        case .task(let executor): entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
+        case .actor(let executor): entry.job.runSynchronously(on: executor.asUnownedSerialExecutor())
+        }
+        let escaped = tripwire_leave()
+        if escaped > 0 { state.withLock { $0.escaped += escaped } }
+        return true
+    }
+
+    private func takeNext() -> Entry? {
+        state.withLock { state in
+            guard state.oldest < state.ready.count else {
+                state.ready.removeAll(keepingCapacity: true)
+                state.oldest = 0
+                return nil
+            }
+            state.jobs += 1
+            switch policy {
+            case .random:
+                let index = state.random.below(state.ready.count)
+                state.ready.swapAt(index, state.ready.count - 1)
+                return state.ready.removeLast()
+            case .fifo:
+                let entry = state.ready[state.oldest]
+                state.oldest += 1
+                if state.oldest >= 1_024 {
+                    state.ready.removeFirst(state.oldest)
+                    state.oldest = 0
+                }
+                return entry
+            }
+        }
+    }
+
+    public var isIdle: Bool { state.withLock { $0.ready.count == $0.oldest } }
+
+    /// How many jobs have run.
+    public var jobCount: Int { state.withLock { $0.jobs } }
+
+    /// How many jobs came from a thread that is not the simulation's.
+    public var foreignCount: Int { state.withLock { $0.foreign } }
+
+    /// How many jobs were handed to Swift's global pool by jobs of the simulation; 0 without a tripwire.
+    public var escapedCount: Int { state.withLock { Int(clamping: $0.escaped) } }
+}

@@ -1,0 +1,51 @@
+/// Why a simulation could not go on: a fault of the program in it, or of the way it was put in.
+public struct SimulationFailure: Error, Sendable {
+    public let kind: Kind
+    public let seed: UInt64
+    public let policy: SchedulingPolicy
+    /// Virtual, since the beginning.
+    public let time: Duration
+    /// The names of the tasks that were started and have not ended.
+    public let unfinished: [String]
+    /// Who sleeps, and until when.
+    public let sleepers: [String]
+    public let lastLines: [SimulationTrace.Line]
+
+    public enum Kind: Hashable, Sendable {
+        /// Nothing is ready and nothing sleeps, but not everything has ended.
+        case deadlock
+        /// Very many jobs have run without time moving.
+        case livelock
+        /// Work has left the simulation: jobs came from another thread, or went to Swift's global pool. Look for
+        /// `Task {}`, `Task.detached`, `Task.sleep`, a main actor, or an API with a queue of its own.
+        case leak(foreign: Int, escaped: Int)
+        /// It has taken more virtual time than it may.
+        case tooLong(Duration)
+        /// Tasks have not ended although they were cancelled.
+        case unfinished
+        /// Something still sleeps although every task has ended.
+        case sleepersLeft
+    }
+}
+
+extension SimulationFailure: CustomStringConvertible {
+    public var description: String {
+        var text = "\(headline) (seed \(seed), \(policy.rawValue), at \(time))"
+        if !unfinished.isEmpty { text += "\nnot ended: \(unfinished.joined(separator: ", "))" }
+        if !sleepers.isEmpty { text += "\nasleep: \(sleepers.joined(separator: ", "))" }
+        if !lastLines.isEmpty { text += "\nlast events:\n" + lastLines.map { "  \($0)" }.joined(separator: "\n") }
+        return text
+    }
+
+    private var headline: String {
+        switch kind {
+        case .deadlock: "deadlock: nothing is ready and nothing sleeps"
+        case .livelock: "livelock: more than \(SimulationLimits.jobsPerInstant) jobs without time moving"
+        case .leak(let foreign, let escaped):
+            "leak: \(foreign) jobs came from another thread, \(escaped) went to the global pool"
+        case .tooLong(let limit): "too long: not done after \(limit) of virtual time"
+        case .unfinished: "unfinished: tasks have not ended although they were cancelled"
+        case .sleepersLeft: "sleepers left: something sleeps although every task has ended"
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// FNV-1a of 64 bits: the same for the same bytes in every process, unlike `Hasher`.
+public struct StableHash: Hashable, Sendable {
+    public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    public init() {}
+
+    public mutating func combine(_ byte: UInt8) {
+        value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+    }
+
+    /// Takes the bytes and then an end mark, so that "ab", "c" and "a", "bc" differ.
+    public mutating func combine(_ text: String) {
+        for byte in text.utf8 { combine(byte) }
+        combine(0xFF)
+    }
+
+    public mutating func combine(_ number: some FixedWidthInteger) {
+        var bits = UInt64(truncatingIfNeeded: number)
+        for _ in 0..<8 {
+            combine(UInt8(truncatingIfNeeded: bits))
+            bits >>= 8
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import SyncConcurrency
+import SyncSimulation
+
+/// A small program with the constructs that an engine uses: actors, streams, task groups, timeouts, cancellation.
+enum Ferry {
+    static func traceHash(seed: UInt64, policy: SchedulingPolicy, slowProcessor: Double = 0) throws -> UInt64 {
+        let simulation = Simulation(seed: seed, policy: policy, slowProcessor: slowProcessor)
+        let harbour = Harbour(simulation: simulation)
+        try simulation.run(limit: .seconds(3_600)) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for name in ["anna", "bo", "cleo"] {
+                    group.addTask { try await harbour.sail(name) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try simulation.finish()
+        return simulation.trace.hash
+    }
+}
+
+actor Harbour {
+    private let simulation: Simulation
+    private let executor: SimulationSerialExecutor
+    private var ships = 0
+
+    init(simulation: Simulation) {
+        self.simulation = simulation
+        executor = simulation.makeActorExecutor()
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    nonisolated func sail(_ name: String) async throws {
+        let clock = simulation.clock(of: name)
+        var random = simulation.random(name)
+        let (bells, bell) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
+        async let rung = bells.reduce(0, +)
+        for trip in 0..<20 {
+            await arrive(name, trip)
+            bell.yield(trip)
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                let loading = random.duration(in: .milliseconds(1)...(.milliseconds(20)))
+                group.addTask {
+                    try await clock.sleep(for: loading)
+                    return true
+                }
+                group.addTask {
+                    try await clock.sleep(for: .milliseconds(10))
+                    return false
+                }
+                let loaded = try await group.next() ?? false
+                group.cancelAll()
+                simulation.note(loaded ? "loaded" : "gave up", by: name)
+            }
+            await Task.yield()
+            await leave(name, trip)
+        }
+        bell.finish()
+        simulation.note("heard \(await rung)", by: name)
+    }
+
+    private func arrive(_ name: String, _ trip: Int) {
+        ships += 1
+        simulation.note("arrives on trip \(trip), \(ships) in harbour", by: name)
+    }
+
+    private func leave(_ name: String, _ trip: Int) {
+        ships -= 1
+        simulation.note("leaves on trip \(trip), \(ships) in harbour", by: name)
+    }
+}
+
+/// Something to wait for that no cancellation ends.
+final class Gate: Sendable {
+    private let waiting = Guarded<[CheckedContinuation<Void, Never>]>([])
+
+    func wait() async {
+        await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
+    }
+
+    func open() {
+        let all = waiting.withLock { waiting in
+            let all = waiting
+            waiting = []
+            return all
+        }
+        for continuation in all { continuation.resume() }
+    }
+}
+
+/// A thread that a simulation knows nothing of.
+final class OtherThread {
+    private var thread = pthread_t()
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        let argument = Unmanaged.passRetained(Body(run: body)).toOpaque()
+        let status = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, argument)
+        precondition(status == 0, "pthread_create failed with \(status)")
+    }
+
+    func join() {
+        pthread_join(thread, nil)
+    }
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+}
