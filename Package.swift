@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "SyncSimulation", targets: ["SyncSimulation"])
     ],
     dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
     ],
     targets: [
@@ -35,13 +36,18 @@ let package = Package(
 
         // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
         .target(name: "CConcurrencyTripwire"),
+        .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "SyncSimulation",
-            dependencies: ["CConcurrencyTripwire", "SyncModel", "SyncConcurrency", "SyncCore"],
+            dependencies: ["CConcurrencyTripwire", "CFaultVFS", "SyncModel", "SyncConcurrency", "SyncCore"],
             swiftSettings: strict),
 
         .testTarget(
-            name: "SyncSimulationTests", dependencies: ["SyncSimulation", "SyncConcurrency", "SyncCore", "SyncModel"],
+            name: "SyncSimulationTests",
+            dependencies: [
+                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),

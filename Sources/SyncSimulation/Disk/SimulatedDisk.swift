@@ -1,0 +1,165 @@
+import CFaultVFS
+
+/// The disk of one machine, in memory, under the real SQLite: it fails and loses power on demand.
+///
+/// SQLite reaches it through the `DiskProcess` of each process that uses it. Disks are independent of each other, and
+/// may be used from any thread; which faults come, and what a loss of power leaves, depends on the seed and the
+/// operations alone.
+public final class SimulatedDisk: Sendable {
+    private let address: UInt
+
+    public init(seed: UInt64) {
+        address = UInt(bitPattern: fault_disk_create(seed))
+    }
+
+    deinit {
+        fault_disk_release(pointer)
+    }
+
+    var pointer: OpaquePointer {
+        guard let pointer = OpaquePointer(bitPattern: address) else { preconditionFailure("a disk has an address") }
+        return pointer
+    }
+
+    /// Starts a process that uses this disk.
+    public func makeProcess() -> DiskProcess {
+        DiskProcess(disk: self)
+    }
+
+    // MARK: Faults
+
+    /// Adds a plan to those that there are; the first that matches an operation decides.
+    public func plan(_ fault: DiskFault) {
+        let fits = fault_disk_add_rule(pointer, fault.rule)
+        precondition(fits, "a disk keeps 64 plans at most that still have something to do")
+    }
+
+    public func clearPlans() {
+        fault_disk_clear_rules(pointer)
+    }
+
+    /// Ends every process that uses the disk. Of what was not synced a subset stays, in pieces of 512 bytes; of files
+    /// that were made or deleted since their directory was synced, some are as before.
+    public func losePower(seed: UInt64) {
+        fault_disk_lose_power(pointer, seed)
+    }
+
+    /// After a loss of power, this fraction of the lost pieces is noise instead of what was there before.
+    public func setGarbage(fraction: Double) {
+        fault_disk_set_garbage(pointer, fraction)
+    }
+
+    /// Beyond so many bytes in all files writes fail, as on a full disk; nil: no bound.
+    public func setCapacity(bytes: Int?) {
+        fault_disk_set_capacity(pointer, bytes.map(Int64.init) ?? -1)
+    }
+
+    public func setReadOnly(_ isReadOnly: Bool) {
+        fault_disk_set_read_only(pointer, isReadOnly)
+    }
+
+    /// What SQL's `CURRENT_TIMESTAMP` shows, in milliseconds since 1970.
+    public func setWallTime(milliseconds: Int64) {
+        fault_disk_set_wall_time(pointer, milliseconds)
+    }
+
+    /// Flips bits of one byte of a file, also on the medium. False when there is no such byte.
+    @discardableResult
+    public func corrupt(_ name: String, at offset: Int, flipping mask: UInt8 = 0xFF) -> Bool {
+        fault_disk_flip(pointer, name, Int64(offset), mask)
+    }
+
+    // MARK: Files
+
+    /// The names of all files, in the order of their bytes.
+    public var fileNames: [String] {
+        var names: [String] = []
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { buffer in
+            while let base = buffer.baseAddress, fault_disk_name_at(pointer, names.count, base, buffer.count) {
+                names.append(String(cString: base))
+            }
+        }
+        return names
+    }
+
+    /// The bytes of a file, as processes see it; nil when there is none.
+    public func contents(of name: String) -> [UInt8]? {
+        let size = fault_disk_size(pointer, name)
+        guard size >= 0 else { return nil }
+        return [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+            count = max(Int(fault_disk_read(pointer, name, buffer.baseAddress, size)), 0)
+        }
+    }
+
+    /// Puts a file in the place of another, durably. Who has the other one open keeps it.
+    public func replace(_ name: String, with bytes: [UInt8]) {
+        let done = fault_disk_replace(pointer, name, bytes, Int64(bytes.count))
+        precondition(done, "there is no room on the disk for \(name)")
+    }
+
+    /// Removes a file durably. Who has it open keeps it. False when there is none.
+    @discardableResult
+    public func remove(_ name: String) -> Bool {
+        fault_disk_remove(pointer, name)
+    }
+
+    /// All files as processes see them now: for a copy on another disk, or to roll back to.
+    public func image() -> DiskImage {
+        DiskImage(
+            files: fileNames.compactMap { name in contents(of: name).map { DiskImage.File(name: name, bytes: $0) } })
+    }
+
+    /// Makes the disk hold exactly the image. Who has a file open keeps the old one: end the processes first.
+    public func restore(_ image: DiskImage) {
+        for name in fileNames { remove(name) }
+        for file in image.files { replace(file.name, with: file.bytes) }
+    }
+
+    // MARK: What happened
+
+    public var operationCount: Int { Int(fault_disk_operations(pointer)) }
+
+    /// How many operations of these kinds there have been.
+    public func count(of operations: DiskOperations) -> Int {
+        (0..<DiskOperations.names.count).reduce(0) { sum, bit in
+            operations.contains(DiskOperations(rawValue: 1 << UInt32(bit)))
+                ? sum + Int(fault_disk_operations_of_kind(pointer, 1 << UInt32(bit))) : sum
+        }
+    }
+
+    /// How many operations a plan has hit.
+    public var faultCount: Int { Int(fault_disk_hits(pointer)) }
+
+    public var powerLossCount: Int { Int(fault_disk_power_losses(pointer)) }
+
+    /// The bytes that were written and not synced.
+    public var unsyncedBytes: Int { Int(fault_disk_unsynced_bytes(pointer)) }
+
+    /// Over kind, file, place and result of all operations so far: the same for the same seed and program.
+    public var traceHash: UInt64 { fault_disk_hash(pointer) }
+
+    /// The last operations in words, oldest first.
+    public var lastOperations: [String] {
+        withUnsafeTemporaryAllocation(of: fault_operation.self, capacity: 256) { buffer in
+            let count = fault_disk_log(pointer, buffer.baseAddress, buffer.count)
+            return buffer[..<count].map { operation in
+                let name = withUnsafeBytes(of: operation.name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                let kind = DiskOperations.names[operation.kind.trailingZeroBitCount]
+                return
+                    "\(operation.number) \(kind) \(name) \(operation.offset) \(operation.size) -> \(operation.result)"
+            }
+        }
+    }
+}
+
+/// The files of a disk at one moment, in the order of their names.
+public struct DiskImage: Hashable, Sendable {
+    public struct File: Hashable, Sendable {
+        public let name: String
+        public let bytes: [UInt8]
+    }
+
+    public let files: [File]
+}

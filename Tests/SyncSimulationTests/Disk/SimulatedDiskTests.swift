@@ -1,0 +1,337 @@
+import CFaultVFS
+import GRDB
+import SyncSimulation
+import Testing
+
+@Suite
+struct SimulatedDiskTests {
+    @Test(arguments: Bank.JournalMode.allCases)
+    func `a database works, and is found again by the next process`(mode: Bank.JournalMode) throws {
+        let bank = Bank(journalMode: mode, synchronous: "FULL")
+        let disk = SimulatedDisk(seed: 1)
+        var random = SeededRandom(seed: 1)
+        for generation in 0..<3 {
+            let process = disk.makeProcess()
+            do {
+                let connection = try bank.open(process)
+                #expect(try connection.texts("PRAGMA journal_mode") == [mode.rawValue])
+                try bank.create(connection)
+                for number in 1...20 {
+                    try bank.transfer(number: generation * 20 + number, connection, random: &random)
+                }
+                #expect(try bank.check(connection) == (generation + 1) * 20)
+            }
+            #expect(process.openFileCount == 0)
+        }
+        #expect(disk.count(of: .sync) > 0)
+        #expect(disk.faultCount == 0)
+    }
+
+    @Test(arguments: Bank.JournalMode.allCases)
+    func `what is committed with EXTRA survives every loss of power, whole`(mode: Bank.JournalMode) throws {
+        let report = try crashes(Bank(journalMode: mode, synchronous: "EXTRA"), seeds: 0..<150)
+        #expect(report.lostCommits == 0)
+        #expect(report.powerLosses >= 300)
+    }
+
+    @Test func `what is committed with FULL to a write-ahead log survives every loss of power, whole`() throws {
+        let report = try crashes(Bank(journalMode: .wal, synchronous: "FULL"), seeds: 0..<300)
+        #expect(report.lostCommits == 0)
+        #expect(report.powerLosses >= 600)
+    }
+
+    @Test func `with FULL a deleted journal may come back, and takes one commit with it`() throws {
+        let report = try crashes(Bank(journalMode: .delete, synchronous: "FULL"), seeds: 0..<300)
+        #expect(report.lostCommits > 0)
+        #expect(report.mostLostAtOnce == 1)
+    }
+
+    @Test func `with NORMAL a write-ahead log loses its tail at most, and never a part of a commit`() throws {
+        let report = try crashes(Bank(journalMode: .wal, synchronous: "NORMAL"), seeds: 0..<300)
+        #expect(report.lostCommits > 0)
+    }
+
+    @Test func `noise in the pieces that were lost does no harm to a write-ahead log`() throws {
+        let report = try crashes(Bank(journalMode: .wal, synchronous: "FULL"), seeds: 0..<150, garbage: 0.5)
+        #expect(report.lostCommits == 0)
+    }
+
+    @Test(arguments: Bank.JournalMode.allCases)
+    func `a killed process loses nothing that it committed, at any level of synchronous`(mode: Bank.JournalMode) throws
+    {
+        let report = try crashes(Bank(journalMode: mode, synchronous: "OFF"), seeds: 0..<100, effect: .kill)
+        #expect(report.lostCommits == 0)
+    }
+
+    @Test func `without syncs a loss of power does break a database`() throws {
+        // The proof that the tests above can fail: this disk does lose and tear.
+        #expect(throws: (any Error).self) {
+            try crashes(Bank(journalMode: .delete, synchronous: "OFF"), seeds: 0..<300)
+        }
+    }
+
+    @Test(arguments: Bank.JournalMode.allCases, DiskFault.Answer.allCases)
+    func `each operation may fail in its turn`(mode: Bank.JournalMode, answer: DiskFault.Answer) throws {
+        let bank = Bank(journalMode: mode, synchronous: "FULL")
+        let kinds: DiskOperations =
+            switch answer {
+            case .busy: [.lock, .sharedMemoryLock]
+            case .cannotOpen: .open
+            case .full: .write
+            case .inputOutput: [.write, .sync, .truncate, .delete, .lock, .read, .sharedMemoryMap, .access]
+            }
+        var codes: Set<Int32> = []
+        var skip = 0
+        while true {
+            let disk = SimulatedDisk(seed: UInt64(skip))
+            var random = SeededRandom(seed: 3)
+            var committed = 0
+            do {
+                let process = disk.makeProcess()
+                let connection = try bank.open(process)
+                try bank.create(connection)
+                disk.plan(DiskFault(kinds, skip: skip, effect: .fail(answer)))
+                do {
+                    for number in 1...6 {
+                        try bank.transfer(number: number, connection, random: &random)
+                        committed = number
+                    }
+                } catch let failure as RawConnection.Failure {
+                    codes.insert(failure.code)
+                }
+                let wasHit = disk.faultCount > 0
+                disk.clearPlans()
+                // The same connection goes on.
+                let count = try bank.check(connection)
+                #expect(
+                    (committed...committed + 1).contains(count), "\(mode) \(answer) at \(skip): \(disk.lastOperations)")
+                try bank.transfer(number: count + 1, connection, random: &random)
+                committed = count + 1
+                if !wasHit { break }
+            }
+            // And so does the next process.
+            let after = try bank.check(bank.open(disk.makeProcess()))
+            #expect(after == committed)
+            skip += 1
+        }
+        let expected: Set<Int32> =
+            switch answer {
+            case .inputOutput: [SQLITE_IOERR]
+            case .full: [SQLITE_FULL]
+            case .busy: [SQLITE_BUSY]
+            case .cannotOpen: mode == .delete ? [SQLITE_CANTOPEN] : []
+            }
+        #expect(codes.isSuperset(of: expected), "\(codes)")
+        // Only a journal that is deleted is opened again for each transaction.
+        #expect(skip > (answer != .cannotOpen ? 5 : mode == .delete ? 4 : -1))
+    }
+
+    @Test func `a full disk is told as such, and what was there stays`() throws {
+        let bank = Bank(journalMode: .wal, synchronous: "FULL")
+        let disk = SimulatedDisk(seed: 5)
+        var random = SeededRandom(seed: 5)
+        let connection = try bank.open(disk.makeProcess())
+        try bank.create(connection)
+        disk.setCapacity(bytes: 150_000)
+        var committed = 0
+        let failure = #expect(throws: RawConnection.Failure.self) {
+            while true {
+                try bank.transfer(number: committed + 1, connection, random: &random)
+                committed += 1
+            }
+        }
+        #expect(failure?.code == SQLITE_FULL)
+        #expect(committed > 3)
+        #expect(try bank.check(connection) == committed)
+        disk.setCapacity(bytes: nil)
+        try bank.transfer(number: committed + 1, connection, random: &random)
+    }
+
+    @Test func `a read-only disk can be read, and refuses writes`() throws {
+        let bank = Bank(journalMode: .delete, synchronous: "FULL")
+        let disk = SimulatedDisk(seed: 5)
+        try bank.create(bank.open(disk.makeProcess()))
+        disk.setReadOnly(true)
+        let connection = try RawConnection(Bank.path, on: disk.makeProcess())
+        #expect(try connection.integer("SELECT count(*) FROM account") == Bank.accounts)
+        let failure = #expect(throws: RawConnection.Failure.self) { try connection.run("DELETE FROM account") }
+        #expect(failure?.code == SQLITE_READONLY)
+    }
+
+    @Test(arguments: [Bank.JournalMode.wal, .delete])
+    func `two processes exclude each other's writes`(mode: Bank.JournalMode) throws {
+        let bank = Bank(journalMode: mode, synchronous: "FULL")
+        let disk = SimulatedDisk(seed: 5)
+        let first = try bank.open(disk.makeProcess())
+        try bank.create(first)
+        let second = try bank.open(disk.makeProcess())
+        try first.run("BEGIN IMMEDIATE")
+        try first.run("UPDATE account SET coins = 7 WHERE id = 0")
+        let failure = #expect(throws: RawConnection.Failure.self) { try second.run("BEGIN IMMEDIATE") }
+        #expect(failure?.code == SQLITE_BUSY)
+        #expect(try second.integer("SELECT coins FROM account WHERE id = 0") == 100)
+        try first.run("COMMIT")
+        #expect(try second.integer("SELECT coins FROM account WHERE id = 0") == 7)
+        try second.run("BEGIN IMMEDIATE")
+        try second.run("UPDATE account SET coins = 100 WHERE id = 0")
+        try second.run("COMMIT")
+        #expect(try bank.check(first) == 0)
+    }
+
+    @Test func `the locks of a killed process are gone, and its writes are undone`() throws {
+        for mode in [Bank.JournalMode.wal, .delete] {
+            let bank = Bank(journalMode: mode, synchronous: "FULL")
+            let disk = SimulatedDisk(seed: 5)
+            let victim = disk.makeProcess()
+            let first = try bank.open(victim)
+            try bank.create(first)
+            let second = try bank.open(disk.makeProcess())
+            try first.run("BEGIN IMMEDIATE")
+            try first.run("UPDATE account SET coins = coins + 1")
+            victim.kill()
+            #expect(throws: RawConnection.Failure.self) { try first.run("COMMIT") }
+            #expect(try second.integer("SELECT coins FROM account WHERE id = 0") == 100)
+            var random = SeededRandom(seed: 1)
+            try bank.transfer(number: 1, second, random: &random)
+            #expect(try bank.check(second) == 1)
+            #expect(victim.isDead)
+        }
+    }
+
+    @Test func `a disk can be copied, rolled back and damaged`() throws {
+        let bank = Bank(journalMode: .wal, synchronous: "FULL")
+        let disk = SimulatedDisk(seed: 5)
+        var random = SeededRandom(seed: 5)
+        do {
+            let connection = try bank.open(disk.makeProcess())
+            try bank.create(connection)
+            for number in 1...5 { try bank.transfer(number: number, connection, random: &random) }
+        }
+        let image = disk.image()
+        do {
+            let connection = try bank.open(disk.makeProcess())
+            for number in 6...9 { try bank.transfer(number: number, connection, random: &random) }
+        }
+        let copy = SimulatedDisk(seed: 6)
+        copy.restore(disk.image())
+        #expect(try bank.check(bank.open(copy.makeProcess())) == 9)
+        disk.restore(image)
+        #expect(try bank.check(bank.open(disk.makeProcess())) == 5)
+        copy.losePower(seed: 1)
+        #expect(try bank.check(bank.open(copy.makeProcess())) == 9)
+
+        #expect(copy.corrupt(Bank.path, at: 4_096))
+        #expect(!copy.corrupt(Bank.path, at: 1 << 40))
+        #expect(throws: (any Error).self) { try bank.check(bank.open(copy.makeProcess())) }
+    }
+
+    @Test func `the same seed and program give the same trace`() throws {
+        func hash(seed: UInt64) throws -> (UInt64, Int) {
+            let disk = SimulatedDisk(seed: seed)
+            let bank = Bank(journalMode: .wal, synchronous: "NORMAL")
+            _ = try generations(bank, disk: disk, seed: seed, effect: .losePower, garbage: 0.2)
+            return (disk.traceHash, disk.operationCount)
+        }
+        for seed in 0..<10 as Range<UInt64> {
+            #expect(try hash(seed: seed) == hash(seed: seed), "seed \(seed)")
+        }
+        #expect(try hash(seed: 1) != hash(seed: 2))
+    }
+
+    @Test(arguments: 0..<24)
+    func `disks beside each other do not disturb each other`(number: Int) throws {
+        let bank = Bank(journalMode: .wal, synchronous: "FULL")
+        let seed = UInt64(number % 4)
+        let disk = SimulatedDisk(seed: seed)
+        _ = try generations(bank, disk: disk, seed: seed, effect: .losePower, garbage: 0)
+        let again = SimulatedDisk(seed: seed)
+        _ = try generations(bank, disk: again, seed: seed, effect: .losePower, garbage: 0)
+        #expect(disk.traceHash == again.traceHash)
+    }
+
+    @Test func `GRDB opens it by its URI, with a pool that writes ahead`() throws {
+        let disk = SimulatedDisk(seed: 8)
+        let process = disk.makeProcess()
+        do {
+            let pool = try DatabasePool(path: process.uri(for: "/pool.sqlite"))
+            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            try pool.write { database in
+                try database.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
+                for id in 1...100 {
+                    try database.execute(sql: "INSERT INTO item VALUES (?, ?)", arguments: [id, "name"])
+                }
+            }
+            #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+            #expect(try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+        }
+        #expect(process.openFileCount == 0)
+        #expect(disk.fileNames.contains("/pool.sqlite"))
+
+        disk.losePower(seed: 4)
+        let next = disk.makeProcess()
+        let pool = try DatabasePool(path: next.uri(for: "/pool.sqlite"))
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+        disk.plan(DiskFault(.write, effect: .fail(.full)))
+        let failure = #expect(throws: DatabaseError.self) { try pool.write { try $0.execute(sql: "DELETE FROM item") } }
+        #expect(failure?.resultCode == .SQLITE_FULL)
+        #expect(next.openFileCount > 0)
+        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+    }
+}
+
+// MARK: Many crashes
+
+private struct CrashReport {
+    var lostCommits = 0
+    var mostLostAtOnce = 0
+    var powerLosses = 0
+}
+
+private func crashes(
+    _ bank: Bank, seeds: Range<UInt64>, effect: DiskFault.Effect = .losePower, garbage: Double = 0
+) throws -> CrashReport {
+    var report = CrashReport()
+    for seed in seeds {
+        let disk = SimulatedDisk(seed: seed)
+        for lost in try generations(bank, disk: disk, seed: seed, effect: effect, garbage: garbage) {
+            report.lostCommits += lost
+            report.mostLostAtOnce = max(report.mostLostAtOnce, lost)
+        }
+        report.powerLosses += disk.powerLossCount
+    }
+    return report
+}
+
+/// Lets a bank work until its machine crashes, several times, and looks at what each crash has left.
+///
+/// - Returns: how many acknowledged commits each crash has lost.
+private func generations(
+    _ bank: Bank, disk: SimulatedDisk, seed: UInt64, effect: DiskFault.Effect, garbage: Double
+) throws -> [Int] {
+    var random = SeededRandom(seed: seed, stream: "bank")
+    var lost: [Int] = []
+    var committed = 0
+    disk.setGarbage(fraction: garbage)
+    for _ in 0..<3 {
+        disk.plan(DiskFault(.changes, skip: random.below(120), effect: effect))
+        let process = disk.makeProcess()
+        do {
+            let connection = try bank.open(process)
+            try bank.create(connection)
+            while true {
+                try bank.transfer(number: committed + 1, connection, random: &random)
+                committed += 1
+            }
+        } catch let failure as RawConnection.Failure {
+            guard process.isDead else { throw failure }
+        }
+        guard process.openFileCount == 0 else { throw Bank.Torn(what: "files are still open after the crash") }
+        let count = max(try bank.check(bank.open(disk.makeProcess())), 0)
+        guard count <= committed + 1 else {
+            throw Bank.Torn(what: "\(count) transfers, but only \(committed + 1) asked")
+        }
+        lost.append(max(committed - count, 0))
+        committed = count
+    }
+    return lost
+}
