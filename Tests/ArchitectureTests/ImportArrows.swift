@@ -17,6 +17,30 @@ enum ImportArrows {
         "SyncWire": ["SyncModel", "SyncJSON", "Crypto"],
         // Text that is compiled in.
         "Schemas": [],
+        // Adapters of the client.
+        "SyncStoreSQLite": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas", "GRDB", "GRDBSQLite",
+            "Foundation", "Dispatch", "Logging",
+        ],
+        "SyncTransportHTTP": [
+            "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1",
+            "NIOSSL", "NIOFoundationCompat", "Foundation", "Logging",
+        ],
+        "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
+        // Adapters of the server.
+        "AuthorityStoreSQLite": [
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas", "GRDB", "GRDBSQLite",
+            "Foundation", "Dispatch",
+        ],
+        "SyncServerHTTP": [
+            "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas", "Hummingbird",
+            "HummingbirdCore", "HummingbirdHTTP2", "HummingbirdTLS", "HTTPTypes", "NIOCore", "NIOPosix", "NIOHTTP1",
+            "NIOHTTP2", "NIOSSL", "NIOFoundationCompat", "ServiceLifecycle", "Logging", "Crypto", "Foundation",
+        ],
+        // The model of the application, which the engine does not know.
+        "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
+        // For tests, ours and our users'.
+        "SyncSimulation": ["SyncModel", "SyncCore", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire"],
     ]
 
     /// Modules that policy must not reach, not even through others.
