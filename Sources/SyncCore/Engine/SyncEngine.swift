@@ -109,8 +109,7 @@ public actor SyncEngine {
         while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
             isFinished = handle(event)
         }
-        for task in tasks.values { task.cancel() }
-        publishStatus()
+        if !isFinished { _ = handle(.aborted) }
         status.finish()
     }
 
@@ -184,7 +183,7 @@ public actor SyncEngine {
         case .timerFired(let serial), .greeted(let serial, _), .pushEnded(let serial, _), .pullEnded(let serial, _, _),
             .hintsEnded(let serial, _):
             tasks[serial] = nil
-        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .linkChanged,
+        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxChanged, .hint, .batchTaken, .resultsRecorded, .pageApplied, .cursorReset, .sessionChanged,
             .storeFailed:
             break

@@ -33,6 +33,8 @@ package struct SessionMachine: Hashable, Sendable {
         var turn = Turn(now: now, policy: policy, random: random, nextSerial: nextSerial)
         defer { nextSerial = turn.serialAfter }
         switch phase {
+        case .running where event == .aborted, .stopping where event == .aborted:
+            return finish()
         case .notStarted:
             guard case .started(let session, let linkState) = event else { return [] }
             phase = .running
@@ -53,7 +55,7 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func run(_ event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
         switch event {
-        case .started: return []
+        case .started, .aborted: return []
         case .syncRequested: return progressRequested(&turn)
         case .credentialsChanged: return link.contactRequested(&turn)
         case .deletesAllowed(let space): return atPull(of: space) { $0.deletesAllowed() } ?? []
@@ -61,7 +63,8 @@ package struct SessionMachine: Hashable, Sendable {
         case .linkChanged(let state): return linkChanged(state, &turn)
         case .outboxChanged(let summary):
             outbox.outboxChanged(summary)
-            return []
+            // Also while the device is offline for months, writes must not make the log grow for ever.
+            return [.checkpoint]
         case .timerFired(let timer): return timerFired(timer, &turn)
         case .greeted(let request, let result): return greeted(request, result, &turn)
         case .pushEnded(let request, let result): return pushEnded(request, result, &turn)

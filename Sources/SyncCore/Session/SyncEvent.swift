@@ -9,6 +9,8 @@ package enum SyncEvent: Hashable, Sendable {
     /// The user has agreed to what the mass-delete brake held back.
     case deletesAllowed(SpaceID)
     case stopRequested
+    /// The host has cancelled the run: nothing is waited for.
+    case aborted
 
     // From the device.
     case linkChanged(LinkState)
