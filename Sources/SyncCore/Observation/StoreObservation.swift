@@ -1,0 +1,76 @@
+import SyncConcurrency
+public import SyncModel
+
+/// What a question to the store answers, now and after each change that may change the answer.
+///
+/// The first element comes at once. Equal answers in a row are given once; a slow reader sees the newest, not all.
+/// Iterate in any task; cancel the task to stop.
+public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sendable {
+    fileprivate let store: any LocalStore
+    fileprivate let isTouched: @Sendable (StoreChange) -> Bool
+    fileprivate let ask: @Sendable (any LocalStore) throws(StoreFailure) -> Answer
+
+    public func makeAsyncIterator() -> Iterator {
+        // Subscribed before the first look, so that no change falls between the two.
+        Iterator(observation: self, changes: store.changes.subscribe().makeAsyncIterator())
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let observation: StoreObservation
+        fileprivate var changes: CoalescingFeed<StoreChange>.Subscription.Iterator
+        fileprivate var last: Answer?
+
+        /// - Throws: `StoreFailure` when the store cannot answer; the observation has ended then.
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(StoreFailure) -> Answer? {
+            if last == nil {
+                let answer = try observation.ask(observation.store)
+                last = answer
+                return answer
+            }
+            while let change = await changes.next(isolation: actor) {
+                guard observation.isTouched(change) else { continue }
+                let answer = try observation.ask(observation.store)
+                guard answer != last else { continue }
+                last = answer
+                return answer
+            }
+            return nil
+        }
+
+        public mutating func next() async throws(StoreFailure) -> Answer? {
+            try await next(isolation: #isolation)
+        }
+    }
+}
+
+extension LocalStore {
+    /// One current record: nil while it does not exist here.
+    public func observe(_ collection: CollectionName, _ key: RecordKey) -> StoreObservation<Record?> {
+        StoreObservation(
+            store: self,
+            isTouched: { change in
+                switch key {
+                case .id(let id): change.touches(collection, id)
+                // Which record will have the uid is not known before it arrives.
+                case .uid: change.extents[collection] != nil
+                }
+            },
+            ask: { (store) throws(StoreFailure) in try store.record(collection, key) })
+    }
+
+    /// The records that match, in the query's order.
+    public func observe(_ query: RecordQuery) -> StoreObservation<[Record]> {
+        StoreObservation(
+            store: self, isTouched: { $0.extents[query.collection] != nil },
+            ask: { (store) throws(StoreFailure) in try store.records(matching: query) })
+    }
+
+    /// The counts of the outbox and the journal.
+    public func observeOutbox() -> StoreObservation<OutboxSummary> {
+        StoreObservation(
+            store: self, isTouched: { $0.touchesOutbox },
+            ask: { (store) throws(StoreFailure) in try store.outboxSummary() })
+    }
+}
