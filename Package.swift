@@ -18,7 +18,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2")
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         // The model: values, and nothing but values.
@@ -26,6 +27,15 @@ let package = Package(
 
         // The one lock and the one feed that everything shares.
         .target(name: "SyncConcurrency", swiftSettings: strict),
+
+        // JSON as bytes: depends on nothing.
+        .target(name: "SyncJSON", swiftSettings: strict),
+
+        // The wire format: the only place that knows it.
+        .target(
+            name: "SyncWire",
+            dependencies: ["SyncModel", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
 
         // Policy: knows no SQL, HTTP, JSON, file or real clock.
         .target(
@@ -51,6 +61,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
+        .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"], swiftSettings: strict),
+        .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"], swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,80 @@
+/// A number as it stood in the text.
+package enum JSONNumber: Hashable, Sendable {
+    /// Written without fraction and exponent, and exact.
+    case integer(Int64)
+    /// Written with a fraction or an exponent; finite.
+    case real(Double)
+    /// Written without fraction and exponent, but beyond 64 bits: this is only the nearest number.
+    case rounded(Double)
+}
+
+extension JSONReader {
+    package mutating func number() throws(JSONError) -> JSONNumber {
+        let first = next()
+        guard first == UInt8(ascii: "-") || isDigit(position) else { throw unexpected("a number") }
+        let start = position
+        if let integer = try scanInteger() { return .integer(integer) }
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        guard let value = Double(text), value.isFinite else {
+            throw JSONError(.syntax, at: start, "a number that is too large")
+        }
+        let isIntegral = bytes[start..<position].allSatisfy { $0 == UInt8(ascii: "-") || $0 &- UInt8(ascii: "0") < 10 }
+        return isIntegral ? .rounded(value) : .real(value)
+    }
+
+    /// Reads an integer that is exact in 64 bits.
+    package mutating func integer() throws(JSONError) -> Int64 {
+        _ = next()
+        let start = position
+        guard case .integer(let value) = try number() else {
+            throw JSONError(.content, at: start, "a number without fraction and exponent, within 64 bits, expected")
+        }
+        return value
+    }
+
+    /// Scans a whole number; nil when it is not an integer of 64 bits. The scan is by the grammar of RFC 8259 §6.
+    private mutating func scanInteger() throws(JSONError) -> Int64? {
+        let isNegative = bytes[position] == UInt8(ascii: "-")
+        if isNegative { position += 1 }
+        guard isDigit(position) else { throw unexpected("a digit") }
+        if bytes[position] == UInt8(ascii: "0"), isDigit(position + 1) {
+            throw JSONError(.syntax, at: position, "a number that begins with 0")
+        }
+        var magnitude: UInt64 = 0
+        var isExact = true
+        while isDigit(position) {
+            let (product, overflow) = magnitude.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(bytes[position] - UInt8(ascii: "0")))
+            if overflow || carry { isExact = false }
+            magnitude = sum
+            position += 1
+        }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            isExact = false
+            position += 1
+            try scanDigits()
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            isExact = false
+            position += 1
+            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+                position += 1
+            }
+            try scanDigits()
+        }
+        guard isExact else { return nil }
+        if isNegative {
+            return magnitude <= UInt64(Int64.min.magnitude) ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil
+        }
+        return Int64(exactly: magnitude)
+    }
+
+    private mutating func scanDigits() throws(JSONError) {
+        guard isDigit(position) else { throw unexpected("a digit") }
+        while isDigit(position) { position += 1 }
+    }
+
+    private func isDigit(_ position: Int) -> Bool {
+        position < bytes.count && bytes[position] &- UInt8(ascii: "0") < 10
+    }
+}

@@ -1,0 +1,149 @@
+/// Appends JSON to bytes, without white space, in the order in which it is told.
+///
+/// Puts the commas. That keys and values alternate, and that what begins also ends, is for the caller to see to.
+package struct JSONWriter {
+    package private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    package init(reserving capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
+    package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    package mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    package mutating func key(_ key: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        key.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func key(_ key: String) {
+        string(key)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func null() { word("null") }
+
+    package mutating func boolean(_ value: Bool) { word(value ? "true" : "false") }
+
+    package mutating func integer(_ value: some BinaryInteger) {
+        separate()
+        if let small = Int64(exactly: value), (0..<10).contains(small) {
+            bytes.append(UInt8(ascii: "0") + UInt8(small))
+        } else {
+            appendDigits(of: value)
+        }
+        needsComma = true
+    }
+
+    /// The shortest text that reads back as the same number; always with a fraction or an exponent.
+    ///
+    /// - Precondition: `value` is finite.
+    package mutating func real(_ value: Double) {
+        precondition(value.isFinite, "JSON has no text for \(value)")
+        separate()
+        bytes.append(contentsOf: value.description.utf8)
+        needsComma = true
+    }
+
+    package mutating func string(_ text: some StringProtocol) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        if text.utf8.withContiguousStorageIfAvailable({ appendEscaped($0) }) == nil {
+            Array(text.utf8).withUnsafeBufferPointer { appendEscaped($0) }
+        }
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    /// Text that needs no escape, such as the digits of an identifier.
+    package mutating func plainString(_ text: UnsafeBufferPointer<UInt8>) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: text)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
+    /// A whole value that is JSON already.
+    package mutating func verbatim(_ json: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+        needsComma = true
+    }
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func word(_ word: StaticString) {
+        separate()
+        word.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        needsComma = true
+    }
+
+    private mutating func appendDigits(of value: some BinaryInteger) {
+        var rest = UInt64(value.magnitude)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 21) { buffer in
+            var position = buffer.count
+            repeat {
+                position -= 1
+                buffer.initializeElement(at: position, to: UInt8(ascii: "0") + UInt8(rest % 10))
+                rest /= 10
+            } while rest > 0
+            if value < 0 { bytes.append(UInt8(ascii: "-")) }
+            bytes.append(contentsOf: buffer[position...])
+        }
+    }
+
+    private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
+        var written = 0
+        for (position, byte) in text.enumerated() where Self.needsEscape(byte) {
+            bytes.append(contentsOf: text[written..<position])
+            appendEscape(of: byte)
+            written = position + 1
+        }
+        bytes.append(contentsOf: text[written...])
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func appendEscape(of byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0..<0x20:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(digits[Int(byte >> 4)])
+            bytes.append(digits[Int(byte & 15)])
+        default: bytes.append(byte)
+        }
+    }
+}

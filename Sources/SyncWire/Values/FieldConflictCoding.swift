@@ -1,0 +1,83 @@
+import SyncJSON
+import SyncModel
+
+/// A field that two parties changed, with the value that gave way.
+enum FieldConflictCoding {
+    static func write(_ conflict: FieldConflict, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        writer.key("collection")
+        writer.string(conflict.collection.rawValue)
+        writer.key("record")
+        writer.identifier(conflict.record.bits)
+        writer.key("field")
+        writer.string(conflict.field.rawValue)
+        writer.key("base")
+        try FieldValueCoding.write(conflict.base, to: &writer)
+        writer.key("winner")
+        try write(conflict.winner, to: &writer)
+        writer.key("loser")
+        try write(conflict.loser, to: &writer)
+        writer.key("rule")
+        writer.string(conflict.rule.rawValue)
+        writer.endObject()
+    }
+
+    private static func write(_ contender: Contender, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        writer.key("value")
+        try FieldValueCoding.write(contender.value, to: &writer)
+        writer.key("time")
+        writer.hybridTime(contender.stamp.time)
+        writer.key("client")
+        writer.identifier(contender.stamp.client.bits)
+        writer.endObject()
+    }
+
+    static func read(_ reader: inout JSONReader) throws(JSONError) -> FieldConflict {
+        var collection: CollectionName?
+        var record: RecordID?
+        var field: FieldName?
+        var base: FieldValue?
+        var winner: Contender?
+        var loser: Contender?
+        var rule: MergeRule?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "collection": collection = try reader.name()
+            case "record": record = try reader.recordID()
+            case "field": field = try reader.name()
+            case "base": base = try FieldValueCoding.read(&reader)
+            case "winner": winner = try readContender(&reader)
+            case "loser": loser = try readContender(&reader)
+            case "rule":
+                // A rule that this build does not know is the server's own: it decided, and the loser is told.
+                rule = MergeRule(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the rule")) ?? .serverWins
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return FieldConflict(
+            collection: try reader.require(collection, "collection"), record: try reader.require(record, "record"),
+            field: try reader.require(field, "field"), base: try reader.require(base, "base"),
+            winner: try reader.require(winner, "winner"), loser: try reader.require(loser, "loser"),
+            rule: try reader.require(rule, "rule"))
+    }
+
+    private static func readContender(_ reader: inout JSONReader) throws(JSONError) -> Contender {
+        var value: FieldValue?
+        var time: HybridTime?
+        var client: ClientID?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "value": value = try FieldValueCoding.read(&reader)
+            case "time": time = try reader.hybridTime()
+            case "client": client = try reader.clientID()
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return Contender(
+            value: try reader.require(value, "value"),
+            stamp: Stamp(time: try reader.require(time, "time"), client: try reader.require(client, "client")))
+    }
+}

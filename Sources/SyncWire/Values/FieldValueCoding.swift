@@ -1,0 +1,113 @@
+import SyncJSON
+import SyncModel
+
+/// How the value of a field stands on the wire, so that it can be read without a schema:
+/// `null`, `true`, `1`, `1.5` (a real always has a fraction or an exponent), `"text"`, `{"$ref":"<record id>"}`,
+/// `{"$json":<the value as it stands>}`.
+enum FieldValueCoding {
+    static func read(_ reader: inout JSONReader) throws(JSONError) -> FieldValue {
+        switch try reader.kind() {
+        case .null:
+            _ = try reader.null()
+            return .null
+        case .boolean: return .boolean(try reader.boolean())
+        case .string: return .text(try reader.string())
+        case .object: return try readTagged(&reader)
+        case .array: throw reader.content("an array stands in {\"$json\":…}")
+        case .number:
+            let start = reader.position
+            switch try reader.number() {
+            case .integer(let value): return .integer(value)
+            case .real(let value): return .real(value)
+            case .rounded: throw reader.content("an integer beyond 64 bits", at: start)
+            }
+        }
+    }
+
+    private static func readTagged(_ reader: inout JSONReader) throws(JSONError) -> FieldValue {
+        let start = reader.position
+        var members = try reader.beginObject()
+        var value: FieldValue?
+        while let key = try reader.nextKey(&members) {
+            guard value == nil else { throw reader.content("one key expected, $ref or $json", at: key.offset) }
+            switch key {
+            case "$ref": value = .reference(try reader.recordID())
+            case "$json":
+                let text = try reader.verbatim()
+                try checkDepth(of: text, at: key.offset)
+                value = .json(text)
+            default:
+                throw reader.content("\(key.quoted) found, $ref or $json expected", at: key.offset)
+            }
+        }
+        guard let value else { throw reader.content("{\"$ref\":…} or {\"$json\":…} expected", at: start) }
+        return value
+    }
+
+    private static func checkDepth(of text: String, at offset: Int) throws(JSONError) {
+        guard depth(of: text.utf8) <= WireLimits.jsonFieldDepth else {
+            throw JSONError(
+                .content, at: offset, "a JSON field may lie \(WireLimits.jsonFieldDepth) deep, and this one is deeper")
+        }
+    }
+
+    /// How deep arrays and objects lie in a text that is good JSON.
+    private static func depth(of text: String.UTF8View) -> Int {
+        var depth = 0
+        var deepest = 0
+        var isInString = false
+        var isEscaped = false
+        for byte in text {
+            if isEscaped {
+                isEscaped = false
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\\"): isEscaped = true
+            case UInt8(ascii: "\""): isInString.toggle()
+            case UInt8(ascii: "{") where !isInString, UInt8(ascii: "[") where !isInString:
+                depth += 1
+                deepest = max(deepest, depth)
+            case UInt8(ascii: "}") where !isInString, UInt8(ascii: "]") where !isInString: depth -= 1
+            default: break
+            }
+        }
+        return deepest
+    }
+
+    static func write(_ value: FieldValue, to writer: inout JSONWriter) throws(WireError) {
+        switch value {
+        case .null: writer.null()
+        case .boolean(let value): writer.boolean(value)
+        case .integer(let value): writer.integer(value)
+        case .real(let value):
+            guard value.isFinite else {
+                throw WireError(.unencodable, "\(value) is not a finite number, and has no form on the wire")
+            }
+            writer.real(value)
+        case .text(let text): writer.string(text)
+        case .reference(let id):
+            writer.beginObject()
+            writer.key("$ref")
+            writer.identifier(id.bits)
+            writer.endObject()
+        case .json(let text):
+            let bytes = Array(text.utf8)
+            try check(json: bytes)
+            writer.beginObject()
+            writer.key("$json")
+            writer.verbatim(bytes)
+            writer.endObject()
+        }
+    }
+
+    /// A text that is no JSON would change the message around it, so it is refused where it is written.
+    private static func check(json bytes: [UInt8]) throws(WireError) {
+        do throws(JSONError) {
+            try JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }
+            try checkDepth(of: String(decoding: bytes, as: UTF8.self), at: 0)
+        } catch {
+            throw WireError(.unencodable, "the value of a JSON field is no good JSON: \(error)")
+        }
+    }
+}

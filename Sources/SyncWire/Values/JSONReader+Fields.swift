@@ -1,0 +1,159 @@
+import SyncJSON
+import SyncModel
+
+extension JSONReader {
+    /// Deals with a key that the message does not have.
+    mutating func unknown(_ key: JSONKey, _ strictness: Strictness) throws(JSONError) {
+        switch strictness {
+        case .refusingUnknownKeys: throw JSONError(.content, at: key.offset, "there is no key \(key.quoted) here")
+        case .ignoringUnknownKeys: try skip()
+        }
+    }
+
+    /// The error for something that is wrong with the value just read, or about to be.
+    func content(_ problem: String, at offset: Int? = nil) -> JSONError {
+        JSONError(.content, at: offset ?? position, problem)
+    }
+
+    /// The value of a member that must be there.
+    func require<Value>(_ value: Value?, _ key: StaticString) throws(JSONError) -> Value {
+        guard let value else { throw content("\"\(key)\" is missing") }
+        return value
+    }
+
+    mutating func integer(in range: ClosedRange<Int64>, _ what: StaticString) throws(JSONError) -> Int64 {
+        _ = try kind()
+        let start = position
+        let value = try integer()
+        guard range.contains(value) else {
+            throw content(
+                "\(what) is \(value), "
+                    + (range.upperBound == .max
+                        ? "\(range.lowerBound) or more expected"
+                        : "\(range.lowerBound) to \(range.upperBound) expected"),
+                at: start)
+        }
+        return value
+    }
+
+    mutating func count(_ what: StaticString) throws(JSONError) -> Int {
+        Int(try integer(in: 0...Int64(Int32.max), what))
+    }
+
+    mutating func version() throws(JSONError) -> Version {
+        Version(try integer(in: 0...Int64.max, "the version"))
+    }
+
+    /// The version of a commit or of a record that a server shows: 0 is before the first commit.
+    mutating func committedVersion() throws(JSONError) -> Version {
+        Version(try integer(in: 1...Int64.max, "the version"))
+    }
+
+    mutating func uid() throws(JSONError) -> UID {
+        UID(try integer(in: 0...Int64.max, "the uid"))
+    }
+
+    mutating func mutationNumber() throws(JSONError) -> MutationNumber {
+        MutationNumber(try integer(in: 0...Int64.max, "the mutation number"))
+    }
+
+    mutating func name<Name: PlainName>(_ type: Name.Type = Name.self) throws(JSONError) -> Name {
+        _ = try kind()
+        let start = position
+        guard let name = Name(rawValue: try string()) else {
+            throw content("a name expected: a-z, then a-z, 0-9 or _, 63 at most", at: start)
+        }
+        return name
+    }
+
+    /// A key of an object whose keys are names.
+    func name<Name: PlainName>(_ key: JSONKey, _ type: Name.Type = Name.self) throws(JSONError) -> Name {
+        guard let name = Name(rawValue: key.text) else {
+            throw content("\(key.quoted) is no name: a-z, then a-z, 0-9 or _, 63 at most", at: key.offset)
+        }
+        return name
+    }
+
+    mutating func identifier() throws(JSONError) -> Identifier128 {
+        _ = try kind()
+        let start = position
+        guard let bits = try withString({ Identifier128(utf8: $0) }) else {
+            throw content("an identifier expected: 32 hexadecimal digits in groups of 8-4-4-4-12", at: start)
+        }
+        return bits
+    }
+
+    mutating func recordID() throws(JSONError) -> RecordID { RecordID(bits: try identifier()) }
+
+    mutating func clientID() throws(JSONError) -> ClientID { ClientID(bits: try identifier()) }
+
+    /// Text that is kept as it comes, within a length.
+    mutating func text(bytes limit: Int, _ what: StaticString) throws(JSONError) -> String {
+        _ = try kind()
+        let start = position
+        let text = try string()
+        guard text.utf8.count <= limit else {
+            throw content("\(what) has \(text.utf8.count) bytes, at most \(limit) allowed", at: start)
+        }
+        return text
+    }
+
+    mutating func cursor() throws(JSONError) -> Cursor {
+        Cursor(rawValue: try text(bytes: WireLimits.opaqueBytes, "the cursor"))
+    }
+
+    mutating func epoch() throws(JSONError) -> Epoch {
+        Epoch(rawValue: try text(bytes: WireLimits.opaqueBytes, "the epoch"))
+    }
+
+    /// `"<milliseconds>.<counter>"`: as one number it would exceed what other languages' JSON holds exactly.
+    mutating func hybridTime() throws(JSONError) -> HybridTime {
+        _ = try kind()
+        let start = position
+        guard let time = try withString({ Self.hybridTime($0) }) else {
+            throw content("a time expected: \"<milliseconds since 1970>.<counter>\"", at: start)
+        }
+        return time
+    }
+
+    private static func hybridTime(_ text: UnsafeBufferPointer<UInt8>) -> HybridTime? {
+        guard let dot = text.firstIndex(of: UInt8(ascii: ".")),
+            let milliseconds = decimal(text[..<dot]), milliseconds <= UInt64(HybridTime.latestWall.milliseconds),
+            let counter = decimal(text[(dot + 1)...]).flatMap(UInt16.init(exactly:))
+        else { return nil }
+        return HybridTime(wall: WallTime(milliseconds: Int64(milliseconds)), counter: counter)
+    }
+
+    /// Up to 18 digits without a leading zero: one text for each number.
+    private static func decimal(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
+        guard let first = digits.first, digits.count <= 18, digits.count == 1 || first != UInt8(ascii: "0") else {
+            return nil
+        }
+        var value: UInt64 = 0
+        for byte in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            value = value * 10 + UInt64(byte - UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    /// Reads all elements of an array.
+    mutating func list<Element>(
+        _ element: (inout JSONReader) throws(JSONError) -> Element
+    ) throws(JSONError) -> [Element] {
+        var result: [Element] = []
+        var elements = try beginArray()
+        while try nextElement(&elements) { result.append(try element(&self)) }
+        return result
+    }
+}
+
+extension JSONWriter {
+    mutating func identifier(_ bits: Identifier128) {
+        bits.withUTF8 { plainString($0) }
+    }
+
+    mutating func hybridTime(_ time: HybridTime) {
+        string("\(time.wall.milliseconds).\(time.counter)")
+    }
+}

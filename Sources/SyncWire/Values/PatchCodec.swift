@@ -1,0 +1,39 @@
+package import SyncJSON
+package import SyncModel
+
+/// New values for some fields, as `{"<field>":<value>,…}` in the order of the fields' names.
+package enum PatchCodec {
+    package static func encode(_ patch: Patch) throws(WireError) -> [UInt8] {
+        var writer = JSONWriter(reserving: 256)
+        try write(patch, to: &writer)
+        return writer.bytes
+    }
+
+    /// Reads fields in any order.
+    package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
+        do throws(JSONError) {
+            return try JSONReader.read(bytes) { (reader) throws(JSONError) in try read(&reader) }
+        } catch {
+            throw WireError(error, in: "patch")
+        }
+    }
+
+    package static func read(_ reader: inout JSONReader) throws(JSONError) -> Patch {
+        var patch = Patch()
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            let field: FieldName = try reader.name(key)
+            patch.set(field, to: try FieldValueCoding.read(&reader))
+        }
+        return patch
+    }
+
+    package static func write(_ patch: Patch, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        for (field, value) in patch {
+            writer.key(field.rawValue)
+            try FieldValueCoding.write(value, to: &writer)
+        }
+        writer.endObject()
+    }
+}

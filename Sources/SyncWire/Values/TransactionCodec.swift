@@ -1,0 +1,163 @@
+package import SyncJSON
+package import SyncModel
+
+/// A transaction in its one canonical form: fixed order of keys, no white space. What is hashed, stored and sent.
+package enum TransactionCodec {
+    /// Throws `unencodable` when a value has no form on the wire.
+    package static func encode(_ transaction: Transaction) throws(WireError) -> [UInt8] {
+        var writer = JSONWriter(reserving: transaction.byteCount * 2)
+        try write(transaction, to: &writer)
+        return writer.bytes
+    }
+
+    /// Reads keys in any order; refuses keys that it does not know.
+    package static func decode(_ bytes: [UInt8]) throws(WireError) -> Transaction {
+        do throws(JSONError) {
+            return try JSONReader.read(bytes) { (reader) throws(JSONError) in try read(&reader) }
+        } catch {
+            throw WireError(error, in: "transaction")
+        }
+    }
+
+    package static func write(_ transaction: Transaction, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        writer.key("space")
+        writer.string(transaction.space.rawValue)
+        writer.key("mutations")
+        writer.beginArray()
+        for mutation in transaction.mutations { try write(mutation, to: &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private static func write(_ mutation: Mutation, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        writer.key("collection")
+        writer.string(mutation.collection.rawValue)
+        writer.key("record")
+        writer.identifier(mutation.record.bits)
+        writer.key("time")
+        writer.hybridTime(mutation.time)
+        switch mutation.intent {
+        case .create(let patch):
+            writer.key("create")
+            try PatchCodec.write(patch, to: &writer)
+        case .update(let edits):
+            writer.key("update")
+            writer.beginArray()
+            for edit in edits { try write(edit, to: &writer) }
+            writer.endArray()
+        case .delete(let seen):
+            writer.key("delete")
+            writer.beginObject()
+            writer.key("seen")
+            writer.integer(seen.rawValue)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    private static func write(_ edit: FieldEdit, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        writer.key("field")
+        writer.string(edit.field.rawValue)
+        writer.key("value")
+        try FieldValueCoding.write(edit.value, to: &writer)
+        writer.key("before")
+        try FieldValueCoding.write(edit.before, to: &writer)
+        writer.key("seen")
+        writer.integer(edit.seen.rawValue)
+        writer.endObject()
+    }
+
+    package static func read(_ reader: inout JSONReader) throws(JSONError) -> Transaction {
+        var space: SpaceID?
+        var mutations: [Mutation]?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "space": space = try reader.name()
+            case "mutations":
+                var count = 0
+                mutations = try reader.list { (reader) throws(JSONError) in
+                    count += 1
+                    guard count <= ModelLimits.mutationsPerTransaction else {
+                        throw reader.content(
+                            "at most \(ModelLimits.mutationsPerTransaction) mutations in one transaction allowed")
+                    }
+                    return try readMutation(&reader)
+                }
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        return Transaction(
+            space: try reader.require(space, "space"), mutations: try reader.require(mutations, "mutations"))
+    }
+
+    private static func readMutation(_ reader: inout JSONReader) throws(JSONError) -> Mutation {
+        var collection: CollectionName?
+        var record: RecordID?
+        var time: HybridTime?
+        var intent: Mutation.Intent?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "collection": collection = try reader.name()
+            case "record": record = try reader.recordID()
+            case "time": time = try reader.hybridTime()
+            case "create", "update", "delete":
+                guard intent == nil else {
+                    throw reader.content("one of create, update and delete expected", at: key.offset)
+                }
+                intent = try readIntent(key, &reader)
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        guard let intent else { throw reader.content("one of create, update and delete is missing") }
+        return Mutation(
+            collection: try reader.require(collection, "collection"), record: try reader.require(record, "record"),
+            time: try reader.require(time, "time"), intent: intent)
+    }
+
+    private static func readIntent(
+        _ key: JSONKey, _ reader: inout JSONReader
+    ) throws(JSONError) -> Mutation.Intent {
+        switch key {
+        case "create": .create(try PatchCodec.read(&reader))
+        case "update": .update(try reader.list { (reader) throws(JSONError) in try readEdit(&reader) })
+        default: .delete(seen: try readSeen(&reader))
+        }
+    }
+
+    private static func readEdit(_ reader: inout JSONReader) throws(JSONError) -> FieldEdit {
+        var field: FieldName?
+        var value: FieldValue?
+        var before: FieldValue?
+        var seen: Version?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "field": field = try reader.name()
+            case "value": value = try FieldValueCoding.read(&reader)
+            case "before": before = try FieldValueCoding.read(&reader)
+            case "seen": seen = try reader.version()
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        return FieldEdit(
+            field: try reader.require(field, "field"), value: try reader.require(value, "value"),
+            before: try reader.require(before, "before"), seen: try reader.require(seen, "seen"))
+    }
+
+    private static func readSeen(_ reader: inout JSONReader) throws(JSONError) -> Version {
+        var seen: Version?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "seen": seen = try reader.version()
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        return try reader.require(seen, "seen")
+    }
+}

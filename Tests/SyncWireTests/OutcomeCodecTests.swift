@@ -1,0 +1,42 @@
+import SyncModel
+import SyncWire
+import Testing
+
+@Suite struct OutcomeCodecTests {
+    @Test(arguments: Samples.outcomes.indices)
+    func `an outcome comes back as it was`(index: Int) throws {
+        let outcome = Samples.outcomes[index]
+        #expect(try OutcomeCodec.decode(OutcomeCodec.encode(outcome)) == outcome)
+    }
+
+    @Test func `what a newer server adds is ignored`() throws {
+        let text = #"{"applied":{"version":1,"merge":{"a":[1]},"uids":[]},"trace":"x"}"#
+        #expect(try OutcomeCodec.decode(Array(text.utf8)) == .applied(version: Version(1), uids: [], conflicts: []))
+    }
+
+    @Test func `a merge rule that this build does not know is the server's own`() throws {
+        let bytes = try OutcomeCodec.encode(Samples.outcomes[1])
+        let text = String(decoding: bytes, as: UTF8.self).replacing("latestEdit", with: "union")
+        guard case .applied(_, _, let conflicts) = try OutcomeCodec.decode(Array(text.utf8)) else {
+            Issue.record("not applied")
+            return
+        }
+        #expect(conflicts.map(\.rule) == [.serverWins])
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "one of applied and rejected is missing"),
+        (#"{"postponed":{}}"#, "one of applied and rejected is missing"),
+        (#"{"applied":{}}"#, #""version" is missing"#),
+        (
+            #"{"applied":{"version":1,"uids":[{"collection":"users","record":"01935a1b-2c3d-7000-8000-000000000001","uid":-3}]}}"#,
+            "the uid is -3, 0 or more expected"
+        ),
+        (#"{"applied":{"version":1},"rejected":{"code":"x","message":""}}"#, "one of applied and rejected expected"),
+        (#"{"rejected":{"code":"x","message":"","mutation":-1}}"#, "the mutation's position is -1"),
+    ])
+    func `a bad outcome is refused, with the place and what was expected`(text: String, words: String) {
+        let error = #expect(throws: WireError.self) { try OutcomeCodec.decode(Array(text.utf8)) }
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+}

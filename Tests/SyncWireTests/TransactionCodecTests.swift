@@ -1,0 +1,126 @@
+import SyncModel
+import SyncWire
+import Testing
+
+@Suite struct TransactionCodecTests {
+    @Test func `a transaction comes back as it was`() throws {
+        let bytes = try TransactionCodec.encode(Samples.transaction)
+        #expect(try TransactionCodec.decode(bytes) == Samples.transaction)
+        #expect(try TransactionCodec.encode(TransactionCodec.decode(bytes)) == bytes, "the form is canonical")
+    }
+
+    @Test func `the canonical form is fixed`() throws {
+        let transaction = Transaction(
+            space: .default,
+            mutations: [
+                Mutation(
+                    collection: "users", record: Samples.user, time: Samples.time,
+                    intent: .create(["score": .real(1), "username": .text("ann")])),
+                Mutation(
+                    collection: "users", record: Samples.user, time: Samples.time, intent: .delete(seen: Version(4))),
+            ])
+        let expected =
+            #"{"space":"default","mutations":[{"collection":"users","record":"01935a1b-2c3d-7000-8000-000000000001","#
+            + #""time":"1763728464000.3","create":{"score":1.0,"username":"ann"}},{"collection":"users","#
+            + #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1763728464000.3","delete":{"seen":4}}]}"#
+        #expect(String(decoding: try TransactionCodec.encode(transaction), as: UTF8.self) == expected)
+        let hash = try PayloadHash(of: transaction)
+        #expect(hash == PayloadHash(ofCanonicalBytes: Array(expected.utf8)))
+        #expect(hash.rawValue.count == 64)
+    }
+
+    @Test func `the hash is SHA-256 in lower-case hexadecimal`() {
+        #expect(
+            PayloadHash(ofCanonicalBytes: Array("abc".utf8)).rawValue
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    }
+
+    @Test func `keys may come in any order and with white space, and give the same hash`() throws {
+        let text = """
+            { "mutations" : [ { "delete" : { "seen" : 4 }, "time" : "1.0",
+              "record" : "01935A1B-2C3D-7000-8000-000000000001", "collection" : "users" } ], "space" : "default" }
+            """
+        let plain = Transaction(
+            space: .default,
+            mutations: [
+                Mutation(
+                    collection: "users", record: Samples.user,
+                    time: HybridTime(wall: WallTime(milliseconds: 1)), intent: .delete(seen: Version(4)))
+            ])
+        #expect(try TransactionCodec.decode(Array(text.utf8)) == plain)
+    }
+
+    static let head = #"{"space":"default","mutations":[{"collection":"users","#
+    static let identity = #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1.0","#
+
+    static let bad: [(String, String)] = [
+        (#"{"mutations":[]}"#, #""space" is missing"#),
+        (#"{"space":"default"}"#, #""mutations" is missing"#),
+        (#"{"space":"Default","mutations":[]}"#, "a name expected"),
+        (#"{"space":"default","mutations":[],"owner":1}"#, #"no key "owner""#),
+        (head + identity + #""delete":{"seen":4},"seq":1}]}"#, #"no key "seq""#),
+        (head + identity + #""delete":{"seen":-1}}]}"#, "the version is -1, 0 or more expected"),
+        (head + identity + #""delete":{"seen":1.0}}]}"#, "without fraction"),
+        (head + identity + #""delete":{"seen":1},"create":{}}]}"#, "one of create, update and delete"),
+        (head + identity + #""create":{"a":1,"a":2}}]}"#, #"key "a" occurs twice"#),
+        (head + identity + #""create":{"drop table":1}}]}"#, "is no name"),
+        (head + identity + #""create":{"a":[1]}}]}"#, "an array stands in"),
+        (head + identity + #""create":{"a":{}}}]}"#, "expected"),
+        (head + identity + #""create":{"a":{"$ref":"x"}}}]}"#, "an identifier expected"),
+        (head + identity + #""create":{"a":{"$json":1,"$ref":2}}}]}"#, "one key expected"),
+        (head + identity + #""create":{"a":9223372036854775808}}]}"#, "beyond 64 bits"),
+        (head + identity + #""create":{"a":{"$json":{"x":1,"x":1}}}}]}"#, #"key "x" occurs twice"#),
+        (head + identity + #""update":[{"field":"a","value":1,"before":1}]}]}"#, #""seen" is missing"#),
+        (head + #""record":"0193","time":"1.0","delete":{"seen":4}}]}"#, "an identifier expected"),
+        (head + #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1","create":{}}]}"#, "a time expected"),
+        (head + #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"01.0","create":{}}]}"#, "a time expected"),
+        (head + #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1.65536","create":{}}]}"#, "a time expected"),
+        (head + #""time":"281474976710656.0"}]}"#, "a time expected"),
+        (head + identity.dropLast() + "}]}", "one of create, update and delete is missing"),
+    ]
+
+    @Test(arguments: bad.indices)
+    func `a bad transaction is refused, with the place and what was expected`(index: Int) {
+        let (text, words) = Self.bad[index]
+        let error = #expect(throws: WireError.self) { try TransactionCodec.decode(Array(text.utf8)) }
+        #expect(error?.code == .malformed)
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `more mutations than a transaction may have are refused while reading`() {
+        let one = Self.identity + #""delete":{"seen":4}}"#
+        let many = Array(repeating: #"{"collection":"users","# + one, count: 1_001).joined(separator: ",")
+        let error = #expect(throws: WireError.self) {
+            try TransactionCodec.decode(Array((#"{"space":"default","mutations":["# + many + "]}").utf8))
+        }
+        #expect(error?.message.contains("mutations[1000]") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `what has no form on the wire is refused where it is written`() {
+        let values: [FieldValue] = [
+            .real(.nan), .real(.infinity), .json(""), .json("{"), .json("1},{"), .json(#"{"a":1,"a":1}"#),
+            .json(String(repeating: "[", count: 33) + String(repeating: "]", count: 33)),
+        ]
+        for value in values {
+            let error = #expect(throws: WireError.self, "\(value)") { try PatchCodec.encode(["a": value]) }
+            #expect(error?.code == .unencodable)
+        }
+    }
+
+    @Test func `every value of a field comes back bit for bit`() throws {
+        let values: [FieldValue] = [
+            .null, .boolean(false), .integer(.max), .real(0.1), .real(-0.0), .real(1e300), .text(""), .text("\0"),
+            .text("cafe\u{301}"), .reference(Samples.user), .json("1"), .json(" [ 1 ] ".trimmed), .json("\"\\u0041\""),
+            .json(String(repeating: "[", count: 32) + String(repeating: "]", count: 32)),
+        ]
+        for value in values {
+            let patch: Patch = ["a": value]
+            #expect(try PatchCodec.decode(PatchCodec.encode(patch)) == patch)
+        }
+        #expect(try PatchCodec.decode(PatchCodec.encode(Samples.patch)) == Samples.patch)
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { String(dropFirst().dropLast()) }
+}
