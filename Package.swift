@@ -60,6 +60,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+        .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"], swiftSettings: strict),
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"], swiftSettings: strict),
         .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"], swiftSettings: strict),

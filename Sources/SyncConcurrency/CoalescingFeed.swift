@@ -23,53 +23,62 @@ public final class CoalescingFeed<News: Coalescing>: Sendable {
 
     /// Adds `news` to what each subscriber has not taken yet. Does not wait for any of them.
     public func publish(_ news: News) {
-        state.withLock { state in
+        let doorbells = state.withLock { state in
             // Sorted: in a simulation the order of wake-ups must not depend on hashing.
-            for id in state.mailboxes.keys.sorted() {
+            state.mailboxes.keys.sorted().map { id in
                 if state.mailboxes[id]?.pending == nil {
                     state.mailboxes[id]?.pending = news
                 } else {
                     state.mailboxes[id]?.pending?.absorb(news)
                 }
-                state.mailboxes[id]?.doorbell.yield()
+                return state.mailboxes[id]?.doorbell
             }
         }
+        for doorbell in doorbells { doorbell?.yield() }
     }
 
     /// Ends every subscription, once its pending news has been taken.
     public func finish() {
-        state.withLock { state in
+        let doorbells = state.withLock { state in
             state.isFinished = true
-            for id in state.mailboxes.keys.sorted() { state.mailboxes[id]?.doorbell.finish() }
+            return state.mailboxes.keys.sorted().map { state.mailboxes[$0]?.doorbell }
         }
+        // Outside the lock: the end of a stream calls back into `ended`.
+        for doorbell in doorbells { doorbell?.finish() }
     }
 
     /// News from now on. The subscription ends when its iterator's task is cancelled or the feed finishes.
     public func subscribe() -> Subscription {
         let (stream, doorbell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let id = state.withLock { state in
+        let (id, isFinished) = state.withLock { state in
             let id = state.nextID
             state.nextID += 1
-            state.mailboxes[id] = Mailbox(pending: nil, doorbell: doorbell)
-            if state.isFinished { doorbell.finish() }
-            return id
+            if !state.isFinished { state.mailboxes[id] = Mailbox(pending: nil, doorbell: doorbell) }
+            return (id, state.isFinished)
         }
-        doorbell.onTermination = { [weak self] _ in self?.drop(id) }
+        doorbell.onTermination = { [weak self] reason in
+            // After a finish the last news may still be taken; after a cancellation nobody will.
+            if case .cancelled = reason { self?.drop(id) }
+        }
+        if isFinished { doorbell.finish() }
         return Subscription(feed: self, id: id, stream: stream)
     }
 
     private func take(_ id: Int) -> News? {
         state.withLock { state in
             let news = state.mailboxes[id]?.pending
-            state.mailboxes[id]?.pending = nil
+            if state.isFinished { state.mailboxes[id] = nil } else { state.mailboxes[id]?.pending = nil }
             return news
         }
     }
 
     private func drop(_ id: Int) {
-        state.withLock { state in
-            if state.mailboxes[id]?.pending == nil { state.mailboxes[id] = nil }
-        }
+        state.withLock { $0.mailboxes[id] = nil }
+    }
+
+    /// How many subscriptions are kept.
+    package var subscriberCount: Int {
+        state.withLock { $0.mailboxes.count }
     }
 
     /// One subscriber's news. Iterate it once.

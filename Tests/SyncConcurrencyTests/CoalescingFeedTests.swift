@@ -1,0 +1,66 @@
+import SyncConcurrency
+import Testing
+
+private struct Sum: Coalescing, Equatable {
+    var value: Int
+
+    mutating func absorb(_ later: Sum) {
+        value += later.value
+    }
+}
+
+@Suite struct CoalescingFeedTests {
+    @Test func `what a slow subscriber has not taken is joined into one`() async {
+        let feed = CoalescingFeed<Sum>()
+        var iterator = feed.subscribe().makeAsyncIterator()
+        for value in 1...4 { feed.publish(Sum(value: value)) }
+        #expect(await iterator.next() == Sum(value: 10))
+        feed.publish(Sum(value: 5))
+        #expect(await iterator.next() == Sum(value: 5))
+    }
+
+    @Test func `every subscriber gets all news from its beginning on`() async {
+        let feed = CoalescingFeed<Sum>()
+        var first = feed.subscribe().makeAsyncIterator()
+        feed.publish(Sum(value: 1))
+        var second = feed.subscribe().makeAsyncIterator()
+        feed.publish(Sum(value: 2))
+        #expect(await first.next() == Sum(value: 3))
+        #expect(await second.next() == Sum(value: 2))
+    }
+
+    @Test func `a finished feed gives what is pending, then ends, and takes no new subscribers`() async {
+        let feed = CoalescingFeed<Sum>()
+        var iterator = feed.subscribe().makeAsyncIterator()
+        feed.publish(Sum(value: 1))
+        feed.finish()
+        #expect(await iterator.next() == Sum(value: 1))
+        #expect(await iterator.next() == nil)
+        var late = feed.subscribe().makeAsyncIterator()
+        #expect(await late.next() == nil)
+        #expect(feed.subscriberCount == 0)
+    }
+
+    @Test func `a subscriber that goes away is forgotten, also with news that it never took`() async {
+        let feed = CoalescingFeed<Sum>()
+        do {
+            let subscription = feed.subscribe()
+            feed.publish(Sum(value: 1))
+            #expect(feed.subscriberCount == 1)
+            _ = subscription
+        }
+        #expect(feed.subscriberCount == 0)
+    }
+
+    @Test func `a cancelled task ends its iteration`() async {
+        let feed = CoalescingFeed<Sum>()
+        let task = Task {
+            var count = 0
+            for await _ in feed.subscribe() { count += 1 }
+            return count
+        }
+        task.cancel()
+        #expect(await task.value == 0)
+        #expect(feed.subscriberCount == 0)
+    }
+}
