@@ -44,6 +44,25 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
 
+        // Schemas: one source for SQL, wire and configuration; code embeds these files.
+        .target(
+            name: "Schemas", path: "Schemas",
+            resources: [.embedInCode("local/m0001_local_cache.sql")], swiftSettings: strict),
+
+        // Adapters: each implements ports, and is seen by the composition root alone.
+        .target(name: "CSQLiteStore"),
+        .target(
+            name: "SyncStoreSQLite",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+
+        // For tests, ours and our users': never linked into a production program.
+        .target(
+            name: "SyncTestKit", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency"], swiftSettings: strict),
+
         // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
         .target(name: "CConcurrencyTripwire"),
         .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -65,6 +84,13 @@ let package = Package(
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"], swiftSettings: strict),
         .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"], swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
+        .testTarget(
+            name: "SyncStoreSQLiteTests",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -20,7 +20,7 @@ enum ImportArrows {
         // Adapters of the client.
         "SyncStoreSQLite": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas", "GRDB", "GRDBSQLite",
-            "Foundation", "Dispatch", "Logging",
+            "CSQLiteStore", "Foundation", "Dispatch", "Logging",
         ],
         "SyncTransportHTTP": [
             "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1",
@@ -40,6 +40,7 @@ enum ImportArrows {
         // The model of the application, which the engine does not know.
         "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
         // For tests, ours and our users'.
+        "SyncTestKit": ["SyncModel", "SyncCore", "SyncConcurrency"],
         "SyncSimulation": ["SyncModel", "SyncCore", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire"],
     ]
 

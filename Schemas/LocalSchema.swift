@@ -1,0 +1,17 @@
+/// The SQL of a client's local cache, from `local/`.
+public enum LocalSchema {
+    /// One step of the fixed tables' history. A released step never changes; a change is a new step.
+    public struct Migration: Sendable {
+        public let name: String
+        public let sql: String
+    }
+
+    /// In the order in which they are applied; their count is the schema's version.
+    public static let migrations: [Migration] = [
+        Migration(name: "m0001_local_cache", sql: text(PackageResources.m0001_local_cache_sql))
+    ]
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,132 @@
+-- The fixed tables of a client's local cache. The tables of the collections beside them are made from the
+-- application's schema: one typed table per collection, which holds its records as reads return them.
+
+-- Who this database is and what it remembers of its server. One row.
+CREATE TABLE sync_meta (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    -- (client, incarnation) is who pushes; next_number is the number of the next transaction to be sent.
+    client TEXT NOT NULL,
+    incarnation INTEGER NOT NULL,
+    next_number INTEGER NOT NULL,
+    -- The identity of the server's history; NULL before the first contact.
+    epoch TEXT,
+    -- The device's hybrid logical clock: the milliseconds of the wall shifted left by 16, and a counter.
+    clock INTEGER NOT NULL,
+    -- Counts of the outbox and the journal, kept in the transactions that change them.
+    waiting INTEGER NOT NULL DEFAULT 0,
+    sent INTEGER NOT NULL DEFAULT 0,
+    answered INTEGER NOT NULL DEFAULT 0,
+    outbox_bytes INTEGER NOT NULL DEFAULT 0,
+    unseen INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- The collections and fields that have tables and columns here, as the application declared them.
+CREATE TABLE sync_field (
+    collection TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    type TEXT NOT NULL,
+    -- For a reference: the collection that it points into.
+    target TEXT,
+    PRIMARY KEY (collection, position)
+) STRICT, WITHOUT ROWID;
+
+-- Where the device stands in each space.
+CREATE TABLE sync_space (
+    key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    -- Opaque, made by the server; NULL before the first page.
+    cursor TEXT,
+    version INTEGER NOT NULL DEFAULT 0,
+    -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
+    phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
+    complete_at INTEGER NOT NULL DEFAULT 0,
+    -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
+    marks INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- What a snapshot beside live rows has shown so far; what is not in here at its end is gone.
+CREATE TABLE sync_seen (
+    space INTEGER NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    PRIMARY KEY (space, collection, id)
+) STRICT, WITHOUT ROWID;
+
+-- Transactions that the server has not yet confirmed and shown back, in the order in which they were written.
+CREATE TABLE sync_outbox (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    space TEXT NOT NULL,
+    -- The transaction, as JSON. Frozen once number is set.
+    payload TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    -- NULL until first sent.
+    number INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    -- The version at which the server applied it; NULL until answered.
+    version INTEGER,
+    -- Milliseconds since 1970.
+    written_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
+CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
+
+-- Which entries of the outbox change a record ('changes'), or refer to it while it is not yet on the server ('refers').
+CREATE TABLE sync_pending (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    sequence INTEGER NOT NULL,
+    link TEXT NOT NULL CHECK (link IN ('changes', 'refers')),
+    PRIMARY KEY (collection, id, sequence, link)
+) STRICT, WITHOUT ROWID;
+
+-- Records with pending changes, as the server last showed them. A record that no server has shown is not here; one
+-- that the server has deleted stays as is_deleted until nothing is pending for it.
+CREATE TABLE sync_base (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    is_deleted INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    field_versions BLOB,
+    -- The fields that have a value, as JSON.
+    fields TEXT NOT NULL,
+    unknown TEXT,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+-- What a person should be able to look up: refused, cancelled and merged transactions.
+CREATE TABLE sync_journal (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- Milliseconds since 1970.
+    at INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'cancelled')),
+    state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
+    -- The transaction, as JSON; NULL for a merged one.
+    payload TEXT,
+    -- The reason of a rejection.
+    code TEXT,
+    message TEXT,
+    mutation INTEGER
+) STRICT;
+CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
+
+-- The fields on which a merged transaction met other edits, with the losing values.
+CREATE TABLE sync_conflict (
+    journal INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    field TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    -- Each value as JSON, under the field's name.
+    base TEXT NOT NULL,
+    winner TEXT NOT NULL,
+    winner_time INTEGER NOT NULL,
+    winner_client TEXT NOT NULL,
+    loser TEXT NOT NULL,
+    loser_time INTEGER NOT NULL,
+    loser_client TEXT NOT NULL,
+    PRIMARY KEY (journal, position)
+) STRICT, WITHOUT ROWID;

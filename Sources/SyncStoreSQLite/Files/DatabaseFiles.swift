@@ -1,0 +1,130 @@
+import Glibc
+import SyncCore
+import SyncModel
+
+/// The files of one database and their permissions: 0600 in a folder that nobody else may write (RELIABILITY S30).
+struct DatabaseFiles: Hashable, Sendable {
+    let path: String
+
+    init(path: String) {
+        self.path = path
+    }
+
+    var folder: String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+    }
+
+    var log: String { path + "-wal" }
+    var openLock: String { path + ".lock" }
+    var syncLock: String { path + ".sync" }
+
+    /// Which file stands at the path: an open database whose file was deleted or replaced must not be written.
+    struct Identity: Hashable, Sendable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    /// Nil when there is no file.
+    func identity() -> Identity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// Makes the folder and an empty file when they are missing, both for the owner alone under any umask, and
+    /// refuses what others could write.
+    func prepare(creatingIfMissing creates: Bool) throws(StoreFailure) {
+        try prepareFolder(creates: creates)
+        var status = stat()
+        if lstat(path, &status) != 0 {
+            guard errno == ENOENT else { throw Self.failure("look at", path) }
+            guard creates else {
+                throw StoreFailure(.missingFile, "there is no database at \(path), and it was not to be created")
+            }
+            try Self.createPrivateFile(path)
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw StoreFailure(.unsafePermissions, "\(path) is not a regular file; links and devices are refused")
+        }
+        guard status.st_mode & 0o7777 != 0o600 else { return }
+        guard chmod(path, 0o600) == 0 else {
+            throw StoreFailure(
+                .unsafePermissions,
+                "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
+        }
+    }
+
+    private func prepareFolder(creates: Bool) throws(StoreFailure) {
+        var status = stat()
+        if stat(folder, &status) != 0 {
+            guard errno == ENOENT, creates else {
+                guard errno == ENOENT else { throw Self.failure("look at", folder) }
+                throw StoreFailure(.missingFile, "there is no folder \(folder), and it was not to be created")
+            }
+            try Self.createPrivateFolder(folder)
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw StoreFailure(.missingFile, "\(folder) is not a folder")
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw StoreFailure(
+                .unsafePermissions,
+                "others may write in \(folder) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700"
+            )
+        }
+    }
+
+    /// Makes a folder and those above it that are missing.
+    private static func createPrivateFolder(_ path: String) throws(StoreFailure) {
+        if mkdir(path, 0o700) != 0 {
+            if errno == ENOENT {
+                let parent = DatabaseFiles(path: path).folder
+                guard parent != path, parent != "." else { throw failure("create folder", path) }
+                try createPrivateFolder(parent)
+                guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create folder", path) }
+            } else if errno != EEXIST {
+                throw failure("create folder", path)
+            }
+        }
+    }
+
+    private static func createPrivateFile(_ path: String) throws(StoreFailure) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if descriptor < 0 {
+            // Another process was faster, under the same rules.
+            if errno == EEXIST { return }
+            throw failure("create", path)
+        }
+        close(descriptor)
+    }
+
+    /// What the first bytes of the file say, before SQLite touches it.
+    func checkHeader() throws(StoreFailure) {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure("open", path) }
+        defer { close(descriptor) }
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = read(descriptor, &header, header.count)
+        guard count >= 0 else { throw Self.failure("read", path) }
+        if count == 0 { return }
+        guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+            throw StoreFailure(.notADatabase, "\(path) is not an SQLite database: its first bytes are something else")
+        }
+    }
+
+    static func failure(_ action: String, _ path: String, _ code: Int32 = errno) -> StoreFailure {
+        let reason = String(cString: strerror(code))
+        let kind: StoreFailure.Code =
+            switch code {
+            case ENOENT, ENOTDIR: .missingFile
+            case EACCES, EPERM, EROFS: .readOnly
+            case ENOSPC, EDQUOT: .diskFull
+            case ELOOP: .unsafePermissions
+            default: .inputOutput
+            }
+        return StoreFailure(kind, "could not \(action) \(path): \(reason)")
+    }
+}

@@ -1,0 +1,111 @@
+import SyncCore
+import SyncModel
+
+/// Reads `sync_journal` and `sync_conflict`.
+enum JournalReading {
+    private static let columns = "number, at, sequence, event, state, payload, code, message, mutation"
+
+    static func entry(_ number: Int64, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
+        let statement = try connection.prepare("SELECT \(columns) FROM sync_journal WHERE number = ?1")
+        statement.bind(1, number)
+        return try entries(statement, connection).first
+    }
+
+    /// The newest entry of a kind other than merged that came from an outbox entry.
+    static func entry(of sequence: OutboxSequence, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
+        let statement = try connection.prepare(
+            """
+            SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event <> 'merged'
+            ORDER BY number DESC LIMIT 1
+            """)
+        statement.bind(1, sequence.rawValue)
+        return try entries(statement, connection).first
+    }
+
+    /// Newest first.
+    static func entries(
+        state: JournalEntry.State?, limit: Int, _ connection: Connection
+    ) throws(StoreFailure) -> [JournalEntry] {
+        let statement = try connection.prepare(
+            """
+            SELECT \(columns) FROM sync_journal WHERE ?1 IS NULL OR state = ?1
+            ORDER BY number DESC LIMIT ?2
+            """)
+        statement.bind(1, state?.rawValue)
+        statement.bind(2, Int64(max(limit, 0)))
+        return try entries(statement, connection)
+    }
+
+    private static func entries(
+        _ statement: Statement, _ connection: Connection
+    ) throws(StoreFailure) -> [JournalEntry] {
+        defer { statement.reset() }
+        var entries: [JournalEntry] = []
+        while try statement.step() { entries.append(try entry(statement, connection)) }
+        return entries
+    }
+
+    private static func entry(_ row: Statement, _ connection: Connection) throws(StoreFailure) -> JournalEntry {
+        let number = row.integer(0)
+        guard let state = JournalEntry.State(rawValue: row.text(4)) else {
+            throw StoreFailure(.corrupt, "journal entry \(number) has the state '\(row.text(4))', which is none")
+        }
+        let event: JournalEntry.Event =
+            switch row.text(3) {
+            case "rejected":
+                .rejected(
+                    try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"),
+                    Rejection(
+                        code: RejectionCode(rawValue: row.text(6)), message: row.text(7),
+                        mutation: row.optionalInteger(8).map { Int($0) }))
+            case "cancelled":
+                .cancelled(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
+            default:
+                .merged(try conflicts(of: number, connection))
+            }
+        return JournalEntry(
+            number: number, at: WallTime(milliseconds: row.integer(1)),
+            sequence: OutboxSequence(rawValue: row.integer(2)), event: event, state: state)
+    }
+
+    private static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {
+        let statement = try connection.prepare(
+            """
+            SELECT collection, id, field, rule, base, winner, winner_time, winner_client, loser, loser_time, loser_client
+            FROM sync_conflict WHERE journal = ?1 ORDER BY position
+            """)
+        statement.bind(1, journal)
+        defer { statement.reset() }
+        var conflicts: [FieldConflict] = []
+        while try statement.step() {
+            guard let collection = CollectionName(rawValue: statement.text(0)),
+                let field = FieldName(rawValue: statement.text(2)), let rule = MergeRule(rawValue: statement.text(3))
+            else { throw StoreFailure(.corrupt, "a conflict of journal entry \(journal) cannot be read") }
+            conflicts.append(
+                FieldConflict(
+                    collection: collection, record: try statement.recordID(1), field: field,
+                    base: try value(statement, 4, field, journal),
+                    winner: try contender(statement, 5, field, journal),
+                    loser: try contender(statement, 8, field, journal), rule: rule))
+        }
+        return conflicts
+    }
+
+    private static func value(
+        _ row: Statement, _ column: Int32, _ field: FieldName, _ journal: Int64
+    ) throws(StoreFailure) -> FieldValue {
+        try StoredForm.patch(from: row.bytes(column), of: "a conflict of journal entry \(journal)")[field] ?? .null
+    }
+
+    private static func contender(
+        _ row: Statement, _ column: Int32, _ field: FieldName, _ journal: Int64
+    ) throws(StoreFailure) -> Contender {
+        guard let client = ClientID(row.text(column + 2)) else {
+            throw StoreFailure(.corrupt, "a conflict of journal entry \(journal) names no client")
+        }
+        return Contender(
+            value: try value(row, column, field, journal),
+            stamp: Stamp(
+                time: HybridTime(rawValue: UInt64(bitPattern: row.integer(column + 1))), client: client))
+    }
+}

@@ -1,0 +1,63 @@
+import SyncConcurrency
+import SyncCore
+
+/// Connections for readers, which never wait for the writer and seldom for each other. Opened when first needed.
+final class ReadConnections: Sendable {
+    private struct Slot {
+        var connection: Connection?
+    }
+
+    private struct Use {
+        var busy: [Bool]
+        var next = 0
+    }
+
+    private let slots: [Guarded<Slot>]
+    private let use: Guarded<Use>
+    private let uri: String
+    private let tables: [RecordTable]
+    private let busyTimeout: Duration
+
+    init(count: Int, uri: String, tables: [RecordTable], busyTimeout: Duration) {
+        let count = max(count, 1)
+        slots = (0..<count).map { _ in Guarded(Slot()) }
+        use = Guarded(Use(busy: Array(repeating: false, count: count)))
+        self.uri = uri
+        self.tables = tables
+        self.busyTimeout = busyTimeout
+    }
+
+    /// Calls `body` with a connection that nobody else has meanwhile.
+    func read<Value: Sendable>(
+        _ body: @Sendable (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        let index = use.withLock { use in
+            // An idle one, or else the next in turn, whose present user is waited for.
+            if let idle = use.busy.firstIndex(of: false) {
+                use.busy[idle] = true
+                return idle
+            }
+            use.next = (use.next + 1) % use.busy.count
+            return use.next
+        }
+        defer { use.withLock { $0.busy[index] = false } }
+        return try slots[index].withLock { slot throws(StoreFailure) in
+            if let connection = slot.connection { return try body(connection) }
+            let connection = try open()
+            slot.connection = connection
+            return try body(connection)
+        }
+    }
+
+    private func open() throws(StoreFailure) -> Connection {
+        let connection = try Connection(opening: uri, tables: tables, busyTimeout: busyTimeout)
+        try Writer.harden(connection)
+        try connection.execute("PRAGMA query_only = ON")
+        return connection
+    }
+
+    /// Closes the connections; a later read opens them anew.
+    func close() {
+        for slot in slots { slot.withLock { $0.connection = nil } }
+    }
+}

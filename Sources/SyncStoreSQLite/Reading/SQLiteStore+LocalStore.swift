@@ -1,0 +1,141 @@
+public import SyncCore
+public import SyncModel
+
+extension SQLiteStore: LocalStore {
+    // MARK: Records
+
+    public func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
+        let table = try table(collection)
+        return try read { connection throws(StoreFailure) in
+            let statements = connection.table(table.position)
+            let statement: Statement
+            switch key {
+            case .id(let id):
+                statement = try statements.selectByID(on: connection)
+                statement.bind(1, id)
+            case .uid(let uid):
+                statement = try statements.selectByUID(on: connection)
+                statement.bind(1, uid.rawValue)
+            }
+            defer { statement.reset() }
+            return try statement.step() ? try table.record(statement) : nil
+        }
+    }
+
+    public func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
+        let table = try table(query.collection)
+        let sql = try QuerySQL(query, table: table)
+        return try read { connection throws(StoreFailure) in
+            let statement = try connection.prepare(sql.select)
+            sql.bind(to: statement)
+            var records: [Record] = []
+            while try statement.step() { records.append(try table.record(statement)) }
+            return records
+        }
+    }
+
+    public func count(matching query: RecordQuery) throws(StoreFailure) -> Int {
+        let sql = try QuerySQL(query, table: try table(query.collection))
+        return try read { connection throws(StoreFailure) in
+            let statement = try connection.prepare(sql.count)
+            sql.bind(to: statement)
+            return try statement.step() ? Int(statement.integer(0)) : 0
+        }
+    }
+
+    public func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
+        let table = try table(collection)
+        return try read { connection throws(StoreFailure) in
+            let statement = try connection.statement(
+                "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
+            statement.bind(1, table.name)
+            statement.bind(2, id)
+            defer { statement.reset() }
+            return try statement.step()
+        }
+    }
+
+    private func table(_ collection: CollectionName) throws(StoreFailure) -> RecordTable {
+        guard let table = tables.first(where: { $0.model.collection == collection }) else {
+            let names = tables.map(\.name).joined(separator: ", ")
+            throw StoreFailure(.unknownCollection, "there is no collection \(collection); there are: \(names)")
+        }
+        return table
+    }
+
+    // MARK: Writing
+
+    public func commit(
+        _ edits: [RecordEdit], in space: SpaceID, now: WallTime
+    ) throws(StoreFailure) -> OutboxSequence? {
+        try write { transaction throws(StoreFailure) in
+            let sequence = try transaction.commit(edits, in: space, now: now)
+            if sequence == nil { transaction.rollsBack = true }
+            return sequence
+        }
+    }
+
+    // MARK: Outbox
+
+    public func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] {
+        try read { connection throws(StoreFailure) in
+            let statement = try connection.statement(
+                """
+                SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+                ORDER BY sequence LIMIT ?1
+                """)
+            statement.bind(1, Int64(max(limit, 0)))
+            defer { statement.reset() }
+            var entries: [OutboxEntry] = []
+            while try statement.step() { entries.append(try StoredEntry(statement).entry) }
+            return entries
+        }
+    }
+
+    public func outboxSummary() throws(StoreFailure) -> OutboxSummary {
+        try read { connection throws(StoreFailure) in try Meta.load(connection)?.outbox ?? OutboxSummary() }
+    }
+
+    public func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
+        try read(inTransaction: true) { connection throws(StoreFailure) in
+            let pending = try connection.statement(
+                """
+                SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox WHERE sequence = ?1
+                """)
+            pending.bind(1, sequence.rawValue)
+            do {
+                defer { pending.reset() }
+                if try pending.step() { return .pending(try StoredEntry(pending).state) }
+            }
+            if let entry = try JournalReading.entry(of: sequence, connection) {
+                if case .cancelled = entry.event { return .cancelled }
+                return .rejected(entry)
+            }
+            let last = try connection.integer(of: "SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'")
+            guard sequence.rawValue > 0, sequence.rawValue <= last else {
+                throw StoreFailure(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
+            }
+            return .confirmed
+        }
+    }
+
+    public func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+        try write { transaction throws(StoreFailure) in try transaction.cancel(sequence, now: now) }
+    }
+
+    // MARK: Journal
+
+    public func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
+        try read(inTransaction: true) { connection throws(StoreFailure) in
+            try JournalReading.entries(state: state, limit: limit, connection)
+        }
+    }
+
+    public func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        try write { transaction throws(StoreFailure) in try transaction.resend(journal: number, now: now) }
+    }
+
+    public func dismiss(journal number: Int64) throws(StoreFailure) {
+        try write { transaction throws(StoreFailure) in try transaction.dismiss(journal: number) }
+    }
+}

@@ -1,0 +1,190 @@
+import SyncCore
+import SyncModel
+
+/// The table of one collection: its SQL, made from the schema. Names are plain (a-z, 0-9, _) and quoted; values are
+/// always bound.
+struct RecordTable: Hashable, Sendable {
+    let model: ModelSchema
+    /// The place of the collection in the catalog.
+    let position: Int
+
+    let selectByID: String
+    let selectByUID: String
+    let upsert: String
+    let deleteByID: String
+    let setUID: String
+
+    /// The columns before the first field, in `columns`.
+    static let fixedColumns: Int32 = 7
+
+    /// What a row is read from, in this order.
+    let columns: String
+
+    var name: String { model.collection.rawValue }
+    var quoted: String { Self.quote(name) }
+
+    init(model: ModelSchema, position: Int) {
+        self.model = model
+        self.position = position
+        let table = Self.quote(model.collection.rawValue)
+        let fields = model.fields.map { Self.quote($0.name.rawValue) }
+        let stored = ["id", "uid", "version", "sync_space", "sync_fields", "sync_unknown"] + fields
+        columns = (["sync_row"] + stored).joined(separator: ", ")
+        selectByID = "SELECT \(columns) FROM \(table) WHERE id = ?1"
+        selectByUID = "SELECT \(columns) FROM \(table) WHERE uid = ?1 AND uid >= 0"
+        let places = stored.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        let updates = stored.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        upsert = """
+            INSERT INTO \(table) (\(stored.joined(separator: ", "))) VALUES (\(places)) \
+            ON CONFLICT (id) DO UPDATE SET \(updates)
+            """
+        deleteByID = "DELETE FROM \(table) WHERE id = ?1"
+        setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
+    }
+
+    static func quote(_ name: String) -> String {
+        "\"\(name)\""
+    }
+
+    /// The tables of a catalog, in its order.
+    static func all(of catalog: SchemaCatalog) -> [RecordTable] {
+        catalog.models.enumerated().map { RecordTable(model: $0.element, position: $0.offset) }
+    }
+}
+
+/// A record as its table holds it.
+struct StoredRow {
+    var record: Record
+    /// The key of the space in which the record lives.
+    var space: Int64
+}
+
+extension RecordTable {
+    /// Reads the current row of a statement that selects `columns`.
+    func row(_ statement: Statement) throws(StoreFailure) -> StoredRow {
+        StoredRow(record: try record(statement), space: statement.integer(4))
+    }
+
+    func record(_ statement: Statement) throws(StoreFailure) -> Record {
+        let id = try statement.recordID(1)
+        let version = Version(statement.integer(3))
+        var record = Record(id: id, uid: UID(statement.integer(2)), version: version, values: [])
+        if !statement.isNull(5) {
+            let versions = statement.withBytes(5) {
+                FieldVersions.decode($0, count: model.fields.count, version: version)
+            }
+            guard let versions else {
+                throw StoreFailure(.corrupt, "\(name) \(id): sync_fields cannot be read")
+            }
+            record.fieldVersions = versions
+        }
+        if !statement.isNull(6) {
+            record.unknown = try StoredForm.patch(from: statement.bytes(6), of: "\(name) \(id)")
+        }
+        record.values.reserveCapacity(model.fields.count)
+        var column = Self.fixedColumns
+        for field in model.fields {
+            record.values.append(try value(statement, column, field))
+            column += 1
+        }
+        return record
+    }
+
+    private func value(
+        _ statement: Statement, _ column: Int32, _ field: FieldSchema
+    ) throws(StoreFailure) -> FieldValue {
+        if statement.isNull(column) { return .null }
+        return switch field.type {
+        case .boolean: .boolean(statement.integer(column) != 0)
+        case .integer: .integer(statement.integer(column))
+        case .real: .real(statement.real(column))
+        case .text: .text(statement.text(column))
+        case .reference: .reference(try statement.recordID(column))
+        case .json: .json(statement.text(column))
+        }
+    }
+
+    /// Binds a record to `upsert`.
+    ///
+    /// - Throws: `corrupt` when a value is not of its field's type: a server has sent it, or the file is damaged.
+    func bind(_ row: StoredRow, to statement: Statement) throws(StoreFailure) {
+        let record = row.record
+        guard record.values.count == model.fields.count else {
+            throw StoreFailure(
+                .corrupt, "\(name) \(record.id) has \(record.values.count) values, \(model.fields.count) expected")
+        }
+        statement.bind(1, record.id)
+        statement.bind(2, record.uid.rawValue)
+        statement.bind(3, record.version.rawValue)
+        statement.bind(4, row.space)
+        statement.bind(5, blob: FieldVersions.encode(record))
+        if record.unknown.isEmpty {
+            statement.bind(6, nil as String?)
+        } else {
+            statement.bind(6, text: try StoredForm.bytes(of: record.unknown))
+        }
+        var parameter = Self.fixedColumns
+        for (field, value) in zip(model.fields, record.values) {
+            if let type = value.type {
+                guard type == field.type else {
+                    throw StoreFailure(
+                        .corrupt,
+                        "\(name) \(record.id): \(field.name) holds \(field.type.rawValue), not \(type.rawValue)")
+                }
+                if case .real(let number) = value, !number.isFinite {
+                    throw StoreFailure(.corrupt, "\(name) \(record.id): \(field.name) is not a finite number")
+                }
+            }
+            statement.bind(parameter, value)
+            parameter += 1
+        }
+    }
+}
+
+/// The kept statements of one table on one connection.
+final class TableStatements {
+    let table: RecordTable
+    private var byID: Statement?
+    private var byUID: Statement?
+    private var upserting: Statement?
+    private var deleting: Statement?
+
+    init(_ table: RecordTable) {
+        self.table = table
+    }
+
+    func selectByID(on connection: Connection) throws(StoreFailure) -> Statement {
+        if let byID { return byID }
+        let statement = try connection.prepare(table.selectByID)
+        byID = statement
+        return statement
+    }
+
+    func selectByUID(on connection: Connection) throws(StoreFailure) -> Statement {
+        if let byUID { return byUID }
+        let statement = try connection.prepare(table.selectByUID)
+        byUID = statement
+        return statement
+    }
+
+    func upsert(on connection: Connection) throws(StoreFailure) -> Statement {
+        if let upserting { return upserting }
+        let statement = try connection.prepare(table.upsert)
+        upserting = statement
+        return statement
+    }
+
+    func deleteByID(on connection: Connection) throws(StoreFailure) -> Statement {
+        if let deleting { return deleting }
+        let statement = try connection.prepare(table.deleteByID)
+        deleting = statement
+        return statement
+    }
+
+    func forget() {
+        byID = nil
+        byUID = nil
+        upserting = nil
+        deleting = nil
+    }
+}

@@ -1,0 +1,35 @@
+import GRDB
+import GRDBSQLite
+import SyncCore
+
+extension StoreFailure {
+    /// What SQLite's result code means to the caller of a store.
+    static func sqlite(_ code: Int32, _ message: String, while action: String) -> StoreFailure {
+        let text = "SQLite could not \(action): \(message) (code \(code))"
+        switch code & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            return StoreFailure(.busy, "another program holds the database longer than the busy timeout; \(text)")
+        case SQLITE_FULL: return StoreFailure(.diskFull, "no space is left for the database; \(text)")
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
+            return StoreFailure(.readOnly, "the database or its folder cannot be written; \(text)")
+        case SQLITE_CANTOPEN: return StoreFailure(.missingFile, "the database file cannot be opened; \(text)")
+        case SQLITE_NOTADB: return StoreFailure(.notADatabase, "the file is not an SQLite database; \(text)")
+        case SQLITE_CORRUPT: return StoreFailure(.corrupt, "the database file is damaged; \(text)")
+        case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT:
+            return StoreFailure(.corrupt, "the data contradicts what is stored; \(text)")
+        case SQLITE_TOOBIG: return StoreFailure(.tooLarge, "a value is larger than SQLite takes; \(text)")
+        default:
+            return StoreFailure(.inputOutput, text)
+        }
+    }
+
+    /// The same for an error that GRDB has thrown.
+    static func wrapping(_ error: any Error, while action: String) -> StoreFailure {
+        switch error {
+        case let failure as StoreFailure: failure
+        case let error as DatabaseError:
+            .sqlite(error.extendedResultCode.rawValue, error.message ?? "no message", while: action)
+        default: StoreFailure(.inputOutput, "could not \(action): \(error)")
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import SyncCore
+import SyncModel
+
+/// Makes the tables of the collections follow the application's schema: new collections get tables, new fields at the
+/// end get columns. Anything else is another schema, and refused.
+struct CatalogMigration {
+    let tables: [RecordTable]
+    let connection: Connection
+
+    /// Runs inside a transaction.
+    func run() throws(StoreFailure) {
+        try checkNames()
+        let stored = try storedFields()
+        for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
+            throw StoreFailure(
+                .newerSchema,
+                "the database has a collection \(name), which this build does not know: a newer one made it")
+        }
+        for table in tables {
+            if let fields = stored[table.name] {
+                try extend(table, having: fields)
+            } else {
+                try create(table)
+            }
+        }
+    }
+
+    // MARK: Names
+
+    private func checkNames() throws(StoreFailure) {
+        let names = Set(tables.map(\.name))
+        for table in tables {
+            for prefix in ["sync_", "sqlite_", "grdb_"] where table.name.hasPrefix(prefix) {
+                throw StoreFailure(.otherSchema, "a collection may not be called \(table.name): \(prefix) is reserved")
+            }
+            if names.contains(table.name + "_shown") {
+                throw StoreFailure(
+                    .otherSchema,
+                    "a collection may not be called \(table.name)_shown: that is the view of \(table.name)")
+            }
+            for field in table.model.fields where field.name.rawValue.hasPrefix("sync_") {
+                throw StoreFailure(
+                    .otherSchema, "a field may not be called \(table.name).\(field.name): sync_ is reserved")
+            }
+        }
+    }
+
+    // MARK: What is there
+
+    private struct Column: Equatable {
+        let name: String
+        let type: String
+        let target: String?
+
+        init(_ field: FieldSchema) {
+            name = field.name.rawValue
+            type = field.type.rawValue
+            target = field.target?.rawValue
+        }
+
+        init(_ row: Statement) {
+            name = row.text(1)
+            type = row.text(2)
+            target = row.optionalText(3)
+        }
+
+        var words: String { target.map { "\(name): \(type) to \($0)" } ?? "\(name): \(type)" }
+    }
+
+    private func storedFields() throws(StoreFailure) -> [String: [Column]] {
+        let select = try connection.prepare(
+            "SELECT collection, field, type, target FROM sync_field ORDER BY collection, position")
+        defer { select.reset() }
+        var fields: [String: [Column]] = [:]
+        while try select.step() {
+            // A collection without fields stands as one row without a name.
+            if select.text(1).isEmpty {
+                fields[select.text(0), default: []] += []
+            } else {
+                fields[select.text(0), default: []].append(Column(select))
+            }
+        }
+        return fields
+    }
+
+    // MARK: Tables
+
+    private func create(_ table: RecordTable) throws(StoreFailure) {
+        let columns = table.model.fields.map { ",\n    \(Self.column($0))" }.joined()
+        try connection.execute(
+            """
+            CREATE TABLE \(table.quoted) (
+                sync_row INTEGER PRIMARY KEY,
+                id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+                uid INTEGER NOT NULL,
+                version INTEGER NOT NULL,
+                sync_space INTEGER NOT NULL,
+                sync_fields BLOB,
+                sync_unknown TEXT\(columns)
+            ) STRICT;
+            CREATE UNIQUE INDEX "sync_uid_\(table.name)" ON \(table.quoted) (uid) WHERE uid >= 0;
+            """)
+        try describe(table, from: 0)
+        try index(table, from: 0)
+        try createView(of: table)
+    }
+
+    private func extend(_ table: RecordTable, having stored: [Column]) throws(StoreFailure) {
+        let wanted = table.model.fields.map(Column.init)
+        for (stored, wanted) in zip(stored, wanted) where stored != wanted {
+            throw StoreFailure(
+                .otherSchema,
+                "\(table.name) has \(stored.words) where this build has \(wanted.words); fields may only be added at the end"
+            )
+        }
+        guard stored.count <= wanted.count else {
+            let names = stored[wanted.count...].map(\.name).joined(separator: ", ")
+            throw StoreFailure(
+                .newerSchema, "\(table.name) has fields that this build does not know (\(names)): a newer one made them"
+            )
+        }
+        guard stored.count < wanted.count else { return }
+        for field in table.model.fields[stored.count...] {
+            try connection.execute("ALTER TABLE \(table.quoted) ADD COLUMN \(Self.column(field))")
+        }
+        try describe(table, from: stored.count)
+        try index(table, from: stored.count)
+        try connection.execute("DROP VIEW IF EXISTS \(RecordTable.quote(table.name + "_shown"))")
+        try createView(of: table)
+        try fillFromUnknown(table)
+    }
+
+    private static func column(_ field: FieldSchema) -> String {
+        let type =
+            switch field.type {
+            case .boolean, .integer: "INTEGER"
+            case .real: "REAL"
+            case .text, .json: "TEXT"
+            case .reference: "BLOB"
+            }
+        return "\(RecordTable.quote(field.name.rawValue)) \(type)"
+    }
+
+    /// Whether a required reference points at a record is asked before each delete; the others are not searched for.
+    private func index(_ table: RecordTable, from first: Int) throws(StoreFailure) {
+        for field in table.model.fields[first...] where field.isRequired && field.type == .reference {
+            let name = RecordTable.quote("sync_ref_\(table.name)_\(field.name)")
+            let column = RecordTable.quote(field.name.rawValue)
+            try connection.execute("CREATE INDEX \(name) ON \(table.quoted) (\(column))")
+        }
+    }
+
+    private func describe(_ table: RecordTable, from first: Int) throws(StoreFailure) {
+        let insert = try connection.prepare(
+            "INSERT INTO sync_field (collection, position, field, type, target) VALUES (?1, ?2, ?3, ?4, ?5)")
+        if table.model.fields.isEmpty {
+            insert.bind(1, table.name)
+            insert.bind(2, -1)
+            insert.bind(3, "")
+            insert.bind(4, "")
+            insert.bind(5, nil as String?)
+            try insert.run()
+        }
+        for (position, field) in table.model.fields.enumerated().dropFirst(first) {
+            insert.bind(1, table.name)
+            insert.bind(2, Int64(position))
+            insert.bind(3, field.name.rawValue)
+            insert.bind(4, field.type.rawValue)
+            insert.bind(5, field.target?.rawValue)
+            try insert.run()
+        }
+    }
+
+    /// For people in the sqlite3 shell: ids as text, and whether something is pending.
+    private func createView(of table: RecordTable) throws(StoreFailure) {
+        let fields = table.model.fields.map { field in
+            let name = RecordTable.quote(field.name.rawValue)
+            return field.type == .reference
+                ? ",\n    \(Self.text(ofID: "live.\(name)")) AS \(name)" : ",\n    live.\(name)"
+        }
+        try connection.execute(
+            """
+            CREATE VIEW \(RecordTable.quote(table.name + "_shown")) AS SELECT
+                \(Self.text(ofID: "live.id")) AS id,
+                live.uid, live.version,
+                EXISTS (SELECT 1 FROM sync_pending WHERE collection = '\(table.name)' AND id = live.id
+                    AND link = 'changes') AS sync_is_pending\(fields.joined())
+            FROM \(table.quoted) AS live
+            """)
+    }
+
+    private static func text(ofID column: String) -> String {
+        let parts = [(1, 4), (5, 2), (7, 2), (9, 2), (11, 6)]
+        return "lower(" + parts.map { "hex(substr(\(column), \($0.0), \($0.1)))" }.joined(separator: " || '-' || ")
+            + ")"
+    }
+
+    // MARK: Values that came before their columns
+
+    /// The server may have sent a field before this build knew it: its values wait in `sync_unknown`.
+    private func fillFromUnknown(_ table: RecordTable) throws(StoreFailure) {
+        let statements = TableStatements(table)
+        let select = try connection.prepare(
+            "SELECT \(table.columns) FROM \(table.quoted) WHERE sync_row > ?1 AND sync_unknown IS NOT NULL ORDER BY sync_row LIMIT 1"
+        )
+        var after: Int64 = 0
+        while true {
+            select.bind(1, after)
+            guard try select.step() else { return }
+            var row: StoredRow
+            do {
+                defer { select.reset() }
+                after = select.integer(0)
+                row = try table.row(select)
+            }
+            for (name, value) in row.record.unknown {
+                guard let position = table.model.position(of: name) else { continue }
+                row.record.unknown.remove(name)
+                if value.type == table.model.fields[position].type { row.record.values[position] = value }
+            }
+            let upsert = try statements.upsert(on: connection)
+            try table.bind(row, to: upsert)
+            try upsert.run()
+        }
+    }
+}

@@ -1,0 +1,49 @@
+public import SyncCore
+public import SyncModel
+
+extension SQLiteStore: EngineStore {
+    public func session() throws(StoreFailure) -> StoredSession {
+        try read(inTransaction: true) { connection throws(StoreFailure) in
+            guard let meta = try Meta.load(connection) else {
+                throw StoreFailure(.corrupt, "sync_meta has no row: the database has lost its identity")
+            }
+            return StoredSession(
+                identity: meta.identity, epoch: meta.epoch, spaces: try SpaceRow.all(connection).map(\.stored),
+                outbox: meta.outbox)
+        }
+    }
+
+    public func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
+        try write { transaction throws(StoreFailure) in
+            let batch = try transaction.takeBatch(limit)
+            if batch == nil { transaction.rollsBack = true }
+            return batch
+        }
+    }
+
+    public func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
+        try write { transaction throws(StoreFailure) in try transaction.record(results, now: now) }
+    }
+
+    public func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult {
+        try write { transaction throws(StoreFailure) in try transaction.apply(page, brake: brake) }
+    }
+
+    public func resetCursor(of space: SpaceID) throws(StoreFailure) {
+        try write { transaction throws(StoreFailure) in try transaction.resetCursor(of: space) }
+    }
+
+    public func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession {
+        try write { transaction throws(StoreFailure) in try transaction.adopt(epoch) }
+    }
+
+    public func renewIdentity() throws(StoreFailure) -> StoredSession {
+        try write { transaction throws(StoreFailure) in try transaction.renewIdentity() }
+    }
+
+    public func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
+        try write { transaction throws(StoreFailure) in
+            transaction.meta.clock.observe(serverTime, now: now, permitting: ModelLimits.permittedSkew)
+        }
+    }
+}

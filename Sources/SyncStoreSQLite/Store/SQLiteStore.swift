@@ -1,0 +1,214 @@
+public import SyncConcurrency
+public import SyncCore
+public import SyncModel
+
+/// A client's local cache in one SQLite file: the records as reads return them, their bases, the outbox, the journal.
+///
+/// Every call is synchronous and one transaction. Writers wait for each other; readers wait for nobody. Safe to call
+/// from any thread and beside other processes on the same file.
+public final class SQLiteStore: Sendable {
+    public let catalog: SchemaCatalog
+    public let changes = CoalescingFeed<StoreChange>()
+    public let configuration: StoreConfiguration
+
+    let tables: [RecordTable]
+    let uri: String
+    let files: DatabaseFiles
+    private let writer: Guarded<WriterState>
+    /// Nil when one connection does everything.
+    private let readers: ReadConnections?
+    /// The file that was opened; nil on a VFS of its own.
+    private let identity: DatabaseFiles.Identity?
+
+    private struct WriterState {
+        /// Nil once closed.
+        var writer: Writer?
+    }
+
+    private init(
+        writer: sending Writer, configuration: StoreConfiguration, catalog: SchemaCatalog, tables: [RecordTable],
+        uri: String
+    ) {
+        self.configuration = configuration
+        self.catalog = catalog
+        self.tables = tables
+        self.uri = uri
+        files = DatabaseFiles(path: configuration.file)
+        identity = configuration.vfs == nil ? files.identity() : nil
+        switch configuration.connections {
+        case .pool(let count):
+            readers = ReadConnections(
+                count: count, uri: uri, tables: tables, busyTimeout: configuration.limits.busyTimeout)
+        case .single, .exclusive:
+            readers = nil
+        }
+        self.writer = Guarded(WriterState(writer: writer))
+    }
+
+    /// Opens the database, makes or migrates it, and checks that it is one of ours.
+    ///
+    /// - Parameters:
+    ///   - now: the wall clock, for the identity of a new database.
+    ///   - random: for the identity of a new database.
+    /// - Throws: what is wrong with the file, its folder or its schema; nothing is changed then.
+    public static func open(
+        _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
+        random: inout some RandomNumberGenerator
+    ) throws(StoreFailure) -> SQLiteStore {
+        let tables = RecordTable.all(of: catalog)
+        let files = DatabaseFiles(path: configuration.file)
+        let uri = URIText.make(configuration)
+        let newClient = ClientID.make(at: now, random: &random)
+        if configuration.vfs != nil {
+            let writer = try Writer(
+                uri: uri, configuration: configuration, tables: tables, newClient: newClient)
+            return SQLiteStore(
+                writer: writer, configuration: configuration, catalog: catalog, tables: tables, uri: uri)
+        }
+        try files.prepare(creatingIfMissing: configuration.createsIfMissing)
+        // Two processes that make or migrate one file at once would meet half-made tables.
+        let lock = try FileLock(locking: files.openLock, within: configuration.limits.busyTimeout)
+        defer { withExtendedLifetime(lock) {} }
+        try files.checkHeader()
+        let writer = try Writer(
+            uri: uri, configuration: configuration, tables: tables, newClient: newClient)
+        return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables, uri: uri)
+    }
+
+    /// Closes all connections and ends the feed of changes. Later calls throw.
+    public func close() {
+        changes.finish()
+        readers?.close()
+        writer.withLock { $0.writer = nil }
+    }
+
+    // MARK: Plumbing
+
+    /// Runs a call that changes something; its news is told once it is durable.
+    func write<Value: Sendable>(
+        _ body: @Sendable (WriteTransaction) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        try checkFileIsThere()
+        let (value, change) = try writer.withLock { state throws(StoreFailure) in
+            let writer = try Self.open(state)
+            return try Self.run(body, on: writer, catalog, tables, configuration.limits)
+        }
+        if !change.isEmpty { changes.publish(change) }
+        return value
+    }
+
+    private static func run<Value: Sendable>(
+        _ body: @Sendable (WriteTransaction) throws(StoreFailure) -> Value, on writer: Writer,
+        _ catalog: SchemaCatalog, _ tables: [RecordTable], _ limits: StoreLimits
+    ) throws(StoreFailure) -> (Value, StoreChange) {
+        var keeps = true
+        return try writer.inTransaction(keep: { keeps }) { connection throws(StoreFailure) in
+            let transaction = try WriteTransaction(on: connection, catalog: catalog, tables: tables, limits: limits)
+            let value = try body(transaction)
+            keeps = !transaction.rollsBack
+            guard keeps else { return (value, StoreChange()) }
+            try transaction.finish()
+            return (value, transaction.change)
+        }
+    }
+
+    /// Runs a call that only reads. One statement is a snapshot by itself; `inTransaction` makes several one.
+    func read<Value: Sendable>(
+        inTransaction: Bool = false, _ body: @Sendable (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        guard let readers else {
+            return try writer.withLock { state throws(StoreFailure) in
+                let writer = try Self.open(state)
+                return try writer.outsideTransaction { connection throws(StoreFailure) in
+                    try Self.read(connection, inTransaction: inTransaction, body)
+                }
+            }
+        }
+        return try readers.read { connection throws(StoreFailure) in
+            try Self.read(connection, inTransaction: inTransaction, body)
+        }
+    }
+
+    private static func read<Value: Sendable>(
+        _ connection: Connection, inTransaction: Bool, _ body: @Sendable (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        guard inTransaction else { return try body(connection) }
+        try connection.statement("BEGIN DEFERRED").run()
+        do throws(StoreFailure) {
+            let value = try body(connection)
+            try connection.statement("COMMIT").run()
+            return value
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private static func open(_ state: WriterState) throws(StoreFailure) -> Writer {
+        guard let writer = state.writer else {
+            throw StoreFailure(.inputOutput, "the store has been closed")
+        }
+        return writer
+    }
+
+    /// What is written to a file that was deleted is lost; better to say so.
+    private func checkFileIsThere() throws(StoreFailure) {
+        guard let identity else { return }
+        guard files.identity() == identity else {
+            throw StoreFailure(
+                .missingFile, "\(configuration.file) was deleted or replaced while it was open; nothing was written")
+        }
+    }
+
+    // MARK: Care
+
+    public func checkpoint() throws(StoreFailure) {
+        let pages = configuration.limits.checkpointPages
+        let isDue = try writer.withLock { state throws(StoreFailure) in
+            try Self.open(state).isCheckpointDue(at: pages)
+        }
+        if isDue { try checkpointNow() }
+    }
+
+    /// Writes the log into the database file, due or not.
+    package func checkpointNow() throws(StoreFailure) {
+        guard readers != nil else {
+            return try writer.withLock { state throws(StoreFailure) in try Self.open(state).checkpointAlone() }
+        }
+        try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
+            let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
+            try Self.open(state).checkpoint(through: other)
+        }
+    }
+
+    /// Reads the whole file for damage. Takes seconds for gigabytes.
+    ///
+    /// - Throws: `corrupt`, with SQLite's first finding.
+    public func verify() throws(StoreFailure) {
+        let finding = try read { connection throws(StoreFailure) in try connection.text(of: "PRAGMA quick_check(1)") }
+        guard finding == "ok" else {
+            throw StoreFailure(.corrupt, "\(configuration.file) is damaged: \(finding)")
+        }
+    }
+}
+
+/// The address of a database file for SQLite. A file is never created by SQLite itself: we make it, with our
+/// permissions; on a VFS of its own there are none.
+enum URIText {
+    static func make(_ configuration: StoreConfiguration) -> String {
+        var uri = "file:"
+        for byte in configuration.file.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                uri.unicodeScalars.append(UnicodeScalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                uri += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        guard let vfs = configuration.vfs else { return uri + "?mode=rw" }
+        return uri + "?mode=\(configuration.createsIfMissing ? "rwc" : "rw")&vfs=\(vfs)"
+    }
+}

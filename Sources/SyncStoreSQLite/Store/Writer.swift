@@ -1,0 +1,200 @@
+import CSQLiteStore
+import GRDB
+import GRDBSQLite
+import Schemas
+import SyncCore
+import SyncModel
+
+/// The one connection that writes: opened and migrated by GRDB, then used through kept statements.
+///
+/// Not thread-safe: it lives behind the store's lock.
+final class Writer {
+    private let queue: DatabaseQueue
+    let connection: Connection
+    /// Pages in the log after this connection's last commit, told by SQLite.
+    private let logPages: UnsafeMutablePointer<Int32>
+
+    /// Marks a file as a client's cache: "TmbC".
+    static let applicationID: Int64 = 0x546D_6243
+
+    /// - Parameter newClient: who this is, should the database be new.
+    init(
+        uri: String, configuration: StoreConfiguration, tables: [RecordTable], newClient: ClientID
+    ) throws(StoreFailure) {
+        var settings = GRDB.Configuration()
+        settings.busyMode = .timeout(
+            Double(configuration.limits.busyTimeout.wholeMilliseconds) / 1_000)
+        settings.label = "tombolo.store"
+        let queue = try Self.wrap("open the database") { try DatabaseQueue(path: uri, configuration: settings) }
+        // GRDB owns the connection; its address is all that is taken out of GRDB's queue.
+        let address = queue.writeWithoutTransaction { UInt(bitPattern: $0.sqliteConnection) }
+        guard let handle = OpaquePointer(bitPattern: address) else {
+            throw StoreFailure(.inputOutput, "the database could not be opened: there is no connection")
+        }
+        self.queue = queue
+        connection = Connection(borrowing: handle, tables: tables)
+        logPages = .allocate(capacity: 1)
+        logPages.initialize(to: 0)
+
+        try checkOwner(configuration.file)
+        try configure(configuration)
+        try migrate(tables: tables, newClient: newClient)
+    }
+
+    deinit {
+        sqlite3_wal_hook(connection.handle, nil, nil)
+        connection.close()
+        logPages.deallocate()
+    }
+
+    private static func wrap<Value>(
+        _ action: String, _ body: () throws -> Value
+    ) throws(StoreFailure) -> Value {
+        do { return try body() } catch { throw .wrapping(error, while: action) }
+    }
+
+    // MARK: Opening
+
+    private func checkOwner(_ file: String) throws(StoreFailure) {
+        let owner = try connection.integer(of: "PRAGMA application_id")
+        let isEmpty = try connection.integer(of: "SELECT count(*) FROM sqlite_schema") == 0
+        guard owner == Self.applicationID || (owner == 0 && isEmpty) else {
+            throw StoreFailure(
+                .otherSchema,
+                "\(file) is a database of another program (application id \(owner), \(Self.applicationID) expected)")
+        }
+        let version = try connection.integer(of: "PRAGMA user_version")
+        let known = Int64(LocalSchema.migrations.count)
+        guard version <= known else {
+            throw StoreFailure(
+                .newerSchema,
+                "\(file) has schema version \(version), and this build knows versions up to \(known): use a newer build"
+            )
+        }
+    }
+
+    /// Settings of the connection; those that matter for safety are read back.
+    private func configure(_ configuration: StoreConfiguration) throws(StoreFailure) {
+        // Through GRDB, for as long as its hooks are in place: going over to a log is a commit.
+        let mode = try Self.wrap("set up the log") {
+            try queue.writeWithoutTransaction { db in
+                if configuration.connections == .exclusive { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+                return try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            }
+        }
+        guard mode == "wal" else {
+            throw StoreFailure(.inputOutput, "\(configuration.file) cannot have a write-ahead log on this file system")
+        }
+        let level: Int64 = configuration.durability == .full ? 2 : 1
+        try connection.execute("PRAGMA synchronous = \(level)")
+        guard try connection.integer(of: "PRAGMA synchronous") == level else {
+            throw StoreFailure(.inputOutput, "SQLite did not take the durability \(configuration.durability)")
+        }
+        try Self.harden(connection)
+        // Replaces the automatic checkpoints, which are the cause of the WAL-reset race (DESIGN §9).
+        sqlite3_wal_hook(
+            connection.handle,
+            { context, _, _, pages in
+                context?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            }, logPages)
+    }
+
+    /// What every connection of ours refuses to do for a hostile file (RELIABILITY S28).
+    static func harden(_ connection: Connection) throws(StoreFailure) {
+        try connection.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
+        let code = csqlitestore_set_defensive(connection.handle)
+        guard code == SQLITE_OK else {
+            throw .sqlite(code, "SQLITE_DBCONFIG_DEFENSIVE was not taken", while: "set up a connection")
+        }
+        try connection.execute("PRAGMA wal_autocheckpoint = 0")
+    }
+
+    private func migrate(tables: [RecordTable], newClient: ClientID) throws(StoreFailure) {
+        var migrator = DatabaseMigrator()
+        for (index, migration) in LocalSchema.migrations.enumerated() {
+            migrator.registerMigration(migration.name) { db in
+                try db.execute(sql: migration.sql)
+                try db.execute(sql: "PRAGMA user_version = \(index + 1)")
+                try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+            }
+        }
+        try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }
+        takeOverFromGRDB()
+        let identity = ClientIdentity(client: newClient, incarnation: 0)
+        let fresh = Meta(
+            identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary())
+        try inTransaction { connection throws(StoreFailure) in
+            if try Meta.load(connection) == nil { try fresh.save(connection) }
+            try CatalogMigration(tables: tables, connection: connection).run()
+        }
+    }
+
+    /// GRDB's hooks expect every statement to be its own. From here on ours go past it, and nobody observes through it.
+    private func takeOverFromGRDB() {
+        _ = sqlite3_commit_hook(connection.handle, nil, nil)
+        _ = sqlite3_rollback_hook(connection.handle, nil, nil)
+        _ = sqlite3_update_hook(connection.handle, nil, nil)
+    }
+
+    // MARK: Writing
+
+    /// Calls `body` between `BEGIN IMMEDIATE` and `COMMIT`; an error rolls back, and so does `keep` saying no.
+    func inTransaction<Value>(
+        keep: () -> Bool = { true }, _ body: (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        let result = queue.writeWithoutTransaction { _ in
+            Result { () throws(StoreFailure) in try transact(keep, body) }
+        }
+        return try result.get()
+    }
+
+    private func transact<Value>(
+        _ keep: () -> Bool, _ body: (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        try connection.statement("BEGIN IMMEDIATE").run()
+        do throws(StoreFailure) {
+            let value = try body(connection)
+            try connection.statement(keep() ? "COMMIT" : "ROLLBACK").run()
+            return value
+        } catch {
+            // SQLite has rolled back by itself after some errors.
+            if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Calls `body` on the connection outside of a transaction.
+    func outsideTransaction<Value>(
+        _ body: (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        let result = queue.writeWithoutTransaction { _ in
+            Result { () throws(StoreFailure) in try body(connection) }
+        }
+        return try result.get()
+    }
+
+    // MARK: Checkpoints
+
+    /// Whether the log has grown to `pages`, as of this connection's last commit.
+    func isCheckpointDue(at pages: Int) -> Bool {
+        Int(logPages.pointee) >= pages
+    }
+
+    /// Copies the log into the database file while no connection can commit, so that the race between a commit and a
+    /// checkpoint in SQLite before 3.51.3 cannot happen: this connection holds the write lock, `other` copies.
+    func checkpoint(through other: Connection) throws(StoreFailure) {
+        try inTransaction { _ throws(StoreFailure) in
+            try other.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        }
+        logPages.pointee = 0
+    }
+
+    /// The same with one connection only, which nothing can interrupt.
+    func checkpointAlone() throws(StoreFailure) {
+        try outsideTransaction { connection throws(StoreFailure) in
+            try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        logPages.pointee = 0
+    }
+}

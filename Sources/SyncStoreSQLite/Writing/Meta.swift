@@ -1,0 +1,59 @@
+import SyncCore
+import SyncModel
+
+/// The one row of `sync_meta`: loaded when a write begins, and saved with it.
+struct Meta: Hashable {
+    var identity: ClientIdentity
+    var nextNumber: MutationNumber
+    var epoch: Epoch?
+    var clock: HybridClock
+    var outbox: OutboxSummary
+}
+
+extension Meta {
+    /// Nil in a database that has not been initialised.
+    static func load(_ connection: Connection) throws(StoreFailure) -> Meta? {
+        let statement = try connection.statement(
+            """
+            SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen
+            FROM sync_meta
+            """)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        guard let client = ClientID(statement.text(0)) else {
+            throw StoreFailure(.corrupt, "sync_meta.client is no client id")
+        }
+        return Meta(
+            identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),
+            nextNumber: MutationNumber(statement.integer(2)),
+            epoch: statement.optionalText(3).map(Epoch.init(rawValue:)),
+            clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),
+            outbox: OutboxSummary(
+                waiting: Int(statement.integer(5)), sent: Int(statement.integer(6)),
+                answered: Int(statement.integer(7)), bytes: Int(statement.integer(8)),
+                journal: Int(statement.integer(9))))
+    }
+
+    func save(_ connection: Connection) throws(StoreFailure) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO sync_meta
+                (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            ON CONFLICT (one) DO UPDATE SET
+                incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7, answered = ?8,
+                outbox_bytes = ?9, unseen = ?10
+            """)
+        statement.bind(1, identity.client.description)
+        statement.bind(2, Int64(identity.incarnation))
+        statement.bind(3, nextNumber.rawValue)
+        statement.bind(4, epoch?.rawValue)
+        statement.bind(5, Int64(bitPattern: clock.last.rawValue))
+        statement.bind(6, Int64(outbox.waiting))
+        statement.bind(7, Int64(outbox.sent))
+        statement.bind(8, Int64(outbox.answered))
+        statement.bind(9, Int64(outbox.bytes))
+        statement.bind(10, Int64(outbox.journal))
+        try statement.run()
+    }
+}

@@ -1,0 +1,91 @@
+import SyncCore
+import SyncModel
+
+/// A row of `sync_space`: where the device stands in one space.
+struct SpaceRow: Hashable {
+    let key: Int64
+    let space: SpaceID
+    var cursor: Cursor?
+    var version: Version
+    var phase: Phase
+    /// The version at which a snapshot that was ahead of the feed is caught up with.
+    var completeAt: Version
+    /// Whether `sync_seen` tells what the snapshot in progress has shown.
+    var marks: Bool
+
+    /// empty → snapshot → catching_up → complete; a reset goes back to empty, a feed from its start skips the snapshot.
+    enum Phase: String {
+        case empty
+        case snapshot
+        case catchingUp = "catching_up"
+        case complete
+    }
+
+    var stored: StoredSpace {
+        StoredSpace(space: space, cursor: cursor, version: version, isComplete: phase == .complete)
+    }
+
+    /// Whether every commit up to `version` is in the rows.
+    var showsItsVersion: Bool {
+        switch phase {
+        case .empty, .snapshot: false
+        case .catchingUp, .complete: true
+        }
+    }
+
+    private static let columns = "key, name, cursor, version, phase, complete_at, marks"
+
+    private init(_ row: Statement) throws(StoreFailure) {
+        guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
+            throw StoreFailure(.corrupt, "a row of sync_space cannot be read: '\(row.text(1))', '\(row.text(4))'")
+        }
+        key = row.integer(0)
+        self.space = space
+        cursor = row.optionalText(2).map(Cursor.init(rawValue:))
+        version = Version(row.integer(3))
+        self.phase = phase
+        completeAt = Version(row.integer(5))
+        marks = row.integer(6) != 0
+    }
+
+    /// The row of a space, made when it is first asked for. Only inside a write.
+    static func load(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow {
+        if let row = try find(space, connection) { return row }
+        let insert = try connection.statement("INSERT INTO sync_space (name) VALUES (?1)")
+        insert.bind(1, space.rawValue)
+        try insert.run()
+        guard let row = try find(space, connection) else {
+            throw StoreFailure(.corrupt, "the space \(space) could not be written down")
+        }
+        return row
+    }
+
+    private static func find(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow? {
+        let select = try connection.statement(
+            "SELECT key, name, cursor, version, phase, complete_at, marks FROM sync_space WHERE name = ?1")
+        select.bind(1, space.rawValue)
+        defer { select.reset() }
+        return try select.step() ? try SpaceRow(select) : nil
+    }
+
+    /// All spaces, in the order of their names.
+    static func all(_ connection: Connection) throws(StoreFailure) -> [SpaceRow] {
+        let select = try connection.prepare("SELECT \(columns) FROM sync_space ORDER BY name")
+        defer { select.reset() }
+        var rows: [SpaceRow] = []
+        while try select.step() { rows.append(try SpaceRow(select)) }
+        return rows
+    }
+
+    func save(_ connection: Connection) throws(StoreFailure) {
+        let update = try connection.statement(
+            "UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6 WHERE key = ?1")
+        update.bind(1, key)
+        update.bind(2, cursor?.rawValue)
+        update.bind(3, version.rawValue)
+        update.bind(4, phase.rawValue)
+        update.bind(5, completeAt.rawValue)
+        update.bind(6, marks ? 1 : 0)
+        try update.run()
+    }
+}

@@ -1,0 +1,295 @@
+import SyncCore
+import SyncModel
+
+// A local commit: rows, bases, links and the outbox entry, together (DESIGN §3).
+extension WriteTransaction {
+    /// - Returns: the place in the outbox; nil when the edits change nothing.
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        let spaceKey = try key(of: space)
+        let drafts = try drafts(of: edits, in: space, spaceKey)
+        guard !drafts.isEmpty else { return nil }
+
+        let time = meta.clock.tick(now: now)
+        let transaction = Transaction(space: space, mutations: drafts.map { $0.mutation(at: time, tables) })
+        if let rejection = catalog.rejection(of: transaction) { throw StoreFailure(rejection) }
+
+        for draft in drafts { try write(draft, in: spaceKey) }
+        try checkReferences(of: drafts)
+
+        if let joined = try joinedToNewestEntry(transaction) { return joined }
+        return OutboxSequence(rawValue: try append(transaction, now: now))
+    }
+
+    // MARK: What the edits mean
+
+    /// What becomes of one record in this transaction: several edits of it are one mutation.
+    struct Draft {
+        let place: RecordPlace
+        /// The row before; nil when there was none.
+        let original: StoredRow?
+        var current: Record?
+        var kind: Kind
+
+        enum Kind {
+            case create(Patch)
+            case update([FieldEdit])
+            case delete
+        }
+
+        func mutation(at time: HybridTime, _ tables: [RecordTable]) -> Mutation {
+            let intent: Mutation.Intent =
+                switch kind {
+                case .create(let patch): .create(patch)
+                case .update(let edits): .update(edits)
+                case .delete: .delete(seen: original?.record.version ?? .zero)
+                }
+            return Mutation(
+                collection: tables[place.table].model.collection, record: place.id, time: time, intent: intent)
+        }
+    }
+
+    private func drafts(
+        of edits: [RecordEdit], in space: SpaceID, _ spaceKey: Int64
+    ) throws(StoreFailure) -> [Draft] {
+        var drafts: [Draft] = []
+        var indices: [RecordPlace: Int] = [:]
+        for edit in edits {
+            let table = try table(edit.collection)
+            let place = RecordPlace(table: table.position, id: edit.record)
+            let index = indices[place]
+            let before: Draft?
+            if let index {
+                before = drafts[index]
+            } else {
+                let original = try row(place)
+                if let original, original.space != spaceKey {
+                    throw StoreFailure(
+                        .missingRecord, "\(table.name) \(place.id) lives in another space than \(space)")
+                }
+                before = original.map {
+                    Draft(place: place, original: $0, current: $0.record, kind: .update([]))
+                }
+            }
+            let draft = try self.draft(edit, place: place, table: table, before: before)
+            if let index {
+                drafts[index] = draft
+            } else {
+                indices[place] = drafts.count
+                drafts.append(draft)
+            }
+        }
+        return drafts.filter { draft in
+            switch draft.kind {
+            case .create: draft.current != nil
+            case .update(let edits): !edits.isEmpty
+            case .delete: draft.original != nil
+            }
+        }
+    }
+
+    /// - Parameter before: the record before this edit, with what earlier edits of this transaction did to it.
+    private func draft(
+        _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?
+    ) throws(StoreFailure) -> Draft {
+        switch edit {
+        case .create(_, let id, let patch):
+            // A deleted record's id is not free: ids are never re-used.
+            let isKnown: Bool
+            if before != nil { isKnown = true } else { isKnown = try hasPending(place) }
+            guard !isKnown else {
+                throw StoreFailure(.duplicateRecord, "\(table.name) \(id) exists already, or did")
+            }
+            let patch = patch.storable(keepingNulls: false)
+            try Self.valid { () throws(InvalidValue) in try table.model.check(creating: patch) }
+            let record = Record(id: id, uid: .none, version: .zero, creating: patch, schema: table.model)
+            return Draft(place: place, original: nil, current: record, kind: .create(patch))
+        case .update(_, let id, let patch):
+            guard var draft = before, var record = draft.current else {
+                throw StoreFailure(.missingRecord, "there is no record \(id) in \(table.name) to update")
+            }
+            let patch = patch.storable(keepingNulls: true)
+            try Self.valid { () throws(InvalidValue) in try table.model.check(updating: patch) }
+            for (name, value) in patch {
+                guard let position = table.model.position(of: name), record.values[position] != value else { continue }
+                switch draft.kind {
+                case .create(var created):
+                    if value.isNull { created.remove(name) } else { created.set(name, to: value) }
+                    draft.kind = .create(created)
+                case .update(var edits):
+                    edits.note(
+                        FieldEdit(
+                            field: name, value: value, before: record.values[position],
+                            seen: record.version(ofFieldAt: position)))
+                    draft.kind = .update(edits)
+                case .delete: break
+                }
+                record.values[position] = value
+            }
+            draft.current = record
+            return draft
+        case .delete(_, let id):
+            guard var draft = before, draft.current != nil else {
+                throw StoreFailure(.missingRecord, "there is no record \(id) in \(table.name) to delete")
+            }
+            draft.current = nil
+            if draft.original != nil { draft.kind = .delete }
+            return draft
+        }
+    }
+
+    private static func valid(_ check: () throws(InvalidValue) -> Void) throws(StoreFailure) {
+        do throws(InvalidValue) {
+            try check()
+        } catch {
+            throw StoreFailure(.invalidValue, error.description)
+        }
+    }
+
+    // MARK: Writing
+
+    private func write(_ draft: Draft, in space: Int64) throws(StoreFailure) {
+        if let original = draft.original, try !hasPending(draft.place) {
+            try setBase(draft.place, .shown(original.record))
+        }
+        if let record = draft.current {
+            try write(StoredRow(record: record, space: space), to: tables[draft.place.table])
+        } else {
+            try deleteRow(draft.place)
+        }
+    }
+
+    /// Looks at the rows as they are after all edits: inside a transaction the order does not matter.
+    private func checkReferences(of drafts: [Draft]) throws(StoreFailure) {
+        for draft in drafts {
+            let table = tables[draft.place.table]
+            switch draft.kind {
+            case .create(let patch):
+                try checkTargets(patch, of: table, draft.place.id)
+            case .update(let edits):
+                var patch = Patch()
+                for edit in edits { patch.set(edit.field, to: edit.value) }
+                try checkTargets(patch, of: table, draft.place.id)
+            case .delete:
+                try checkUnreferenced(draft.place)
+            }
+        }
+    }
+
+    private func checkTargets(_ patch: Patch, of table: RecordTable, _ id: RecordID) throws(StoreFailure) {
+        for (name, value) in patch {
+            guard case .reference(let target) = value, let collection = table.model.field(named: name)?.target
+            else { continue }
+            let place = RecordPlace(table: try self.table(collection).position, id: target)
+            guard try exists(place) else {
+                throw StoreFailure(
+                    .danglingReference,
+                    "\(table.name) \(id): \(name) refers to \(collection) \(target), which does not exist")
+            }
+        }
+    }
+
+    private func exists(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+        let statement = try connection.table(place.table).selectByID(on: connection)
+        statement.bind(1, place.id)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    private func checkUnreferenced(_ place: RecordPlace) throws(StoreFailure) {
+        let target = tables[place.table].model.collection
+        for table in tables {
+            for field in table.model.fields where field.isRequired && field.target == target {
+                let column = RecordTable.quote(field.name.rawValue)
+                let statement = try connection.prepare(
+                    "SELECT id FROM \(table.quoted) WHERE \(column) = ?1 LIMIT 1")
+                statement.bind(1, place.id)
+                defer { statement.reset() }
+                if try statement.step() {
+                    let holder = try statement.recordID(0)
+                    throw StoreFailure(
+                        .stillReferenced,
+                        "\(target) \(place.id) cannot be deleted: \(table.name) \(holder) needs it as its \(field.name)"
+                    )
+                }
+            }
+        }
+    }
+
+    // MARK: Coalescing
+
+    /// Joins the newest entry with a transaction that only updates records which that entry updates too, as long as
+    /// it was never sent: five renames are one push. Nil when they stay apart.
+    private func joinedToNewestEntry(_ transaction: Transaction) throws(StoreFailure) -> OutboxSequence? {
+        guard meta.outbox.waiting > 0, let newest = try newestEntry(), newest.number == nil,
+            newest.space == transaction.space
+        else { return nil }
+        guard let joined = newest.transaction.absorbing(transaction), catalog.rejection(of: joined) == nil
+        else { return nil }
+        let growth = try StoredForm.bytes(of: joined).count - newest.bytes
+        guard Int64(meta.outbox.bytes + max(growth, 0)) <= limits.outboxBytes else { return nil }
+        try replace(newest, with: joined)
+        return OutboxSequence(rawValue: newest.sequence)
+    }
+}
+
+extension Transaction {
+    /// This transaction with the later updates of its own updated records in it; nil when `later` does anything else.
+    ///
+    /// The first edit of a field keeps what its user had before them, the last one its value.
+    func absorbing(_ later: Transaction) -> Transaction? {
+        var mutations = mutations
+        for update in later.mutations {
+            guard case .update(let more) = update.intent,
+                let index = mutations.firstIndex(where: {
+                    $0.record == update.record && $0.collection == update.collection
+                }),
+                case .update(var edits) = mutations[index].intent
+            else { return nil }
+            for edit in more { edits.note(edit) }
+            mutations[index] = Mutation(
+                collection: update.collection, record: update.record, time: update.time, intent: .update(edits))
+        }
+        return Transaction(space: space, mutations: mutations)
+    }
+}
+
+extension [FieldEdit] {
+    /// Adds an edit; of two for one field the value of the later stays, and what the first had seen.
+    mutating func note(_ edit: FieldEdit) {
+        guard let index = firstIndex(where: { $0.field == edit.field }) else {
+            append(edit)
+            return
+        }
+        self[index] = FieldEdit(
+            field: edit.field, value: edit.value, before: self[index].before, seen: self[index].seen)
+    }
+}
+
+extension Patch {
+    /// These values as a row gives them back: SQLite keeps no negative zero. A create leaves nulls out.
+    func storable(keepingNulls: Bool) -> Patch {
+        var result = Patch()
+        for (name, value) in self {
+            if value.isNull && !keepingNulls { continue }
+            if case .real(let number) = value, number == 0 {
+                result.set(name, to: .real(0))
+            } else {
+                result.set(name, to: value)
+            }
+        }
+        return result
+    }
+}
+
+extension StoreFailure {
+    /// What the model's own check of a transaction says, in the store's terms.
+    init(_ rejection: Rejection) {
+        let code: Code =
+            switch rejection.code {
+            case .tooLarge: .tooLarge
+            case .unknownCollection: .unknownCollection
+            default: .invalidValue
+            }
+        self.init(code, rejection.message)
+    }
+}

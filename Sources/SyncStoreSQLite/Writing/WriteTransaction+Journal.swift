@@ -1,0 +1,155 @@
+import SyncCore
+import SyncModel
+
+// The journal: what was refused, cancelled or merged, kept until the user has seen it.
+extension WriteTransaction {
+    func note(
+        rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
+    ) throws(StoreFailure) {
+        try insert(event: "rejected", entry: entry, rejection: rejection, now: now)
+    }
+
+    func note(cancelled entry: StoredEntry, now: WallTime) throws(StoreFailure) {
+        try insert(event: "cancelled", entry: entry, rejection: nil, now: now)
+    }
+
+    func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws(StoreFailure) {
+        let journal = try insert(event: "merged", entry: entry, rejection: nil, now: now)
+        let statement = try connection.statement(
+            """
+            INSERT INTO sync_conflict (journal, position, collection, id, field, rule, base,
+                winner, winner_time, winner_client, loser, loser_time, loser_client)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """)
+        for (position, conflict) in conflicts.enumerated() {
+            statement.bind(1, journal)
+            statement.bind(2, Int64(position))
+            statement.bind(3, conflict.collection.rawValue)
+            statement.bind(4, conflict.record)
+            statement.bind(5, conflict.field.rawValue)
+            statement.bind(6, conflict.rule.rawValue)
+            statement.bind(7, text: try StoredForm.bytes(of: [conflict.field: conflict.base]))
+            statement.bind(8, text: try StoredForm.bytes(of: [conflict.field: conflict.winner.value]))
+            statement.bind(9, Int64(bitPattern: conflict.winner.stamp.time.rawValue))
+            statement.bind(10, conflict.winner.stamp.client.description)
+            statement.bind(11, text: try StoredForm.bytes(of: [conflict.field: conflict.loser.value]))
+            statement.bind(12, Int64(bitPattern: conflict.loser.stamp.time.rawValue))
+            statement.bind(13, conflict.loser.stamp.client.description)
+            try statement.run()
+        }
+    }
+
+    @discardableResult
+    private func insert(
+        event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime
+    ) throws(StoreFailure) -> Int64 {
+        let statement = try connection.statement(
+            """
+            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7) RETURNING number
+            """)
+        statement.bind(1, now.milliseconds)
+        statement.bind(2, entry.sequence)
+        statement.bind(3, event)
+        if event == "merged" {
+            statement.bind(4, nil as String?)
+        } else {
+            statement.bind(4, text: try StoredForm.bytes(of: entry.transaction))
+        }
+        statement.bind(5, rejection?.code.rawValue)
+        statement.bind(6, rejection?.message)
+        statement.bind(7, rejection?.mutation.map(Int64.init))
+        var number: Int64 = 0
+        while try statement.step() { number = statement.integer(0) }
+        meta.outbox.journal += 1
+        change.touchesOutbox = true
+        try forgetOldest(below: number)
+        return number
+    }
+
+    /// Keeps the journal within its limit; what nobody has seen stays, whatever the limit says.
+    private func forgetOldest(below number: Int64) throws(StoreFailure) {
+        let oldest = number - Int64(limits.journalEntries)
+        guard oldest > 0 else { return }
+        let conflicts = try connection.statement(
+            """
+            DELETE FROM sync_conflict WHERE journal IN
+                (SELECT number FROM sync_journal WHERE number <= ?1 AND state <> 'active')
+            """)
+        conflicts.bind(1, oldest)
+        try conflicts.run()
+        let entries = try connection.statement("DELETE FROM sync_journal WHERE number <= ?1 AND state <> 'active'")
+        entries.bind(1, oldest)
+        try entries.run()
+    }
+
+    func setState(_ state: JournalEntry.State, of journal: JournalEntry) throws(StoreFailure) {
+        guard journal.state != state else { return }
+        let statement = try connection.statement("UPDATE sync_journal SET state = ?2 WHERE number = ?1")
+        statement.bind(1, journal.number)
+        statement.bind(2, state.rawValue)
+        try statement.run()
+        if journal.state == .active { meta.outbox.journal -= 1 }
+        change.touchesOutbox = true
+    }
+
+    // MARK: What people do with it
+
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+        guard let entry = try entry(sequence.rawValue) else {
+            throw StoreFailure(.missingEntry, "there is no transaction \(sequence) in the outbox")
+        }
+        guard entry.number == nil else {
+            throw StoreFailure(
+                .entryIsFrozen,
+                "transaction \(sequence) has been sent: the server may have it, so it cannot be cancelled")
+        }
+        let entries = try [entry] + waitingDependants(of: entry)
+        for entry in entries { try note(cancelled: entry, now: now) }
+        try removeAndRecompute(entries)
+    }
+
+    func dismiss(journal number: Int64) throws(StoreFailure) {
+        let entry = try journalEntry(number)
+        if entry.state == .active { try setState(.dismissed, of: entry) }
+    }
+
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        let entry = try journalEntry(number)
+        let transaction: Transaction
+        switch entry.event {
+        case .rejected(let kept, _), .cancelled(let kept): transaction = kept
+        case .merged:
+            throw StoreFailure(.entryIsFrozen, "journal entry \(number) was applied: there is nothing to send again")
+        }
+        guard entry.state != .resent else {
+            throw StoreFailure(.entryIsFrozen, "journal entry \(number) has been sent again already")
+        }
+        var edits: [RecordEdit] = []
+        for mutation in transaction.mutations {
+            let place = RecordPlace(table: try table(mutation.collection).position, id: mutation.record)
+            let exists = try row(place) != nil
+            switch mutation.intent {
+            case .create(let patch):
+                edits.append(
+                    exists
+                        ? .update(mutation.collection, mutation.record, patch)
+                        : .create(mutation.collection, mutation.record, patch))
+            case .update:
+                edits.append(.update(mutation.collection, mutation.record, mutation.patch))
+            case .delete:
+                if exists { edits.append(.delete(mutation.collection, mutation.record)) }
+            }
+        }
+        let sequence = try commit(edits, in: transaction.space, now: now)
+        try setState(.resent, of: entry)
+        return sequence
+    }
+
+    private func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry {
+        guard let entry = try JournalReading.entry(number, connection) else {
+            throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
+        }
+        return entry
+    }
+}

@@ -1,0 +1,288 @@
+import SyncCore
+import SyncModel
+
+/// A row of `sync_outbox`.
+struct StoredEntry {
+    var sequence: Int64
+    var space: SpaceID
+    var transaction: Transaction
+    var bytes: Int
+    var number: MutationNumber?
+    var attempts: Int
+    var version: Version?
+
+    static let columns = "sequence, space, payload, bytes, number, attempts, version"
+
+    /// Reads the current row of a statement that selects `columns`.
+    init(_ statement: Statement) throws(StoreFailure) {
+        sequence = statement.integer(0)
+        guard let space = SpaceID(rawValue: statement.text(1)) else {
+            throw StoreFailure(.corrupt, "outbox entry \(sequence) has no name of a space")
+        }
+        self.space = space
+        transaction = try StoredForm.transaction(from: statement.bytes(2), of: "outbox entry \(sequence)")
+        bytes = Int(statement.integer(3))
+        number = statement.optionalInteger(4).map { MutationNumber($0) }
+        attempts = Int(statement.integer(5))
+        version = statement.optionalInteger(6).map { Version($0) }
+    }
+
+    var state: OutboxEntry.State {
+        guard let number else { return .waiting }
+        return version.map { .answered(number, version: $0) } ?? .sent(number, attempts: attempts)
+    }
+
+    var entry: OutboxEntry {
+        OutboxEntry(sequence: OutboxSequence(rawValue: sequence), transaction: transaction, state: state)
+    }
+}
+
+extension WriteTransaction {
+    // MARK: Entries
+
+    func entry(_ sequence: Int64) throws(StoreFailure) -> StoredEntry? {
+        let statement = try connection.statement(
+            "SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox WHERE sequence = ?1")
+        statement.bind(1, sequence)
+        defer { statement.reset() }
+        return try statement.step() ? try StoredEntry(statement) : nil
+    }
+
+    func entry(numbered number: MutationNumber) throws(StoreFailure) -> StoredEntry? {
+        let statement = try connection.statement(
+            "SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox WHERE number = ?1")
+        statement.bind(1, number.rawValue)
+        defer { statement.reset() }
+        return try statement.step() ? try StoredEntry(statement) : nil
+    }
+
+    func newestEntry() throws(StoreFailure) -> StoredEntry? {
+        let statement = try connection.statement(
+            """
+            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            ORDER BY sequence DESC LIMIT 1
+            """)
+        defer { statement.reset() }
+        return try statement.step() ? try StoredEntry(statement) : nil
+    }
+
+    /// Adds a transaction at the end of the outbox, with its links.
+    func append(_ transaction: Transaction, now: WallTime) throws(StoreFailure) -> Int64 {
+        let payload = try StoredForm.bytes(of: transaction)
+        guard meta.outbox.count < limits.outboxEntries else {
+            throw StoreFailure(
+                .outboxFull,
+                "the outbox holds \(meta.outbox.count) transactions, which is its limit: sync or discard some first")
+        }
+        guard Int64(meta.outbox.bytes) + Int64(payload.count) <= limits.outboxBytes else {
+            throw StoreFailure(
+                .outboxFull,
+                "the outbox holds \(meta.outbox.bytes) of at most \(limits.outboxBytes) bytes; \(payload.count) more do not fit: sync or discard some first"
+            )
+        }
+        let statement = try connection.statement(
+            "INSERT INTO sync_outbox (space, payload, bytes, written_at) VALUES (?1, ?2, ?3, ?4) RETURNING sequence")
+        statement.bind(1, transaction.space.rawValue)
+        statement.bind(2, text: payload)
+        statement.bind(3, Int64(payload.count))
+        statement.bind(4, now.milliseconds)
+        var sequence: Int64 = 0
+        while try statement.step() { sequence = statement.integer(0) }
+        for link in try links(of: transaction) { try insert(link, sequence) }
+        meta.outbox.waiting += 1
+        meta.outbox.bytes += payload.count
+        change.touchesOutbox = true
+        change.addsToOutbox = true
+        return sequence
+    }
+
+    /// Puts other contents under a waiting entry's sequence.
+    func replace(_ entry: StoredEntry, with transaction: Transaction) throws(StoreFailure) {
+        let payload = try StoredForm.bytes(of: transaction)
+        let statement = try connection.statement("UPDATE sync_outbox SET payload = ?2, bytes = ?3 WHERE sequence = ?1")
+        statement.bind(1, entry.sequence)
+        statement.bind(2, text: payload)
+        statement.bind(3, Int64(payload.count))
+        try statement.run()
+        for link in try links(of: transaction) { try insert(link, entry.sequence) }
+        meta.outbox.bytes += payload.count - entry.bytes
+        decoded[entry.sequence] = nil
+        change.touchesOutbox = true
+        change.addsToOutbox = true
+    }
+
+    /// Takes an entry and its links out of the outbox. The records that it changed are left as they are.
+    func remove(_ entry: StoredEntry) throws(StoreFailure) {
+        let statement = try connection.statement("DELETE FROM sync_outbox WHERE sequence = ?1")
+        statement.bind(1, entry.sequence)
+        try statement.run()
+        try unlink(entry)
+        switch entry.state {
+        case .waiting: meta.outbox.waiting -= 1
+        case .sent: meta.outbox.sent -= 1
+        case .answered: meta.outbox.answered -= 1
+        }
+        meta.outbox.bytes -= entry.bytes
+        decoded[entry.sequence] = nil
+        change.touchesOutbox = true
+    }
+
+    /// Takes out an entry whose effect the base now holds, or shall no longer have; its records follow.
+    func removeAndRecompute(_ entries: [StoredEntry]) throws(StoreFailure) {
+        var places: [(RecordPlace, Int64)] = []
+        var known: Set<RecordPlace> = []
+        for entry in entries {
+            try remove(entry)
+            let space = try key(of: entry.space)
+            for place in try changedPlaces(of: entry.transaction) where known.insert(place).inserted {
+                places.append((place, space))
+            }
+        }
+        for (place, space) in places { try recompute(place, in: space) }
+    }
+
+    // MARK: Links
+
+    struct Link: Hashable {
+        let place: RecordPlace
+        let kind: Kind
+
+        enum Kind: String {
+            case changes, refers
+        }
+    }
+
+    /// The records that a transaction changes, each once, in its order.
+    func changedPlaces(of transaction: Transaction) throws(StoreFailure) -> [RecordPlace] {
+        var places: [RecordPlace] = []
+        var known: Set<RecordPlace> = []
+        for mutation in transaction.mutations {
+            let place = RecordPlace(
+                table: try table(mutation.collection, orElse: .corrupt).position, id: mutation.record)
+            if known.insert(place).inserted { places.append(place) }
+        }
+        return places
+    }
+
+    /// The records that a transaction's values refer to.
+    func referredPlaces(of transaction: Transaction) throws(StoreFailure) -> [RecordPlace] {
+        var places: [RecordPlace] = []
+        for mutation in transaction.mutations {
+            let model = try table(mutation.collection, orElse: .corrupt).model
+            for (name, value) in mutation.patch {
+                guard case .reference(let id) = value, let target = model.field(named: name)?.target else { continue }
+                places.append(RecordPlace(table: try table(target, orElse: .corrupt).position, id: id))
+            }
+        }
+        return places
+    }
+
+    /// What links a transaction to records: those it changes, and those it refers to while no server has them.
+    private func links(of transaction: Transaction) throws(StoreFailure) -> [Link] {
+        let changed = try changedPlaces(of: transaction)
+        var links = changed.map { Link(place: $0, kind: .changes) }
+        let own = Set(changed)
+        for place in try referredPlaces(of: transaction) where !own.contains(place) {
+            if try isPendingCreation(place) { links.append(Link(place: place, kind: .refers)) }
+        }
+        return links
+    }
+
+    private func insert(_ link: Link, _ sequence: Int64) throws(StoreFailure) {
+        let statement = try connection.statement(
+            "INSERT OR IGNORE INTO sync_pending (collection, id, sequence, link) VALUES (?1, ?2, ?3, ?4)")
+        statement.bind(1, tables[link.place.table].name)
+        statement.bind(2, link.place.id)
+        statement.bind(3, sequence)
+        statement.bind(4, link.kind.rawValue)
+        try statement.run()
+    }
+
+    private func unlink(_ entry: StoredEntry) throws(StoreFailure) {
+        let statement = try connection.statement(
+            "DELETE FROM sync_pending WHERE collection = ?1 AND id = ?2 AND sequence = ?3")
+        for place in try changedPlaces(of: entry.transaction) + referredPlaces(of: entry.transaction) {
+            statement.bind(1, tables[place.table].name)
+            statement.bind(2, place.id)
+            statement.bind(3, entry.sequence)
+            try statement.run()
+        }
+    }
+
+    // MARK: Questions
+
+    func anyPending() throws(StoreFailure) -> Bool {
+        meta.outbox.count > 0
+    }
+
+    func hasPending(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+        let statement = try connection.statement(
+            "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
+        statement.bind(1, tables[place.table].name)
+        statement.bind(2, place.id)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// Whether the record was created here, and no server has shown it.
+    func isPendingCreation(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+        guard try hasPending(place) else { return false }
+        return try base(place) == .absent
+    }
+
+    /// The entries linked to a record, oldest first.
+    func sequences(linkedTo place: RecordPlace, onlyChanging: Bool) throws(StoreFailure) -> [Int64] {
+        let statement = try connection.statement(
+            """
+            SELECT DISTINCT sequence FROM sync_pending
+            WHERE collection = ?1 AND id = ?2 AND (link = 'changes' OR ?3 = 0) ORDER BY sequence
+            """)
+        statement.bind(1, tables[place.table].name)
+        statement.bind(2, place.id)
+        statement.bind(3, onlyChanging ? 1 : 0)
+        defer { statement.reset() }
+        var sequences: [Int64] = []
+        while try statement.step() { sequences.append(statement.integer(0)) }
+        return sequences
+    }
+
+    /// The pending mutations of a record, oldest first.
+    func pendingMutations(of place: RecordPlace) throws(StoreFailure) -> [Mutation] {
+        let collection = tables[place.table].model.collection
+        var mutations: [Mutation] = []
+        for sequence in try sequences(linkedTo: place, onlyChanging: true) {
+            let transaction = try transaction(at: sequence)
+            mutations += transaction.mutations.filter { $0.record == place.id && $0.collection == collection }
+        }
+        return mutations
+    }
+
+    private func transaction(at sequence: Int64) throws(StoreFailure) -> Transaction {
+        if let transaction = decoded[sequence] { return transaction }
+        guard let transaction = try entry(sequence)?.transaction else {
+            throw StoreFailure(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
+        }
+        if decoded.count >= StoreLimits.decodedTransactions { decoded.removeAll() }
+        decoded[sequence] = transaction
+        return transaction
+    }
+
+    /// The waiting entries that depend on `entry`, oldest first: on a record that it changes, or by a reference to one
+    /// that it creates; and those that depend on these.
+    func waitingDependants(of entry: StoredEntry) throws(StoreFailure) -> [StoredEntry] {
+        var found: [Int64: StoredEntry] = [:]
+        var queue = [entry]
+        while let next = queue.popLast() {
+            let created = Set(next.transaction.createdRecords)
+            for place in try changedPlaces(of: next.transaction) {
+                let all = try sequences(linkedTo: place, onlyChanging: !created.contains(place.id))
+                for sequence in all where sequence > next.sequence && found[sequence] == nil {
+                    guard let dependant = try self.entry(sequence), dependant.number == nil else { continue }
+                    found[sequence] = dependant
+                    queue.append(dependant)
+                }
+            }
+        }
+        return found.values.sorted { $0.sequence < $1.sequence }
+    }
+}

@@ -1,0 +1,293 @@
+import SyncCore
+import SyncModel
+
+// Applying a page with its cursor (DESIGN §4).
+extension WriteTransaction {
+    func apply(_ page: PullPage, brake: DeleteBrake?) throws(StoreFailure) -> ApplyResult {
+        guard meta.epoch == page.epoch else {
+            throw StoreFailure(
+                .corrupt, "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
+        }
+        var space = try SpaceRow.load(page.space, connection)
+        let changed: Int
+        switch page.content {
+        case .snapshot(let groups, let isFirst, let isLast):
+            changed = try applySnapshot(groups, isFirst: isFirst, of: page, to: &space)
+            if isLast {
+                let gone = try recordsNotShown(in: space)
+                if let brake, brake.stops(deleting: gone.count, of: gone.total) {
+                    rollsBack = true
+                    return .braked(deletes: gone.count, of: gone.total)
+                }
+                try sweep(gone.places, in: space)
+                try forgetMarks(of: &space)
+                space.phase = .catchingUp
+                space.completeAt = page.head
+            }
+        case .commits(let commits):
+            guard let count = try applyCommits(commits, of: page, to: &space) else {
+                // All of it is applied already: a late page. The cursor does not go back.
+                return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
+            }
+            changed = count
+        }
+        if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
+        space.cursor = page.cursor
+        try space.save(connection)
+        if space.showsItsVersion { try confirmAnswered(in: space) }
+        return .applied(space.stored, outbox: meta.outbox, changedRecords: changed)
+    }
+
+    /// Entries that the base now shows leave the outbox.
+    private func confirmAnswered(in space: SpaceRow) throws(StoreFailure) {
+        guard meta.outbox.answered > 0 else { return }
+        let statement = try connection.statement(
+            """
+            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            WHERE space = ?1 AND version IS NOT NULL AND version <= ?2 ORDER BY sequence
+            """)
+        statement.bind(1, space.space.rawValue)
+        statement.bind(2, space.version.rawValue)
+        var entries: [StoredEntry] = []
+        do {
+            defer { statement.reset() }
+            while try statement.step() { entries.append(try StoredEntry(statement)) }
+        }
+        if !entries.isEmpty { try removeAndRecompute(entries) }
+    }
+
+    // MARK: Snapshot
+
+    private func applySnapshot(
+        _ groups: [SnapshotRows], isFirst: Bool, of page: PullPage, to space: inout SpaceRow
+    ) throws(StoreFailure) -> Int {
+        if isFirst {
+            try forgetMarks(of: &space)
+            space.phase = .snapshot
+            space.version = page.version
+            space.completeAt = .zero
+            space.marks = try holdsShownRecords(in: space)
+        } else {
+            guard space.phase == .snapshot, space.version == page.version else {
+                throw StoreFailure(
+                    .corrupt,
+                    "a page of a snapshot at version \(page.version) of \(space.space), which is \(space.phase.rawValue) at \(space.version)"
+                )
+            }
+        }
+        let mayBePending = try anyPending()
+        var count = 0
+        for group in groups {
+            let table = try table(group.collection, orElse: .corrupt)
+            for record in group.records {
+                try check(record.uid, of: record.id, in: table)
+                guard record.version > .zero else {
+                    throw StoreFailure(.corrupt, "\(table.name) \(record.id) has version \(record.version)")
+                }
+                let place = RecordPlace(table: table.position, id: record.id)
+                if mayBePending, try hasPending(place) {
+                    try setBase(place, .shown(record))
+                    try recompute(place, in: space.key)
+                } else {
+                    try write(StoredRow(record: record, space: space.key), to: table)
+                }
+                if space.marks { try markSeen(place, in: space) }
+                count += 1
+            }
+        }
+        return count
+    }
+
+    private func check(_ uid: UID, of id: RecordID, in table: RecordTable) throws(StoreFailure) {
+        guard uid.isValid else {
+            throw StoreFailure(.corrupt, "the server shows \(table.name) \(id) with the uid \(uid); 0 or more expected")
+        }
+    }
+
+    /// Whether a snapshot has to be compared with rows that are here already.
+    private func holdsShownRecords(in space: SpaceRow) throws(StoreFailure) -> Bool {
+        for table in tables {
+            let statement = try connection.prepare("SELECT 1 FROM \(table.quoted) WHERE sync_space = ?1 LIMIT 1")
+            statement.bind(1, space.key)
+            defer { statement.reset() }
+            if try statement.step() { return true }
+        }
+        let statement = try connection.prepare("SELECT 1 FROM sync_base WHERE is_deleted = 0 LIMIT 1")
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    private func markSeen(_ place: RecordPlace, in space: SpaceRow) throws(StoreFailure) {
+        let statement = try connection.statement(
+            "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
+        statement.bind(1, space.key)
+        statement.bind(2, tables[place.table].name)
+        statement.bind(3, place.id)
+        try statement.run()
+    }
+
+    func forgetMarks(of space: inout SpaceRow) throws(StoreFailure) {
+        guard space.marks else { return }
+        let statement = try connection.statement("DELETE FROM sync_seen WHERE space = ?1")
+        statement.bind(1, space.key)
+        try statement.run()
+        space.marks = false
+    }
+
+    /// What a completed snapshot has not shown although a server once did.
+    private struct Gone {
+        /// Deleted on the server.
+        var places: [RecordPlace] = []
+        /// How many records of the space a server had shown, with these.
+        var total = 0
+        var count: Int { places.count }
+    }
+
+    private func recordsNotShown(in space: SpaceRow) throws(StoreFailure) -> Gone {
+        var gone = Gone()
+        guard space.marks else { return gone }
+        for table in tables {
+            let all = try connection.prepare("SELECT count(*) FROM \(table.quoted) WHERE sync_space = ?1")
+            all.bind(1, space.key)
+            if try all.step() { gone.total += Int(all.integer(0)) }
+            all.reset()
+
+            // Rows, and records that are deleted here but not yet there. Both are few compared with what was shown.
+            let missing = try connection.prepare(
+                """
+                SELECT id FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
+                    (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
+                UNION
+                SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND NOT EXISTS
+                    (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
+                ORDER BY id
+                """)
+            missing.bind(1, space.key)
+            missing.bind(2, table.name)
+            var places: [RecordPlace] = []
+            do {
+                defer { missing.reset() }
+                while try missing.step() {
+                    places.append(RecordPlace(table: table.position, id: try missing.recordID(0)))
+                }
+            }
+            for place in places where try isGone(place, from: space) { gone.places.append(place) }
+        }
+        return gone
+    }
+
+    /// Whether a record that was not shown had been shown before, in this space.
+    private func isGone(_ place: RecordPlace, from space: SpaceRow) throws(StoreFailure) -> Bool {
+        guard let sequence = try sequences(linkedTo: place, onlyChanging: true).last else { return true }
+        guard try entry(sequence)?.space == space.space else { return false }
+        return try base(place).record != nil
+    }
+
+    private func sweep(_ places: [RecordPlace], in space: SpaceRow) throws(StoreFailure) {
+        for place in places {
+            if try hasPending(place) {
+                try setBase(place, .deleted)
+                try recompute(place, in: space.key)
+            } else {
+                try deleteRow(place)
+            }
+        }
+    }
+
+    // MARK: Feed
+
+    /// - Returns: how many records changed; nil when the page holds nothing new.
+    private func applyCommits(
+        _ commits: [Commit], of page: PullPage, to space: inout SpaceRow
+    ) throws(StoreFailure) -> Int? {
+        guard space.phase != .snapshot else {
+            throw StoreFailure(.corrupt, "a page of the feed of \(space.space), whose snapshot is not finished")
+        }
+        if space.phase == .empty {
+            // The server tells its history from the start: no snapshot is needed.
+            try forgetMarks(of: &space)
+            space.phase = .catchingUp
+            space.version = .zero
+            space.completeAt = page.head
+        }
+        if page.version < space.version { return nil }
+        let mayBePending = try anyPending()
+        var count = 0
+        var last: Version?
+        for commit in commits {
+            if let last, commit.version <= last {
+                throw StoreFailure(
+                    .corrupt, "the page of \(space.space) goes back from version \(last) to \(commit.version)")
+            }
+            last = commit.version
+            if commit.version <= space.version { continue }
+            guard commit.version == space.version.next else {
+                throw StoreFailure(
+                    .corrupt,
+                    "the page of \(space.space) has a gap: version \(commit.version) after \(space.version)")
+            }
+            for change in commit.changes {
+                try apply(change, at: commit.version, in: space, mayBePending: mayBePending)
+                count += 1
+            }
+            space.version = commit.version
+        }
+        guard space.version == page.version else {
+            throw StoreFailure(
+                .corrupt, "the page of \(space.space) ends at version \(space.version), but says \(page.version)")
+        }
+        return count
+    }
+
+    private func apply(
+        _ change: RecordChange, at version: Version, in space: SpaceRow, mayBePending: Bool
+    ) throws(StoreFailure) {
+        let table = try table(change.collection, orElse: .corrupt)
+        let place = RecordPlace(table: table.position, id: change.id)
+        var isPending = false
+        if mayBePending { isPending = try hasPending(place) }
+        let old: Base
+        if isPending { old = try base(place) } else { old = try row(place).map { .shown($0.record) } ?? .absent }
+        let new = try base(old, after: change, at: version, in: table, isComplete: space.phase == .complete)
+        guard new != old else { return }
+        if isPending {
+            try setBase(place, new)
+            try recompute(place, in: space.key)
+        } else if let record = new.record {
+            try write(StoredRow(record: record, space: space.key), to: table)
+        } else {
+            try deleteRow(place)
+        }
+    }
+
+    /// - Parameter isComplete: whether every change up to here is known. Before that the rows may be ahead of the
+    ///   feed: a snapshot is read over some time.
+    private func base(
+        _ base: Base, after change: RecordChange, at version: Version, in table: RecordTable, isComplete: Bool
+    ) throws(StoreFailure) -> Base {
+        switch (change.effect, base) {
+        case (.created(let uid, let patch), .absent):
+            try check(uid, of: change.id, in: table)
+            return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
+        case (.created, .shown(let record)) where isComplete && record.version > .zero:
+            throw StoreFailure(
+                .corrupt, "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
+        case (.created(_, let patch), .shown(let record)), (.updated(let patch), .shown(let record)):
+            return .shown(record.updated(by: patch, at: version, schema: table.model))
+        case (.updated, .absent):
+            guard !isComplete else {
+                throw StoreFailure(
+                    .corrupt, "version \(version) updates \(table.name) \(change.id), which does not exist here")
+            }
+            // It was deleted before the snapshot came to it; the feed tells so soon.
+            return .absent
+        case (.created, .deleted), (.updated, .deleted):
+            // What is deleted does not come back.
+            return .deleted
+        case (.deleted, .shown), (.deleted, .deleted):
+            return .deleted
+        case (.deleted, .absent):
+            return .absent
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import SyncCore
+import SyncModel
+
+// What goes to the server, and what it answers (DESIGN §3).
+extension WriteTransaction {
+    /// Numbers and freezes the oldest unanswered transactions.
+    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
+        let statement = try connection.statement(
+            """
+            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            WHERE version IS NULL ORDER BY sequence LIMIT ?1
+            """)
+        statement.bind(1, Int64(max(limit.transactions, 1)))
+        var entries: [StoredEntry] = []
+        var bytes = 0
+        do {
+            defer { statement.reset() }
+            while try statement.step() {
+                let entry = try StoredEntry(statement)
+                bytes += entry.bytes
+                if !entries.isEmpty && bytes > limit.bytes { break }
+                entries.append(entry)
+            }
+        }
+        guard !entries.isEmpty else { return nil }
+
+        let mark = try connection.statement(
+            "UPDATE sync_outbox SET number = ?2, attempts = attempts + 1 WHERE sequence = ?1")
+        var transactions: [NumberedTransaction] = []
+        for entry in entries {
+            let number: MutationNumber
+            if let known = entry.number {
+                number = known
+            } else {
+                number = meta.nextNumber
+                meta.nextNumber = number.next
+                meta.outbox.waiting -= 1
+                meta.outbox.sent += 1
+            }
+            mark.bind(1, entry.sequence)
+            mark.bind(2, number.rawValue)
+            try mark.run()
+            transactions.append(
+                NumberedTransaction(
+                    number: number, hash: try StoredForm.hash(of: entry.transaction), transaction: entry.transaction))
+        }
+        change.touchesOutbox = true
+        return PushBatch(
+            identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
+            transactions: transactions, outbox: meta.outbox)
+    }
+
+    /// All outcomes below this number are known here.
+    private func smallestUnanswered() throws(StoreFailure) -> MutationNumber {
+        let statement = try connection.statement(
+            "SELECT number FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number LIMIT 1")
+        defer { statement.reset() }
+        return try statement.step() ? MutationNumber(statement.integer(0)) : meta.nextNumber
+    }
+
+    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
+        for result in results {
+            // Numbers that are not here, and answered ones, are late or repeated news.
+            guard let entry = try entry(numbered: result.number), entry.version == nil else { continue }
+            switch result.outcome {
+            case .applied(let version, let uids, let conflicts):
+                try recordApplied(entry, version, uids, conflicts, now: now)
+            case .rejected(let rejection):
+                try recordRejected(entry, rejection, now: now)
+            }
+        }
+        return meta.outbox
+    }
+
+    private func recordApplied(
+        _ entry: StoredEntry, _ version: Version, _ uids: [AssignedUID], _ conflicts: [FieldConflict], now: WallTime
+    ) throws(StoreFailure) {
+        guard version > .zero else {
+            throw StoreFailure(.corrupt, "an applied transaction has version \(version), at least 1 expected")
+        }
+        for assigned in uids { try assign(assigned) }
+        if !conflicts.isEmpty { try note(merged: entry, conflicts, now: now) }
+
+        let mark = try connection.statement("UPDATE sync_outbox SET version = ?2 WHERE sequence = ?1")
+        mark.bind(1, entry.sequence)
+        mark.bind(2, version.rawValue)
+        try mark.run()
+        meta.outbox.sent -= 1
+        meta.outbox.answered += 1
+        change.touchesOutbox = true
+
+        let space = try SpaceRow.load(entry.space, connection)
+        if space.showsItsVersion && space.version >= version {
+            // The page came before the answer.
+            var entry = entry
+            entry.version = version
+            try removeAndRecompute([entry])
+        }
+    }
+
+    private func assign(_ assigned: AssignedUID) throws(StoreFailure) {
+        let table = try table(assigned.collection, orElse: .corrupt)
+        guard assigned.uid.isValid else {
+            throw StoreFailure(
+                .corrupt, "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); 0 or more expected"
+            )
+        }
+        let place = RecordPlace(table: table.position, id: assigned.record)
+        if let row = try row(place), row.record.uid != assigned.uid {
+            let statement = try connection.prepare(table.setUID)
+            statement.bind(1, assigned.record)
+            statement.bind(2, assigned.uid.rawValue)
+            try statement.run()
+            change.touch(assigned.collection, assigned.record)
+        }
+        let base = try connection.statement(
+            "UPDATE sync_base SET uid = ?3 WHERE collection = ?1 AND id = ?2 AND is_deleted = 0")
+        base.bind(1, table.name)
+        base.bind(2, assigned.record)
+        base.bind(3, assigned.uid.rawValue)
+        try base.run()
+    }
+
+    private func recordRejected(
+        _ entry: StoredEntry, _ rejection: Rejection, now: WallTime
+    ) throws(StoreFailure) {
+        let dependants = try waitingDependants(of: entry)
+        try note(rejected: entry, rejection, now: now)
+        for dependant in dependants {
+            let reason = Rejection(
+                code: .dependsOnRejected,
+                message: "transaction \(dependant.sequence) depends on \(entry.sequence), which was rejected: "
+                    + rejection.message, mutation: nil)
+            try note(rejected: dependant, reason, now: now)
+        }
+        try removeAndRecompute([entry] + dependants)
+    }
+}

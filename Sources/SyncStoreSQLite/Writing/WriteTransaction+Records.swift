@@ -1,0 +1,151 @@
+import SyncCore
+import SyncModel
+
+/// A record as the server last showed it.
+enum Base: Hashable {
+    /// No server has shown it.
+    case absent
+    /// A server has deleted it.
+    case deleted
+    case shown(Record)
+
+    var record: Record? {
+        if case .shown(let record) = self { record } else { nil }
+    }
+}
+
+// Rows hold current records; `sync_base` holds the base of those with pending changes.
+extension WriteTransaction {
+    // MARK: Current
+
+    func row(_ place: RecordPlace) throws(StoreFailure) -> StoredRow? {
+        let statement = try connection.table(place.table).selectByID(on: connection)
+        statement.bind(1, place.id)
+        defer { statement.reset() }
+        return try statement.step() ? try tables[place.table].row(statement) : nil
+    }
+
+    func write(_ row: StoredRow, to table: RecordTable) throws(StoreFailure) {
+        let statement = try connection.table(table.position).upsert(on: connection)
+        do throws(StoreFailure) {
+            try table.bind(row, to: statement)
+        } catch {
+            statement.reset()
+            throw error
+        }
+        try statement.run()
+        change.touch(table.model.collection, row.record.id)
+    }
+
+    func deleteRow(_ place: RecordPlace) throws(StoreFailure) {
+        let statement = try connection.table(place.table).deleteByID(on: connection)
+        statement.bind(1, place.id)
+        try statement.run()
+        change.touch(tables[place.table].model.collection, place.id)
+    }
+
+    // MARK: Base
+
+    func base(_ place: RecordPlace) throws(StoreFailure) -> Base {
+        let statement = try connection.statement(
+            """
+            SELECT is_deleted, uid, version, field_versions, fields, unknown FROM sync_base
+            WHERE collection = ?1 AND id = ?2
+            """)
+        let table = tables[place.table]
+        statement.bind(1, table.name)
+        statement.bind(2, place.id)
+        defer { statement.reset() }
+        guard try statement.step() else { return .absent }
+        if statement.integer(0) != 0 { return .deleted }
+        let version = Version(statement.integer(2))
+        let shown = "the base of \(table.name) \(place.id)"
+        var patch = try StoredForm.patch(from: statement.bytes(4), of: shown)
+        if !statement.isNull(5) {
+            for (name, value) in try StoredForm.patch(from: statement.bytes(5), of: shown) {
+                patch.set(name, to: value)
+            }
+        }
+        var record = Record(
+            id: place.id, uid: UID(statement.integer(1)), version: version, creating: patch, schema: table.model)
+        if !statement.isNull(3) {
+            let versions = statement.withBytes(3) {
+                FieldVersions.decode($0, count: table.model.fields.count, version: version)
+            }
+            guard let versions else { throw StoreFailure(.corrupt, "\(shown): field_versions cannot be read") }
+            record.fieldVersions = versions
+        }
+        return .shown(record)
+    }
+
+    func setBase(_ place: RecordPlace, _ base: Base) throws(StoreFailure) {
+        let table = tables[place.table]
+        let statement = try connection.statement(
+            """
+            INSERT INTO sync_base (collection, id, is_deleted, uid, version, field_versions, fields, unknown)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (collection, id) DO UPDATE SET
+                is_deleted = ?3, uid = ?4, version = ?5, field_versions = ?6, fields = ?7, unknown = ?8
+            """)
+        switch base {
+        case .absent:
+            try dropBase(place)
+            return
+        case .deleted:
+            statement.bind(3, 1)
+            statement.bind(4, UID.none.rawValue)
+            statement.bind(5, 0)
+            statement.bind(6, blob: nil)
+            statement.bind(7, text: try StoredForm.bytes(of: Patch()))
+            statement.bind(8, nil as String?)
+        case .shown(let record):
+            var fields = Patch()
+            for (field, value) in zip(table.model.fields, record.values) where !value.isNull {
+                fields.set(field.name, to: value)
+            }
+            statement.bind(3, 0)
+            statement.bind(4, record.uid.rawValue)
+            statement.bind(5, record.version.rawValue)
+            statement.bind(6, blob: FieldVersions.encode(record))
+            statement.bind(7, text: try StoredForm.bytes(of: fields))
+            if record.unknown.isEmpty {
+                statement.bind(8, nil as String?)
+            } else {
+                statement.bind(8, text: try StoredForm.bytes(of: record.unknown))
+            }
+        }
+        statement.bind(1, table.name)
+        statement.bind(2, place.id)
+        try statement.run()
+    }
+
+    func dropBase(_ place: RecordPlace) throws(StoreFailure) {
+        let statement = try connection.statement("DELETE FROM sync_base WHERE collection = ?1 AND id = ?2")
+        statement.bind(1, tables[place.table].name)
+        statement.bind(2, place.id)
+        try statement.run()
+    }
+
+    // MARK: Both
+
+    /// Makes the row what its base and the pending changes say; drops the base once nothing is pending.
+    ///
+    /// - Parameter space: the key of the space in which the record lives.
+    func recompute(_ place: RecordPlace, in space: Int64) throws(StoreFailure) {
+        let table = tables[place.table]
+        let base = try base(place)
+        let mutations = try pendingMutations(of: place)
+        if mutations.isEmpty { try dropBase(place) }
+        guard base != .deleted,
+            var current = Overlay.current(base: base.record, applying: mutations, schema: table.model)
+        else {
+            try deleteRow(place)
+            return
+        }
+        if !current.uid.isValid, let known = try row(place)?.record.uid {
+            // The answer came before the page: the record keeps the uid that it was told.
+            current.uid = known
+        }
+        try write(StoredRow(record: current, space: space), to: table)
+    }
+}

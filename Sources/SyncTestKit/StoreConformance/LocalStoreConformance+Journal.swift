@@ -1,0 +1,143 @@
+import SyncCore
+import SyncModel
+
+// What people can do with what is owed and what was refused.
+extension LocalStoreConformance {
+    var journalChecks: [Check] {
+        [
+            Check("a waiting transaction is cancelled with what depends on it") { world in
+                let (user, sequence) = try world.createUser("ada")
+                let avatar = world.id()
+                let dependant = try world.written(.create("avatars", avatar, ["author": .reference(user)]))
+                let (_, free) = try world.createUser("eve")
+                try world.store.cancel(sequence, now: world.now())
+                try world.expect(try world.user(user) == nil, "the user is still there")
+                try world.expect(try world.store.fate(of: sequence), is: .cancelled, "the fate")
+                try world.expect(try world.store.fate(of: dependant), is: .cancelled, "the dependant's fate")
+                try world.expect(try world.store.fate(of: free), is: .pending(.waiting), "the other's fate")
+                try world.expect(try world.store.outboxSummary().journal, is: 2, "the unseen journal entries")
+            },
+            Check("what was sent, or never was, is not cancelled") { world in
+                let (_, sequence) = try world.createUser()
+                _ = try world.push()
+                try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
+                    try world.store.cancel(sequence, now: world.now())
+                }
+                try world.expect(.missingEntry) { () throws(StoreFailure) in
+                    try world.store.cancel(OutboxSequence(rawValue: 99), now: world.now())
+                }
+                try world.expect(.missingEntry) { () throws(StoreFailure) in
+                    _ = try world.store.fate(of: OutboxSequence(rawValue: 99))
+                }
+            },
+            Check("a rejected transaction is sent again over what the record is now") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["username": .text("eve")]))
+                _ = try world.push()
+                try world.answer(.first, world.rejected())
+                try world.pull(world.feed([world.at(2, world.renamed(id, "zoe"))], to: 2))
+                let number = try world.store.journal(state: .active, limit: 1)[0].number
+                let again = try world.store.resend(journal: number, now: world.now())
+                try world.expect(again != nil, "nothing was written")
+                try world.expect(try world.name(id), is: .text("eve"), "the name")
+                let mutation = try world.store.outbox(limit: 9).first?.transaction.mutations.first?.intent
+                try world.expect(
+                    mutation,
+                    is: .update([
+                        FieldEdit(field: "username", value: .text("eve"), before: .text("zoe"), seen: Version(2))
+                    ]), "the new mutation")
+                try world.expect(try world.store.journal(state: .resent, limit: 9).count, is: 1, "the resent entries")
+                try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
+                try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
+                    _ = try world.store.resend(journal: number, now: world.now())
+                }
+            },
+            Check("a rejected creation can be sent again under the same id") { world in
+                try world.greet()
+                let (id, _) = try world.createUser("ada")
+                _ = try world.push()
+                try world.answer(.first, world.rejected())
+                let number = try world.store.journal(state: .active, limit: 1)[0].number
+                _ = try world.store.resend(journal: number, now: world.now())
+                try world.expect(try world.name(id), is: .text("ada"), "the name")
+                let batch = try world.push()
+                try world.expect(batch.transactions.map(\.number), is: [MutationNumber(1)], "the new numbers")
+            },
+            Check("a journal entry is dismissed once seen") { world in
+                let (_, sequence) = try world.createUser()
+                try world.store.cancel(sequence, now: world.now())
+                let number = try world.store.journal(state: nil, limit: 1)[0].number
+                try world.store.dismiss(journal: number)
+                try world.store.dismiss(journal: number)
+                try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
+                try world.expect(
+                    try world.store.journal(state: .dismissed, limit: 9).count, is: 1, "the dismissed ones")
+                try world.expect(.missingEntry) { () throws(StoreFailure) in
+                    try world.store.dismiss(journal: 99)
+                }
+            },
+            Check("the journal is read newest first") { world in
+                for name in ["a", "b", "c"] {
+                    try world.store.cancel(try world.createUser(name).1, now: world.now())
+                }
+                let numbers = try world.store.journal(state: nil, limit: 2).map(\.number)
+                try world.expect(numbers, is: [3, 2], "the numbers")
+            },
+        ]
+    }
+
+    // Who the store is, and which history it follows.
+    var identityChecks: [Check] {
+        [
+            Check("the first epoch is noted, and what was sent keeps its numbers") { world in
+                _ = try world.createUser()
+                let batch = try world.push()
+                let session = try world.store.adopt(world.epoch)
+                try world.expect(session.epoch, is: world.epoch, "the epoch")
+                try world.expect(session.identity, is: batch.identity, "the identity")
+                try world.expect(try world.push().transactions, is: batch.transactions, "the repeated batch")
+            },
+            Check("another epoch forgets cursors, and sends everything unconfirmed again as someone new") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["age": .integer(1)]))
+                let first = try world.push()
+                try world.answer(.first, world.applied(2))
+                try world.commit(.update("users", id, ["age": .integer(2)]))
+                let session = try world.store.adopt(Epoch(rawValue: "restored"))
+                try world.expect(session.identity, is: first.identity.next, "the identity")
+                try world.expect(session.spaces.map(\.cursor), is: [nil], "the cursors")
+                try world.expect(session.outbox.waiting, is: 2, "the count of waiting entries")
+                try world.expect(try world.user(id)?.values[1], is: .integer(2), "the age")
+                let batch = try world.push()
+                try world.expect(batch.transactions.map(\.number.rawValue), is: [0, 1], "the new numbers")
+                try world.expect(batch.acknowledged, is: .first, "the acknowledged number")
+                for case .update(let edits) in batch.transactions.flatMap({ $0.transaction.mutations.map(\.intent) }) {
+                    try world.expect(edits.map(\.seen), is: [.zero], "versions seen in another history")
+                }
+                let same = try world.store.adopt(Epoch(rawValue: "restored"))
+                try world.expect(same.identity, is: session.identity, "the identity after adopting it twice")
+            },
+            Check("a renewed identity keeps the cursors, and starts its numbers at 0") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["age": .integer(1)]))
+                let first = try world.push()
+                let session = try world.store.renewIdentity()
+                try world.expect(session.identity, is: first.identity.next, "the identity")
+                try world.expect(session.spaces.map(\.cursor), is: [Cursor(rawValue: "feed-1")], "the cursors")
+                try world.expect(try world.push().transactions, is: first.transactions, "the batch")
+            },
+            Check("the clock hears of the server's, but not of one far in the future") { world in
+                let now = world.now()
+                try world.store.observe(HybridTime(wall: now.advanced(by: .seconds(30))), now: now)
+                let (_, _) = try world.createUser()
+                let ahead = try world.store.outbox(limit: 1)[0].transaction.mutations[0].time
+                try world.expect(ahead > HybridTime(wall: now.advanced(by: .seconds(30))), "the stamp is \(ahead)")
+                try world.store.observe(HybridTime(wall: now.advanced(by: .seconds(86_400))), now: now)
+                _ = try world.createUser()
+                let sane = try world.store.outbox(limit: 2)[1].transaction.mutations[0].time
+                try world.expect(
+                    sane.wall <= now.advanced(by: ModelLimits.permittedSkew + .seconds(1)), "the stamp is \(sane)")
+            },
+        ]
+    }
+}

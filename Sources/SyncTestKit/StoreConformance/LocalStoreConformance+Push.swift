@@ -1,0 +1,162 @@
+import SyncCore
+import SyncModel
+
+// What goes to the server, and what its answers do.
+extension LocalStoreConformance {
+    var pushChecks: [Check] {
+        [
+            Check("batches are numbered from 0 without gaps, and repeated as they were") { world in
+                try world.expect(
+                    try world.store.takeBatch(BatchLimit(transactions: 9, bytes: 9)) == nil, "an empty batch")
+                for name in ["a", "b", "c"] { _ = try world.createUser(name) }
+                let first = try world.push(BatchLimit(transactions: 2, bytes: 1_000_000))
+                try world.expect(
+                    first.transactions.map(\.number.rawValue), is: [0, 1], "the numbers of the first batch")
+                try world.expect(first.outbox.sent, is: 2, "the count of sent entries")
+                let again = try world.push()
+                try world.expect(again.transactions.map(\.number.rawValue), is: [0, 1, 2], "the numbers of the second")
+                try world.expect(
+                    Array(again.transactions.prefix(2)), is: first.transactions, "the repeated transactions")
+                try world.expect(again.acknowledged, is: .first, "the acknowledged number")
+            },
+            Check("a transaction larger than the limit is given, alone") { world in
+                for name in ["a", "b"] { _ = try world.createUser(name) }
+                let batch = try world.push(BatchLimit(transactions: 10, bytes: 1))
+                try world.expect(batch.transactions.map(\.number.rawValue), is: [0], "the numbers")
+            },
+            Check("an applied transaction keeps its record's uid, and waits for the page") { world in
+                try world.greet()
+                let (id, sequence) = try world.createUser("ada")
+                _ = try world.push()
+                let uid = AssignedUID(collection: "users", record: id, uid: UID(40))
+                let summary = try world.answer(.first, world.applied(1, uids: [uid]))
+                try world.expect(summary.answered, is: 1, "the count of answered entries")
+                try world.expect(try world.user(id)?.uid, is: UID(40), "the uid")
+                try world.expect(try world.store.record("users", .uid(UID(40)))?.id, is: id, "the record by its uid")
+                try world.expect(
+                    try world.store.fate(of: sequence), is: .pending(.answered(.first, version: Version(1))), "the fate"
+                )
+                let batch = try world.store.takeBatch(BatchLimit(transactions: 9, bytes: 9_999))
+                try world.expect(batch == nil, "an answered transaction was sent again")
+
+                try world.pull(world.feed([world.at(1, world.created(id, uid: 40, "ada"))], to: 1))
+                try world.expect(try world.store.fate(of: sequence), is: .confirmed, "the fate after the page")
+                try world.expect(try world.store.isPending("users", id), is: false, "isPending after the page")
+                try world.expect(try world.store.outboxSummary(), is: OutboxSummary(), "the outbox after the page")
+                try world.expect(try world.user(id), is: world.shownUser(id, uid: 40, version: 1, "ada"), "the record")
+            },
+            Check("an answer that comes after its page confirms at once") { world in
+                try world.greet()
+                let (id, sequence) = try world.createUser("ada")
+                _ = try world.push()
+                try world.pull(world.feed([world.at(1, world.created(id, uid: 40, "ada"))], to: 1))
+                try world.expect(try world.store.isPending("users", id), is: true, "isPending before the answer")
+                try world.answer(
+                    .first, world.applied(1, uids: [AssignedUID(collection: "users", record: id, uid: UID(40))]))
+                try world.expect(try world.store.fate(of: sequence), is: .confirmed, "the fate")
+                try world.expect(try world.store.isPending("users", id), is: false, "isPending")
+            },
+            Check("late and repeated answers change nothing") { world in
+                try world.greet()
+                let (id, _) = try world.createUser()
+                _ = try world.push()
+                try world.answer(.first, world.applied(1))
+                let before = try world.store.session()
+                try world.answer(.first, world.applied(1))
+                try world.answer(.first, world.rejected())
+                try world.answer(MutationNumber(77), world.rejected())
+                try world.expect(try world.store.session(), is: before, "the session")
+                try world.expect(try world.user(id) != nil, "the record is gone")
+                try world.expect(try world.store.journal(state: nil, limit: 9), is: [], "the journal")
+            },
+            Check("a rejection takes the effect back, and the journal keeps it whole") { world in
+                let id = try world.syncedUser("ada")
+                let sequence = try world.written(.update("users", id, ["username": .text("eve")]))
+                let batch = try world.push()
+                try world.answer(.first, world.rejected())
+                try world.expect(try world.name(id), is: .text("ada"), "the name")
+                try world.expect(try world.store.isPending("users", id), is: false, "isPending")
+                let journal = try world.store.journal(state: .active, limit: 9)
+                try world.expect(
+                    journal.map(\.event),
+                    is: [
+                        .rejected(
+                            batch.transactions[0].transaction,
+                            Rejection(code: .forbidden, message: "no", mutation: 0))
+                    ], "the journal")
+                try world.expect(try world.store.fate(of: sequence), is: .rejected(journal[0]), "the fate")
+                try world.expect(try world.store.outboxSummary(), is: OutboxSummary(journal: 1), "the summary")
+            },
+            Check("a rejected delete brings the record back; a rejected create takes it away") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.delete("users", id))
+                let (other, _) = try world.createUser("eve")
+                _ = try world.push()
+                try world.answer(MutationNumber(0), world.rejected())
+                try world.answer(MutationNumber(1), world.rejected())
+                try world.expect(
+                    try world.user(id), is: world.shownUser(id, uid: 7, version: 1, "ada"), "the deleted one")
+                try world.expect(try world.user(other) == nil, "the created one is still there")
+            },
+            Check("what depends on a rejected transaction follows it, and nothing else does") { world in
+                try world.greet()
+                let (user, root) = try world.createUser("ada")
+                _ = try world.push(BatchLimit(transactions: 1, bytes: 1_000_000))
+                let rename = try world.written(.update("users", user, ["username": .text("eve")]))
+                let avatar = world.id()
+                let refers = try world.written(.create("avatars", avatar, ["author": .reference(user)]))
+                let indirect = try world.written(.update("avatars", avatar, ["title": .text("t")]))
+                let (other, free) = try world.createUser("bob")
+                try world.answer(.first, world.rejected())
+                for sequence in [root, rename, refers, indirect] {
+                    guard case .rejected(let entry) = try world.store.fate(of: sequence),
+                        case .rejected(_, let rejection) = entry.event
+                    else { throw ConformanceViolation(rule: world.rule, detail: "\(sequence) was not rejected") }
+                    let code: RejectionCode = sequence == root ? .forbidden : .dependsOnRejected
+                    try world.expect(rejection.code, is: code, "the code of \(sequence)")
+                }
+                try world.expect(try world.store.fate(of: free), is: .pending(.waiting), "the fate of the other")
+                try world.expect(try world.user(other) != nil, "the other is gone")
+                try world.expect(try world.user(user) == nil, "the rejected user is still there")
+                try world.expect(try world.store.record("avatars", .id(avatar)) == nil, "its avatar is still there")
+            },
+            Check("dependants that were sent wait for their own answer") { world in
+                let id = try world.syncedUser("ada")
+                _ = try world.written(.update("users", id, ["username": .text("eve")]))
+                _ = try world.push()
+                let second = try world.written(.update("users", id, ["age": .integer(4)]))
+                _ = try world.push()
+                try world.answer(MutationNumber(0), world.rejected())
+                try world.expect(
+                    try world.store.fate(of: second), is: .pending(.sent(MutationNumber(1), attempts: 1)), "the fate")
+                try world.expect(try world.user(id)?.values.prefix(2), is: [.text("ada"), .integer(4)], "the record")
+            },
+            Check("a merged transaction leaves its conflicts in the journal") { world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["username": .text("eve")]))
+                _ = try world.push()
+                let stamp = Stamp(
+                    time: HybridTime(rawValue: .max), client: ClientID(bits: Identifier128(high: 1, low: 2)))
+                let conflict = FieldConflict(
+                    collection: "users", record: id, field: "username", base: .text("ada"),
+                    winner: Contender(value: .text("zoe"), stamp: stamp),
+                    loser: Contender(value: .null, stamp: stamp), rule: .latestEdit)
+                try world.answer(.first, world.applied(3, conflicts: [conflict]))
+                try world.expect(
+                    try world.store.journal(state: nil, limit: 9).map(\.event), is: [.merged([conflict])], "the journal"
+                )
+            },
+            Check("a negative uid is refused") { world in
+                try world.greet()
+                let (id, _) = try world.createUser()
+                _ = try world.push()
+                try world.expect(.corrupt) { () throws(StoreFailure) in
+                    let uid = AssignedUID(collection: "users", record: id, uid: UID(-5))
+                    _ = try world.store.record(
+                        [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))], now: world.now())
+                }
+                try world.expect(try world.store.outboxSummary().sent, is: 1, "the count of sent entries")
+            },
+        ]
+    }
+}

@@ -1,0 +1,227 @@
+import SyncCore
+import SyncModel
+
+// Random histories against a model that is too simple to be wrong.
+extension LocalStoreConformance {
+    var randomChecks: [Check] {
+        (1...6).map { seed in
+            Check("random history \(seed) is what the naive model says, after each step") { world in
+                var history = RandomHistory(world: world, seed: UInt64(seed))
+                try history.run(steps: 120)
+            }
+        }
+    }
+}
+
+/// A server in a few lines, another device, and a store; every step is drawn from a seed.
+private struct RandomHistory<Store: LocalStore & EngineStore> {
+    let world: StoreWorld<Store>
+    var dice: SplitMix
+    /// What the server has, and how it came to it.
+    var server: [RecordID: Record] = [:]
+    var dead: Set<RecordID> = []
+    var commits: [Commit] = []
+    var nextUID: Int64 = 0
+    var outcomes: [MutationNumber: Outcome] = [:]
+    /// What the store has been shown, and up to where.
+    var shown: [RecordID: Record] = [:]
+    var shownDead: Set<RecordID> = []
+    var cursor = 0
+    var known: [RecordID] = []
+
+    init(world: StoreWorld<Store>, seed: UInt64) {
+        self.world = world
+        dice = SplitMix(state: seed &* 7_919)
+    }
+
+    static var users: ModelSchema {
+        StoreWorld<Store>.catalog["users"] ?? ModelSchema(collection: "users", fields: [])
+    }
+
+    mutating func run(steps: Int) throws {
+        try world.greet()
+        for step in 0..<steps {
+            switch dice.below(12) {
+            case 0, 1, 2, 3: try write()
+            case 4, 5: otherDevice()
+            case 6, 7: try push()
+            case 8: try answerLate()
+            case 9: try cancel()
+            default: try pull()
+            }
+            try compare(step)
+        }
+        // Everything comes through in the end.
+        for _ in 0..<400 where try world.store.outboxSummary().count > 0 || cursor < commits.count {
+            try push(loses: false)
+            try pull(loses: false)
+        }
+        try world.expect(try world.store.outboxSummary().count, is: 0, "the outbox at the end")
+        try compare(steps)
+        let rows = try world.store.records(matching: RecordQuery("users"))
+        try world.expect(
+            rows.map { $0.id }, is: server.keys.sorted(), "the records at the end")
+        for row in rows { try world.expect(row, is: server[row.id] ?? row, "a record at the end") }
+    }
+
+    mutating func write() throws {
+        let name = FieldValue.text("n\(dice.below(5))")
+        switch dice.below(5) {
+        case 0:
+            let id = world.id()
+            known.append(id)
+            try world.commit(.create("users", id, ["username": name]))
+        case 1, 2, 3:
+            guard let id = try anyone() else { return }
+            let patch: Patch =
+                dice.below(2) == 0 ? ["username": name] : ["age": .integer(Int64(dice.below(9)))]
+            try world.commit(.update("users", id, patch))
+        default:
+            guard let id = try anyone() else { return }
+            try world.commit(.delete("users", id))
+        }
+    }
+
+    mutating func anyone() throws -> RecordID? {
+        let rows = try world.store.records(matching: RecordQuery("users"))
+        return rows.isEmpty ? nil : rows[dice.below(rows.count)].id
+    }
+
+    mutating func otherDevice() {
+        let ids = server.keys.sorted()
+        let id: RecordID
+        let effect: RecordChange.Effect
+        if ids.isEmpty || dice.below(3) == 0 {
+            id = world.id()
+            nextUID += 1
+            effect = .created(uid: UID(nextUID), ["username": .text("o\(dice.below(5))")])
+        } else {
+            id = ids[dice.below(ids.count)]
+            effect = dice.below(4) == 0 ? .deleted : .updated(["username": .text("o\(dice.below(5))")])
+        }
+        commit([RecordChange(collection: "users", id: id, effect: effect)])
+    }
+
+    mutating func commit(_ changes: [RecordChange]) {
+        let commit = Commit(version: Version(Int64(commits.count + 1)), changes: changes)
+        commits.append(commit)
+        Self.apply(commit, to: &server, &dead)
+    }
+
+    static func apply(_ commit: Commit, to records: inout [RecordID: Record], _ dead: inout Set<RecordID>) {
+        for change in commit.changes {
+            switch change.effect {
+            case .created(let uid, let patch):
+                records[change.id] = Record(
+                    id: change.id, uid: uid, version: commit.version, creating: patch, schema: users)
+            case .updated(let patch):
+                records[change.id] = records[change.id]?.updated(by: patch, at: commit.version, schema: users)
+            case .deleted:
+                records[change.id] = nil
+                dead.insert(change.id)
+            }
+        }
+    }
+
+    /// Sends a batch; the server's answer may be lost on its way.
+    mutating func push(loses: Bool = true) throws {
+        guard let batch = try world.store.takeBatch(BatchLimit(transactions: 1 + dice.below(4), bytes: 100_000)) else {
+            return
+        }
+        var results: [TransactionResult] = []
+        for numbered in batch.transactions {
+            let outcome = outcomes[numbered.number] ?? decide(numbered.transaction, mayRefuse: loses)
+            outcomes[numbered.number] = outcome
+            results.append(TransactionResult(number: numbered.number, outcome: outcome))
+        }
+        if loses && dice.below(3) == 0 { return }
+        _ = try world.store.record(results, now: world.now())
+    }
+
+    mutating func decide(_ transaction: Transaction, mayRefuse: Bool) -> Outcome {
+        let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: nil))
+        if mayRefuse && dice.below(5) == 0 { return refusal }
+        var changes: [RecordChange] = []
+        var uids: [AssignedUID] = []
+        for mutation in transaction.mutations {
+            switch mutation.intent {
+            case .create(let patch):
+                nextUID += 1
+                uids.append(AssignedUID(collection: "users", record: mutation.record, uid: UID(nextUID)))
+                changes.append(
+                    RecordChange(
+                        collection: "users", id: mutation.record, effect: .created(uid: UID(nextUID), patch)))
+            case .update:
+                guard server[mutation.record] != nil else { return refusal }
+                changes.append(
+                    RecordChange(collection: "users", id: mutation.record, effect: .updated(mutation.patch)))
+            case .delete:
+                guard server[mutation.record] != nil else { return refusal }
+                changes.append(RecordChange(collection: "users", id: mutation.record, effect: .deleted))
+            }
+        }
+        commit(changes)
+        return .applied(version: Version(Int64(commits.count)), uids: uids, conflicts: [])
+    }
+
+    /// Repeats an old answer.
+    mutating func answerLate() throws {
+        let numbers = outcomes.keys.sorted()
+        guard !numbers.isEmpty else { return }
+        let number = numbers[dice.below(numbers.count)]
+        guard let outcome = outcomes[number] else { return }
+        _ = try world.store.record([TransactionResult(number: number, outcome: outcome)], now: world.now())
+    }
+
+    mutating func cancel() throws {
+        let waiting = try world.store.outbox(limit: 1_000).filter { $0.state == .waiting }
+        guard !waiting.isEmpty, dice.below(2) == 0 else { return }
+        try world.store.cancel(waiting[dice.below(waiting.count)].sequence, now: world.now())
+    }
+
+    /// Pulls a page, sometimes one that was applied before.
+    mutating func pull(loses: Bool = true) throws {
+        let from = loses && dice.below(4) == 0 ? dice.below(cursor + 1) : cursor
+        let to = min(from + 1 + dice.below(3), commits.count)
+        guard to > 0, from < to else { return }
+        try world.pull(world.feed(Array(commits[from..<to]), to: Int64(to), head: Int64(commits.count)))
+        while cursor < to {
+            Self.apply(commits[cursor], to: &shown, &shownDead)
+            cursor += 1
+        }
+    }
+
+    /// Current = base with the outbox applied; computed here from what was shown, and from the outbox as it is read.
+    func compare(_ step: Int) throws {
+        let entries = try world.store.outbox(limit: 10_000)
+        var pending: [RecordID: [Mutation]] = [:]
+        for entry in entries {
+            for mutation in entry.transaction.mutations { pending[mutation.record, default: []].append(mutation) }
+        }
+        var expected: [RecordID: [FieldValue]] = [:]
+        for id in Set(shown.keys).union(pending.keys) where !shownDead.contains(id) {
+            expected[id] =
+                Overlay.current(base: shown[id], applying: pending[id] ?? [], schema: Self.users)?.values
+        }
+        let rows = try world.store.records(matching: RecordQuery("users"))
+        try world.expect(rows.map(\.id), is: expected.keys.sorted(), "the records after step \(step)")
+        for row in rows {
+            try world.expect(row.values, is: expected[row.id] ?? [], "record \(row.id) after step \(step)")
+            try world.expect(
+                try world.store.isPending("users", row.id), is: pending[row.id] != nil,
+                "isPending of \(row.id) after step \(step)")
+        }
+        var counted = OutboxSummary(journal: try world.store.journal(state: .active, limit: 10_000).count)
+        for entry in entries {
+            switch entry.state {
+            case .waiting: counted.waiting += 1
+            case .sent: counted.sent += 1
+            case .answered: counted.answered += 1
+            }
+        }
+        var summary = try world.store.outboxSummary()
+        try world.expect((summary.bytes > 0) == !entries.isEmpty, "the bytes after step \(step) are \(summary.bytes)")
+        summary.bytes = 0
+        try world.expect(summary, is: counted, "the summary after step \(step)")
+    }
+}

@@ -1,0 +1,129 @@
+import SyncCore
+import SyncModel
+
+// What a snapshot does, beside live rows too.
+extension LocalStoreConformance {
+    var snapshotChecks: [Check] {
+        [
+            Check("a snapshot arrives in pages, and is complete once the feed has caught up") { world in
+                let one = world.id()
+                let two = world.id()
+                try world.greet()
+                try world.pull(
+                    world.snapshot(
+                        [SnapshotRows(collection: "users", records: [world.shownUser(one, uid: 1, version: 4, "one")])],
+                        at: 5, last: false))
+                try world.expect(try world.stored()?.isComplete, is: false, "isComplete after the first page")
+                try world.expect(try world.name(one), is: .text("one"), "a record while the snapshot runs")
+                // The second page is read later, and is ahead of the feed.
+                try world.pull(
+                    world.snapshot(
+                        [SnapshotRows(collection: "users", records: [world.shownUser(two, uid: 2, version: 7, "new")])],
+                        at: 5, head: 7, first: false))
+                try world.expect(try world.stored()?.isComplete, is: false, "isComplete before the feed")
+                let ghost = world.id()
+                try world.pull(
+                    world.feed(
+                        [
+                            world.at(6, world.renamed(two, "old"), world.renamed(ghost, "ghost")),
+                            world.at(7, world.renamed(two, "new"), world.deleted(ghost)),
+                        ], to: 7))
+                try world.expect(try world.stored()?.isComplete, is: true, "isComplete after the feed")
+                try world.expect(try world.name(two), is: .text("new"), "the record that was ahead")
+                try world.expect(try world.user(two)?.version, is: Version(7), "its version")
+                try world.expect(try world.user(ghost) == nil, "a record that was deleted meanwhile is there")
+            },
+            Check("a later version that a snapshot has shown is not undone by the feed") { world in
+                let id = world.id()
+                try world.greet()
+                try world.pull(
+                    world.snapshot(
+                        [SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 1, version: 9, "late")])],
+                        at: 7, head: 9))
+                try world.pull(world.feed([world.at(8, world.renamed(id, "early"))], to: 8, head: 9))
+                try world.expect(try world.name(id), is: .text("late"), "the name")
+            },
+            Check("a snapshot beside live rows removes what it does not show, and keeps what is owed") { world in
+                let kept = try world.syncedUser("kept")
+                let gone = world.id()
+                let edited = world.id()
+                let hidden = world.id()
+                try world.pull(
+                    world.feed(
+                        [
+                            world.at(
+                                2, world.created(gone, uid: 8, "gone"), world.created(edited, uid: 9, "edited"),
+                                world.created(hidden, uid: 10, "hidden"))
+                        ], to: 2))
+                try world.commit(.update("users", edited, ["age": .integer(5)]))
+                try world.commit(.delete("users", hidden))
+                let (mine, _) = try world.createUser("mine")
+                try world.store.resetCursor(of: world.space)
+                try world.expect(try world.stored()?.cursor == nil, "the cursor is still there")
+                try world.expect(try world.user(gone) != nil, "rows went with the cursor")
+
+                try world.pull(
+                    world.snapshot(
+                        [
+                            SnapshotRows(
+                                collection: "users", records: [world.shownUser(kept, uid: 7, version: 3, "kept2")])
+                        ],
+                        at: 5))
+                try world.expect(try world.name(kept), is: .text("kept2"), "the shown record")
+                try world.expect(try world.user(gone) == nil, "what was not shown is still there")
+                try world.expect(try world.user(edited) == nil, "what was deleted under an edit is still there")
+                try world.expect(try world.user(mine) != nil, "what was created here is gone")
+                try world.expect(try world.store.outboxSummary().waiting, is: 3, "the count of waiting entries")
+                for _ in 0..<3 { _ = try world.push() }
+                try world.answer(MutationNumber(1), world.rejected())
+                try world.expect(try world.user(hidden) == nil, "a record deleted on both sides came back")
+            },
+            Check("the brake stops a snapshot that would delete too much, and nothing is applied") { world in
+                try world.greet()
+                var changes: [RecordChange] = []
+                var ids: [RecordID] = []
+                for uid in 0..<10 {
+                    ids.append(world.id())
+                    changes.append(world.created(ids[uid], uid: Int64(uid), "u\(uid)"))
+                }
+                try world.pull(world.feed([Commit(version: Version(1), changes: changes)], to: 1))
+                try world.store.resetCursor(of: world.space)
+                let page = world.snapshot(
+                    [SnapshotRows(collection: "users", records: [world.shownUser(ids[0], uid: 0, version: 1, "new")])],
+                    at: 2)
+                let before = try world.store.session()
+                let result = try world.pull(page, brake: DeleteBrake(records: 5, percent: 50))
+                try world.expect(result, is: .braked(deletes: 9, of: 10), "the result")
+                try world.expect(try world.store.session(), is: before, "the session")
+                try world.expect(try world.name(ids[0]), is: .text("u0"), "a shown record")
+                try world.pull(page, brake: DeleteBrake(records: 9, percent: 50))
+                try world.expect(try world.store.count(matching: RecordQuery("users")), is: 1, "the number of users")
+            },
+            Check("an answered transaction stays until the whole snapshot is there") { world in
+                try world.greet()
+                let (id, sequence) = try world.createUser("ada")
+                _ = try world.push()
+                try world.answer(.first, world.applied(3))
+                try world.pull(world.snapshot([], at: 4, last: false))
+                try world.expect(try world.user(id) != nil, "the record vanished while the snapshot ran")
+                try world.expect(
+                    try world.store.fate(of: sequence), is: .pending(.answered(.first, version: Version(3))), "the fate"
+                )
+                let row = world.shownUser(id, uid: 1, version: 3, "ada")
+                try world.pull(
+                    world.snapshot([SnapshotRows(collection: "users", records: [row])], at: 4, first: false))
+                try world.expect(try world.store.fate(of: sequence), is: .confirmed, "the fate after the snapshot")
+                try world.expect(try world.user(id), is: row, "the record")
+            },
+            Check("a snapshot that is begun again forgets what the first has shown") { world in
+                let one = try world.syncedUser("one")
+                try world.store.resetCursor(of: world.space)
+                let row = world.shownUser(one, uid: 7, version: 1, "one")
+                try world.pull(
+                    world.snapshot([SnapshotRows(collection: "users", records: [row])], at: 2, last: false))
+                try world.pull(world.snapshot([], at: 3))
+                try world.expect(try world.user(one) == nil, "what the last snapshot does not show is there")
+            },
+        ]
+    }
+}

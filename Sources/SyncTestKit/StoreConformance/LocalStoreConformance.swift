@@ -1,0 +1,75 @@
+public import SyncCore
+public import SyncModel
+
+/// What any local cache must do, whatever it is made of: plain checks that any test framework can run.
+///
+/// ```swift
+/// let suite = LocalStoreConformance { catalog in try MyStore.inMemory(catalog) }
+/// for rule in suite.rules { try suite.run(rule) }
+/// ```
+public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
+    /// Makes an empty store of its own for each call, with no server known.
+    private let makeStore: (SchemaCatalog) throws -> Store
+
+    public init(makeStore: @escaping (SchemaCatalog) throws -> Store) {
+        self.makeStore = makeStore
+    }
+
+    /// The names of all rules, in an order in which the simple ones come first.
+    public var rules: [String] {
+        checks.map(\.rule)
+    }
+
+    /// Runs one rule against a store of its own.
+    ///
+    /// - Throws: `ConformanceViolation` when the store breaks the rule, or what the store threw where it should not.
+    public func run(_ rule: String) throws {
+        guard let check = checks.first(where: { $0.rule == rule }) else {
+            throw ConformanceViolation(rule: rule, detail: "there is no such rule")
+        }
+        let world = StoreWorld(store: try makeStore(StoreWorld<Store>.catalog), rule: rule)
+        try check.body(world)
+    }
+
+    /// Runs all rules, and gives back what was broken.
+    public func run() -> [ConformanceViolation] {
+        checks.compactMap { check in
+            do {
+                try run(check.rule)
+                return nil
+            } catch let violation as ConformanceViolation {
+                return violation
+            } catch {
+                return ConformanceViolation(rule: check.rule, detail: "the store threw: \(error)")
+            }
+        }
+    }
+
+    struct Check {
+        let rule: String
+        let body: (StoreWorld<Store>) throws -> Void
+
+        init(_ rule: String, _ body: @escaping (StoreWorld<Store>) throws -> Void) {
+            self.rule = rule
+            self.body = body
+        }
+    }
+
+    private var checks: [Check] {
+        commitChecks + pushChecks + pullChecks + snapshotChecks + journalChecks + identityChecks + randomChecks
+    }
+}
+
+/// A rule that an implementation breaks.
+public struct ConformanceViolation: Error, Hashable, Sendable, CustomStringConvertible {
+    public let rule: String
+    /// What was seen, and what was expected.
+    public let detail: String
+
+    public init(rule: String, detail: String) {
+        self.rule = rule
+        self.detail = detail
+    }
+
+    public var description: String { "\(rule): \(detail)" }
+}

@@ -1,0 +1,190 @@
+import SyncCore
+import SyncModel
+
+/// One store under test, with the few words in which the rules are written.
+final class StoreWorld<Store: LocalStore & EngineStore> {
+    let store: Store
+    let rule: String
+    let space = SpaceID.default
+    let epoch = Epoch(rawValue: "epoch-1")
+    private var dice: SplitMix
+    private var clock = WallTime(milliseconds: 1_700_000_000_000)
+
+    /// Users and avatars refer to each other; an avatar needs its author.
+    static var catalog: SchemaCatalog {
+        SchemaCatalog([
+            ModelSchema(
+                collection: "users",
+                fields: [
+                    .text("username", required: true, bytes: 1...64), .integer("age"), .boolean("active"),
+                    .reference("avatar", to: "avatars"),
+                ]),
+            ModelSchema(
+                collection: "avatars",
+                fields: [
+                    .text("title"), .reference("author", to: "users", required: true), .real("scale"), .json("kind"),
+                ]),
+        ])
+    }
+
+    init(store: Store, rule: String, seed: UInt64 = 1) {
+        self.store = store
+        self.rule = rule
+        dice = SplitMix(state: seed)
+    }
+
+    func now() -> WallTime {
+        clock = WallTime(milliseconds: clock.milliseconds + 7)
+        return clock
+    }
+
+    func id() -> RecordID {
+        .make(at: now(), random: &dice)
+    }
+
+    // MARK: Expectations
+
+    func expect(_ condition: Bool, _ detail: @autoclosure () -> String) throws {
+        if !condition { throw ConformanceViolation(rule: rule, detail: detail()) }
+    }
+
+    func expect<Value: Equatable>(_ found: Value, is expected: Value, _ what: String) throws {
+        try expect(found == expected, "\(what) is \(found), expected \(expected)")
+    }
+
+    func expect(_ code: StoreFailure.Code, from body: () throws(StoreFailure) -> Void) throws {
+        do throws(StoreFailure) {
+            try body()
+        } catch {
+            try expect(error.code == code, "threw \(error.code) (\(error.message)), expected \(code)")
+            try expect(!error.message.isEmpty, "a failure without a message")
+            return
+        }
+        throw ConformanceViolation(rule: rule, detail: "did not throw, expected \(code)")
+    }
+
+    // MARK: The application's side
+
+    @discardableResult
+    func commit(_ edits: RecordEdit...) throws -> OutboxSequence? {
+        try store.commit(edits, in: space, now: now())
+    }
+
+    /// Commits edits of which it is known that they change something.
+    func written(_ edits: RecordEdit...) throws -> OutboxSequence {
+        guard let sequence = try store.commit(edits, in: space, now: now()) else {
+            throw ConformanceViolation(rule: rule, detail: "a commit that changes something wrote nothing")
+        }
+        return sequence
+    }
+
+    func createUser(_ name: String = "ada") throws -> (RecordID, OutboxSequence) {
+        let id = id()
+        return (id, try written(.create("users", id, ["username": .text(name)])))
+    }
+
+    func user(_ id: RecordID) throws -> Record? {
+        try store.record("users", .id(id))
+    }
+
+    func name(_ id: RecordID) throws -> FieldValue? {
+        try user(id)?.values[0]
+    }
+
+    // MARK: The server's side
+
+    func greet() throws {
+        _ = try store.adopt(epoch)
+    }
+
+    func push(_ limit: BatchLimit = BatchLimit(transactions: 1_000, bytes: 1_000_000)) throws -> PushBatch {
+        guard let batch = try store.takeBatch(limit) else {
+            throw ConformanceViolation(rule: rule, detail: "nothing to push")
+        }
+        return batch
+    }
+
+    @discardableResult
+    func answer(_ number: MutationNumber, _ outcome: Outcome) throws -> OutboxSummary {
+        try store.record([TransactionResult(number: number, outcome: outcome)], now: now())
+    }
+
+    func applied(_ version: Int64, uids: [AssignedUID] = [], conflicts: [FieldConflict] = []) -> Outcome {
+        .applied(version: Version(version), uids: uids, conflicts: conflicts)
+    }
+
+    func rejected(_ code: RejectionCode = .forbidden) -> Outcome {
+        .rejected(Rejection(code: code, message: "no", mutation: 0))
+    }
+
+    func feed(_ commits: [Commit], to version: Int64, head: Int64? = nil) -> PullPage {
+        PullPage(
+            space: space, epoch: epoch, serverTime: .zero, content: .commits(commits),
+            cursor: Cursor(rawValue: "feed-\(version)"), version: Version(version), head: Version(head ?? version),
+            hasMore: false)
+    }
+
+    func snapshot(
+        _ groups: [SnapshotRows], at version: Int64, head: Int64? = nil, first: Bool = true, last: Bool = true
+    ) -> PullPage {
+        PullPage(
+            space: space, epoch: epoch, serverTime: .zero,
+            content: .snapshot(groups, isFirst: first, isLast: last), cursor: Cursor(rawValue: "snapshot-\(version)"),
+            version: Version(version), head: Version(head ?? version), hasMore: !last)
+    }
+
+    @discardableResult
+    func pull(_ page: PullPage, brake: DeleteBrake? = nil) throws -> ApplyResult {
+        try store.apply(page, brake: brake, now: now())
+    }
+
+    func shownUser(_ id: RecordID, uid: Int64, version: Int64, _ name: String) -> Record {
+        Record(
+            id: id, uid: UID(uid), version: Version(version), values: [.text(name), .null, .null, .null])
+    }
+
+    func created(_ id: RecordID, uid: Int64, _ name: String) -> RecordChange {
+        RecordChange(collection: "users", id: id, effect: .created(uid: UID(uid), ["username": .text(name)]))
+    }
+
+    func renamed(_ id: RecordID, _ name: String) -> RecordChange {
+        RecordChange(collection: "users", id: id, effect: .updated(["username": .text(name)]))
+    }
+
+    func deleted(_ id: RecordID) -> RecordChange {
+        RecordChange(collection: "users", id: id, effect: .deleted)
+    }
+
+    func at(_ version: Int64, _ changes: RecordChange...) -> Commit {
+        Commit(version: Version(version), changes: changes)
+    }
+
+    func stored() throws -> StoredSpace? {
+        try store.session().spaces.first { $0.space == space }
+    }
+
+    /// A user that the server has shown at version 1, with uid 7.
+    func syncedUser(_ name: String = "ada") throws -> RecordID {
+        let id = id()
+        try greet()
+        try pull(feed([at(1, created(id, uid: 7, name))], to: 1))
+        return id
+    }
+}
+
+/// A small generator with a seed (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators").
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
+
+    mutating func below(_ limit: Int) -> Int {
+        limit < 2 ? 0 : Int(next() % UInt64(limit))
+    }
+}

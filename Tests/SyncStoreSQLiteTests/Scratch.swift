@@ -1,0 +1,79 @@
+import Glibc
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+
+/// A folder of its own that goes with the test.
+final class Scratch {
+    let folder: String
+
+    init() throws {
+        // In memory where there is a file system for it: the disk's speed is not what is tested.
+        let root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+        var template = Array("\(root)/tombolo-store-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw StoreFailure(.inputOutput, "mkdtemp failed") }
+        folder = String(cString: made)
+    }
+
+    deinit {
+        for entry in names { unlink(folder + "/" + entry) }
+        rmdir(folder)
+    }
+
+    var file: String { folder + "/cache.sqlite" }
+
+    var names: [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The permissions of a file, as `ls` would count them.
+    func permissions(_ name: String = "") -> String {
+        var status = stat()
+        guard stat(folder + "/" + name, &status) == 0 else { return "none" }
+        return String(status.st_mode & 0o7777, radix: 8)
+    }
+
+    func open(
+        _ catalog: SchemaCatalog = Samples.catalog, _ change: (inout StoreConfiguration) -> Void = { _ in }
+    ) throws(StoreFailure) -> SQLiteStore {
+        var configuration = StoreConfiguration(file: file)
+        change(&configuration)
+        var random = Dice(state: 42)
+        return try SQLiteStore.open(configuration, catalog: catalog, now: Samples.now, random: &random)
+    }
+}
+
+struct Dice: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state ^ (state >> 33)
+    }
+}
+
+enum Samples {
+    static let now = WallTime(milliseconds: 1_700_000_000_000)
+
+    static let users = ModelSchema(
+        collection: "users", fields: [.text("username", required: true, bytes: 1...64), .integer("age")])
+
+    static let catalog = SchemaCatalog([users])
+
+    static func id(_ number: UInt64) -> RecordID {
+        RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000 | number))
+    }
+
+    static func create(_ number: UInt64, _ name: String = "ada") -> RecordEdit {
+        .create("users", id(number), ["username": .text(name)])
+    }
+}
