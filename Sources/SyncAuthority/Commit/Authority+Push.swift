@@ -1,0 +1,85 @@
+import SyncConcurrency
+public import SyncModel
+
+extension Authority {
+    /// Applies transactions in order, each exactly once (RELIABILITY I2).
+    ///
+    /// Transactions are made durable in groups (`transactionsPerWrite`): the effects, outcome, uids and ledger of each
+    /// are in one database transaction. When the store fails after a first group, the outcomes until then are the answer.
+    ///
+    /// A number whose outcome the client has acknowledged is refused with an identity conflict. An honest client never
+    /// sends one again, unless its database was rolled back; then it takes a new incarnation, and repeats are
+    /// recognised by what they say: the creates by their ids and times, the edits by their stamps. Of a late duplicate
+    /// on the network nobody reads the answer.
+    public func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PushReply {
+        try check(request)
+        var answered: Answer?
+        var rest = request.transactions[...]
+        repeat {
+            let group = PushGroup(
+                transactions: rest.prefix(policy.transactionsPerWrite), request: request, principal: principal,
+                now: now, catalog: catalog, policy: policy)
+            rest = rest.dropFirst(policy.transactionsPerWrite)
+            do throws(AuthorityFailure) {
+                switch try write({ (transaction) throws(AuthorityStoreFailure) in try group.apply(in: transaction) }) {
+                case .refused(let refusal): return answered?.reply ?? .refused(refusal)
+                case .answered(let answer):
+                    if !answer.heads.isEmpty { commits.publish(SpaceHeads(heads: answer.heads)) }
+                    answered = Answer(
+                        results: (answered?.results ?? []) + answer.results, heads: answer.heads, epoch: answer.epoch,
+                        serverTime: answer.serverTime)
+                }
+            } catch {
+                guard let answered else { throw error }
+                return answered.reply
+            }
+        } while !rest.isEmpty
+        guard let answered else { throw AuthorityFailure(.malformed, "the push was not looked at") }
+        return answered.reply
+    }
+
+    /// What can be seen without the store.
+    private func check(_ request: PushRequest) throws(AuthorityFailure) {
+        let limits = policy.limits
+        guard request.transactions.count <= limits.pushTransactions else {
+            throw AuthorityFailure(
+                .tooLarge,
+                "\(request.transactions.count) transactions in one push, at most \(limits.pushTransactions) allowed")
+        }
+        // One that is too large by itself is rejected, so that it does not stand in the way of all others (I17).
+        let bytes = request.transactions.reduce(0) { $0 + $1.transaction.byteCount }
+        guard request.transactions.count <= 1 || bytes <= limits.pushBytes else {
+            throw AuthorityFailure(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
+        }
+        guard request.identity.incarnation >= 0 else {
+            throw AuthorityFailure(.malformed, "incarnation \(request.identity.incarnation), 0 or more expected")
+        }
+        var expected = request.transactions.first?.number ?? request.acknowledged
+        guard request.acknowledged >= .first, request.acknowledged <= expected else {
+            throw AuthorityFailure(
+                .malformed,
+                "the push acknowledges everything below \(request.acknowledged), and begins with \(expected)")
+        }
+        for transaction in request.transactions {
+            // A number is counted on by one, which the very last one does not allow.
+            guard transaction.number == expected, expected.rawValue < .max else {
+                throw AuthorityFailure(
+                    .malformed, "transaction \(transaction.number) stands where \(expected) is expected")
+            }
+            expected = expected.next
+        }
+    }
+}
+
+/// What a group of transactions came to.
+struct Answer {
+    var results: [TransactionResult]
+    /// The spaces that have new commits.
+    var heads: [SpaceID: Version]
+    var epoch: Epoch
+    var serverTime: HybridTime
+
+    var reply: PushReply { .answered(results, epoch: epoch, serverTime: serverTime) }
+}

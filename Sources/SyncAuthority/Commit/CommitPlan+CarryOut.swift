@@ -1,0 +1,125 @@
+package import SyncModel
+
+extension CommitPlan {
+    /// What carrying a plan out has done.
+    package struct Effect: Hashable, Sendable {
+        package let outcome: Outcome
+        /// The new version of the space; nil when clients see no difference.
+        package let newVersion: Version?
+    }
+
+    /// Writes the plan. The version is taken after everything has been read, and before anything is written.
+    package func carryOut(
+        in transaction: some AuthorityTransaction, by author: CommitAuthor, catalog: SchemaCatalog
+    ) throws(AuthorityStoreFailure) -> Effect {
+        let newVersion = changesSomething ? try transaction.takeVersion(in: space) : nil
+        let version: Version
+        if let newVersion { version = newVersion } else { version = try transaction.extent(of: space).head }
+
+        var uids: [RecordAddress: UID] = [:]
+        var changes: [RecordChange] = []
+        for record in records {
+            let uid: UID
+            if let before = record.before {
+                uid = before.uid
+            } else {
+                uid = try transaction.takeUID(in: record.address.collection)
+            }
+            uids[record.address] = uid
+            if let change = record.change(uid: uid) { changes.append(change) }
+            guard let after = record.after(version: version, uid: uid, space: space) else { continue }
+            try transaction.put(after)
+            try relink(record, after: after, in: transaction, catalog: catalog)
+        }
+        if newVersion != nil {
+            try transaction.append(Commit(version: version, changes: changes), to: space, by: author)
+        }
+        for conflict in conflicts {
+            try transaction.note(conflict, in: space, at: version, by: author)
+        }
+        let assigned = creates.compactMap { address in
+            uids[address].map { AssignedUID(collection: address.collection, record: address.id, uid: $0) }
+        }
+        return Effect(
+            outcome: .applied(version: version, uids: assigned, conflicts: conflicts), newVersion: newVersion)
+    }
+
+    /// Brings the notes of who refers to whom to what the record now says.
+    private func relink(
+        _ record: PlannedRecord, after: StoredRecord, in transaction: some AuthorityTransaction,
+        catalog: SchemaCatalog
+    ) throws(AuthorityStoreFailure) {
+        guard let schema = catalog[record.address.collection] else { return }
+        for field in schema.fields {
+            guard let target = field.target else { continue }
+            let old = record.before.flatMap { $0.isAlive ? $0.field(field.name).value : nil }
+            let new = after.isAlive ? after.field(field.name).value : nil
+            guard old != new else { continue }
+            let referrer = Referrer(record.address, field.name)
+            if case .reference(let id)? = old {
+                try transaction.unlink(referrer, from: RecordAddress(target, id))
+            }
+            if case .reference(let id)? = new {
+                try transaction.link(referrer, to: RecordAddress(target, id))
+            }
+        }
+    }
+}
+
+extension PlannedRecord {
+    /// What the feed says of the record; nil when clients see no difference.
+    fileprivate func change(uid: UID) -> RecordChange? {
+        let effect: RecordChange.Effect
+        if deletion != nil {
+            // Also when the transaction itself created it: the id is used up, and everyone is told.
+            effect = .deleted
+        } else if creation != nil {
+            effect = .created(uid: uid, patch(of: writes.filter { !$0.value.isNull }))
+        } else {
+            let changed = changedWrites
+            guard !changed.isEmpty else { return nil }
+            effect = .updated(patch(of: changed))
+        }
+        return RecordChange(collection: address.collection, id: address.id, effect: effect)
+    }
+
+    private func patch(of writes: [PlannedWrite]) -> Patch {
+        var patch = Patch()
+        for write in writes { patch.set(write.field, to: write.value) }
+        return patch
+    }
+
+    /// The record as it is stored from now on; nil when it stays as it is.
+    fileprivate func after(version: Version, uid: UID, space: SpaceID) -> StoredRecord? {
+        guard creation != nil || deletion != nil || !writes.isEmpty else { return nil }
+        let origin = creation.map { FieldOrigin(version: version, stamp: $0.stamp) }
+        guard
+            let birth = origin.flatMap({ origin in
+                creation.map { RecordCreation(origin: origin, claimedTime: $0.claimedTime) }
+            }) ?? before?.creation
+        else { return nil }
+        return StoredRecord(
+            address: address, uid: uid, space: space, version: isVisible ? version : before?.version ?? version,
+            creation: birth, deletion: deletion, fields: deletion == nil ? fields(at: version) : [])
+    }
+
+    /// Fields that were won stand under their new stamp, and, when the value is another one, under the new version.
+    private func fields(at version: Version) -> [StoredField] {
+        var result: [StoredField] = []
+        var old = (before?.fields ?? [])[...]
+        for write in writes {
+            while let field = old.first, field.name < write.field {
+                result.append(field)
+                old.removeFirst()
+            }
+            if old.first?.name == write.field { old.removeFirst() }
+            let stored = before?.field(write.field)
+            let changedAt = stored.map { $0.value == write.value ? $0.origin.version : version } ?? version
+            result.append(
+                StoredField(
+                    name: write.field, value: write.value,
+                    origin: FieldOrigin(version: changedAt, stamp: write.stamp)))
+        }
+        return result + old
+    }
+}

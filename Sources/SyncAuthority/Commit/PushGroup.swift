@@ -1,0 +1,121 @@
+import SyncModel
+
+/// Transactions of one push that are carried out in one database transaction.
+struct PushGroup {
+    /// Consecutive, in the order of their numbers.
+    let transactions: ArraySlice<NumberedTransaction>
+    let request: PushRequest
+    let principal: Principal
+    let now: WallTime
+    let catalog: SchemaCatalog
+    let policy: AuthorityPolicy
+
+    enum Verdict {
+        case answered(Answer)
+        /// Nothing was written.
+        case refused(PushRefusal)
+    }
+
+    private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
+
+    func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreFailure) -> Verdict {
+        var state = try transaction.state()
+        if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
+
+        let known = try transaction.ledger(of: key)
+        let repeats: [TransactionResult]
+        switch try recall(from: known, in: transaction) {
+        case .refused(let refusal): return .refused(refusal)
+        case .outcomes(let results): repeats = results
+        }
+
+        var ledger = known
+        var answer = Answer(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
+        for numbered in transactions.dropFirst(repeats.count) {
+            observe(numbered.transaction, with: &state.clock)
+            let effect = try carryOut(numbered, in: transaction)
+            try transaction.keep(
+                StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
+            ledger.next = numbered.number.next
+            answer.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
+            if let version = effect.newVersion { answer.heads[numbered.transaction.space] = version }
+        }
+        // Only what was given out can have been seen.
+        let acknowledged = min(request.acknowledged, ledger.next)
+        if acknowledged > ledger.acknowledged {
+            try transaction.forgetOutcomes(of: key, below: acknowledged)
+            ledger.acknowledged = acknowledged
+        }
+        if ledger != known { try transaction.set(ledger, of: key) }
+        answer.serverTime = state.clock.tick(now: now)
+        try transaction.set(state)
+        return .answered(answer)
+    }
+
+    // MARK: What has been seen before
+
+    private enum Memory {
+        case outcomes([TransactionResult])
+        case refused(PushRefusal)
+    }
+
+    /// The outcomes of those transactions of the group that have been applied already. Writes nothing.
+    private func recall(
+        from ledger: Ledger, in view: some AuthorityView
+    ) throws(AuthorityStoreFailure) -> Memory {
+        var results: [TransactionResult] = []
+        for numbered in transactions {
+            let number = numbered.number
+            if number == ledger.next { break }
+            if number > ledger.next { return .refused(.gap(expected: ledger.next)) }
+            guard let stored = try view.outcome(of: key, number), stored.hash == numbered.hash else {
+                return .refused(.identityConflict(number: number))
+            }
+            results.append(TransactionResult(number: number, outcome: stored.outcome))
+        }
+        return .outcomes(results)
+    }
+
+    // MARK: What is new
+
+    private func carryOut(
+        _ numbered: NumberedTransaction, in transaction: some AuthorityTransaction
+    ) throws(AuthorityStoreFailure) -> CommitPlan.Effect {
+        switch try decide(numbered.transaction, over: transaction) {
+        case .reject(let rejection):
+            return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
+        case .commit(let plan):
+            let author = CommitAuthor(
+                principal: principal, identity: request.identity, number: numbered.number, at: now)
+            return try plan.carryOut(in: transaction, by: author, catalog: catalog)
+        }
+    }
+
+    private func decide(
+        _ transaction: Transaction, over records: some RecordLookup
+    ) throws(AuthorityStoreFailure) -> CommitPlanner.Decision {
+        guard policy.access.mayWrite(transaction.space, principal) else {
+            return .reject(
+                Rejection(
+                    code: .forbidden, message: "\(principal.name) may not write in space \(transaction.space)",
+                    mutation: nil))
+        }
+        guard transaction.byteCount <= policy.limits.pushBytes else {
+            return .reject(
+                Rejection(
+                    code: .tooLarge,
+                    message:
+                        "\(transaction.byteCount) bytes in one transaction, at most \(policy.limits.pushBytes) allowed",
+                    mutation: nil))
+        }
+        let planner = CommitPlanner(
+            catalog: catalog, client: request.identity.client, latestStamp: now.advanced(by: policy.permittedSkew))
+        return try planner.decide(transaction, over: records)
+    }
+
+    private func observe(_ transaction: Transaction, with clock: inout HybridClock) {
+        for mutation in transaction.mutations {
+            clock.observe(mutation.time, now: now, permitting: policy.permittedSkew)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+public import SyncModel
+
+/// Who may do what in which space. What no rule grants is refused (RELIABILITY S1, I21).
+public struct AccessRules: Hashable, Sendable {
+    public var rules: [Rule]
+
+    public init(_ rules: [Rule]) {
+        self.rules = rules
+    }
+
+    /// Every authenticated principal reads and writes the one space of a small application.
+    public static let everyoneInDefaultSpace = AccessRules([
+        Rule(principals: .everyone, spaces: .only([.default]), access: .readAndWrite)
+    ])
+
+    /// One grant.
+    public struct Rule: Hashable, Sendable {
+        public var principals: Principals
+        public var spaces: Spaces
+        public var access: Access
+
+        public init(principals: Principals, spaces: Spaces, access: Access) {
+            self.principals = principals
+            self.spaces = spaces
+            self.access = access
+        }
+    }
+
+    public enum Principals: Hashable, Sendable {
+        /// Everyone who is authenticated.
+        case everyone
+        case only(Set<Principal>)
+
+        func contains(_ principal: Principal) -> Bool {
+            switch self {
+            case .everyone: true
+            case .only(let principals): principals.contains(principal)
+            }
+        }
+    }
+
+    public enum Spaces: Hashable, Sendable {
+        case all
+        case only(Set<SpaceID>)
+
+        func contains(_ space: SpaceID) -> Bool {
+            switch self {
+            case .all: true
+            case .only(let spaces): spaces.contains(space)
+            }
+        }
+    }
+
+    /// Who may write may read: an outcome shows the values that it met.
+    public enum Access: Hashable, Sendable {
+        case read
+        case readAndWrite
+    }
+
+    public func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool {
+        rules.contains { $0.spaces.contains(space) && $0.principals.contains(principal) }
+    }
+
+    public func mayWrite(_ space: SpaceID, _ principal: Principal) -> Bool {
+        rules.contains {
+            $0.access == .readAndWrite && $0.spaces.contains(space) && $0.principals.contains(principal)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// The limits of the authority. Each bounds memory, time under a lock, or the size of an answer.
+public enum AuthorityLimits {
+    /// The longest body of a push: twice the largest transaction, so that its JSON form fits beside its envelope.
+    public static let pushBytes = 2 * 1_024 * 1_024
+    /// The transactions of one push: more only lengthens the answer that may be lost.
+    public static let pushTransactions = 500
+    /// The rows or changes of one page: beyond a thousand the cost of a round trip no longer shows.
+    public static let pageRows = 1_000
+    /// The stored bytes of one page, after which no further row or commit is added: a page lies in memory several
+    /// times, on both sides.
+    public static let pageBytes = 4 * 1_024 * 1_024
+    /// Transactions of one push that are made durable together: amortises the flush to the disk, and bounds how long
+    /// others wait for the write lock.
+    public static let transactionsPerWrite = 100
+    /// The commits that the upkeep keeps when it is not told otherwise: months of a small space.
+    public static let keptCommits = 100_000
+    /// The longest cursor that is looked at: longer ones are not ours.
+    public static let cursorBytes = 320
+    /// The longest name of an epoch.
+    public static let epochBytes = 64
+    /// When to come back while the store is busy: longer than any write lock is held.
+    public static let busyRetry = Duration.seconds(1)
+}

@@ -1,0 +1,76 @@
+public import SyncModel
+
+/// Whose transactions are counted together. The principal belongs to the key: nobody can use up or read the numbers
+/// of another's device by naming its client id (RELIABILITY S12).
+public struct LedgerKey: Hashable, Sendable {
+    public let principal: Principal
+    public let identity: ClientIdentity
+
+    public init(principal: Principal, identity: ClientIdentity) {
+        self.principal = principal
+        self.identity = identity
+    }
+}
+
+/// How far the transactions of one incarnation of a client have come.
+public struct Ledger: Hashable, Sendable {
+    /// The number of the next transaction: every smaller one has an outcome.
+    public var next: MutationNumber
+    /// Outcomes below this number have been seen by the client, and are forgotten.
+    public var acknowledged: MutationNumber
+
+    public init(next: MutationNumber, acknowledged: MutationNumber) {
+        self.next = next
+        self.acknowledged = acknowledged
+    }
+
+    /// Of a client that has never pushed.
+    public static let empty = Ledger(next: .first, acknowledged: .first)
+}
+
+/// What became of a transaction, with the hash that tells a repeat from a re-used number.
+public struct StoredOutcome: Hashable, Sendable {
+    public let hash: PayloadHash
+    public let outcome: Outcome
+
+    public init(hash: PayloadHash, outcome: Outcome) {
+        self.hash = hash
+        self.outcome = outcome
+    }
+}
+
+/// Who made a commit: what `explain` answers with.
+public struct CommitAuthor: Hashable, Sendable {
+    public let principal: Principal
+    public let identity: ClientIdentity
+    public let number: MutationNumber
+    /// The server's wall clock at the commit.
+    public let at: WallTime
+
+    public init(principal: Principal, identity: ClientIdentity, number: MutationNumber, at: WallTime) {
+        self.principal = principal
+        self.identity = identity
+        self.number = number
+        self.at = at
+    }
+}
+
+/// A conflict in the server's journal: the losing value is kept in it.
+public struct RecordedConflict: Hashable, Sendable {
+    /// The place in the journal, growing.
+    public let number: Int64
+    public let space: SpaceID
+    /// The version of the outcome that tells of it.
+    public let version: Version
+    /// Who pushed the edit that met another.
+    public let author: CommitAuthor
+    public let conflict: FieldConflict
+
+    public init(number: Int64, space: SpaceID, version: Version, author: CommitAuthor, conflict: FieldConflict) {
+        self.number = number
+        self.space = space
+        self.version = version
+        self.author = author
+        self.conflict = conflict
+    }
+}

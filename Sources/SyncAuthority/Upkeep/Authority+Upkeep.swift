@@ -1,0 +1,49 @@
+public import SyncModel
+
+/// What an operator does to a server's history.
+extension Authority {
+    /// Takes the commits before `version` out of the feed of a space: cursors that need one of them start again with
+    /// a snapshot. Records and tombstones stay. Nothing happens when they are gone already.
+    public func trim(_ space: SpaceID, before version: Version) throws(AuthorityFailure) {
+        try write { (transaction) throws(AuthorityStoreFailure) in
+            let extent = try transaction.extent(of: space)
+            let last = min(Version(version.rawValue &- 1), extent.head)
+            guard version > .zero, last > extent.horizon else { return }
+            try transaction.trim(space, through: last)
+        }
+    }
+
+    /// Keeps the newest commits of a space, this many.
+    public func compact(
+        _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits
+    ) throws(AuthorityFailure) {
+        try write { (transaction) throws(AuthorityStoreFailure) in
+            let extent = try transaction.extent(of: space)
+            let last = Version(extent.head.rawValue - Int64(max(commits, 0)))
+            guard last > extent.horizon else { return }
+            try transaction.trim(space, through: last)
+        }
+    }
+
+    /// Starts a new history, after the database was restored from a backup: every client notices at its next contact,
+    /// compares what it holds, and offers what this server does not know (RELIABILITY I15).
+    ///
+    /// - Parameter epoch: a name that was never used before: letters, digits, `-` and `_`.
+    public func startNewEpoch(_ epoch: Epoch) throws(AuthorityFailure) {
+        guard Epoch.isWellFormed(epoch.rawValue) else {
+            throw AuthorityFailure(
+                .malformed,
+                "an epoch is 1 to \(AuthorityLimits.epochBytes) letters, digits, - and _, not '\(epoch.rawValue)'")
+        }
+        let isNew = try write { (transaction) throws(AuthorityStoreFailure) -> Bool in
+            var state = try transaction.state()
+            guard state.epoch != epoch else { return false }
+            state.epoch = epoch
+            try transaction.set(state)
+            return true
+        }
+        guard isNew else {
+            throw AuthorityFailure(.malformed, "\(epoch) is the epoch already; a new one has a new name")
+        }
+    }
+}
