@@ -1,0 +1,99 @@
+import SyncCore
+import SyncModel
+
+/// One device of a small world: the real session machine over a model of its store, and what it waits for.
+struct ExplorerDevice: Hashable, Sendable {
+    let name: String
+    private(set) var session = SessionMachine()
+    var store: ModelStore
+    /// What the application will still write, in order.
+    var script: [ExplorerWrite]
+    private(set) var timers: [Serial: Duration] = [:]
+    /// Requests on their way, and answers on their way back.
+    private(set) var mail: [Serial: Letter] = [:]
+    /// Pushes that the device has given up, and that may still arrive.
+    private(set) var strays: [PushRequest] = []
+
+    enum Letter: Hashable, Sendable {
+        case request(SyncAction)
+        case answer(SyncEvent)
+    }
+
+    init(name: String, client: ClientID, script: [ExplorerWrite]) {
+        self.name = name
+        self.script = script
+        store = ModelStore(client: client)
+        restart()
+    }
+
+    /// The process starts, or starts again after a crash: only the store is what it was.
+    mutating func restart() {
+        for serial in mail.keys.sorted() { letGo(of: serial) }
+        session = SessionMachine()
+        timers = [:]
+        mail = [:]
+        handle(.started(store.session, .up))
+    }
+
+    /// Gives an event to the machine and carries out what it orders, as the engine does.
+    mutating func handle(_ first: SyncEvent) {
+        var queue = [first]
+        while !queue.isEmpty {
+            let event = queue.removeFirst()
+            let actions = session.handle(event, now: .zero, policy: ExplorerWorld.policy, random: ExplorerWorld.steady)
+            for action in actions {
+                switch action {
+                case .greet(let serial), .push(let serial, _), .pull(let serial, _): mail[serial] = .request(action)
+                case .abandon(let serial): letGo(of: serial)
+                case .arm(let serial, let delay): timers[serial] = delay
+                case .disarm(let serial): timers[serial] = nil
+                case .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity, .checkpoint:
+                    if let answer = store.answer(action) { queue.append(answer) }
+                case .openHints, .closeHints, .finish: break
+                }
+            }
+        }
+    }
+
+    mutating func put(_ answer: SyncEvent, at serial: Serial) {
+        mail[serial] = .answer(answer)
+    }
+
+    /// Takes a letter out of the mail for good.
+    mutating func take(_ serial: Serial) -> Letter? {
+        mail.removeValue(forKey: serial)
+    }
+
+    mutating func takeStray() -> PushRequest? {
+        strays.popLast()
+    }
+
+    /// Lets the timer that is due first fire.
+    mutating func fireEarliest() {
+        guard let next = timers.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return }
+        fire(next.key)
+    }
+
+    mutating func fire(_ timer: Serial) {
+        timers[timer] = nil
+        handle(.timerFired(timer))
+    }
+
+    private mutating func letGo(of serial: Serial) {
+        if case .request(.push(_, let request))? = mail.removeValue(forKey: serial), strays.count < 1 {
+            strays.append(request)
+        }
+    }
+}
+
+/// What the application does once the record is there; creates need nothing.
+struct ExplorerWrite: Hashable, Sendable {
+    let record: RecordID
+    let kind: Kind
+
+    enum Kind: Hashable, Sendable {
+        case create(Int64)
+        case set(Int64)
+        case delete
+    }
+}

@@ -1,0 +1,150 @@
+import SyncCore
+import SyncModel
+
+/// Two devices and a server, and every move that can come next. A value: the explorer copies it at each branch.
+struct ExplorerWorld: Hashable, Sendable {
+    static let schema = ModelSchema(collection: "item", fields: [.integer("value")])
+
+    static let policy: SyncPolicy = {
+        var policy = SyncPolicy()
+        policy.listensForHints = false
+        policy.batch = BatchLimit(transactions: 2, bytes: 1_000_000)
+        policy.pageRows = 2
+        return policy
+    }()
+
+    /// Draws the same at every event: how long a wait is, is not what is explored.
+    static let steady = SeededRandom(seed: 1, stream: "explorer")
+
+    private(set) var devices: [ExplorerDevice]
+    private(set) var server = ModelServer()
+    private(set) var faultsLeft: Int
+
+    init(scripts: [[ExplorerWrite]], faults: Int) {
+        devices = scripts.enumerated().map { index, script in
+            let client = ClientID(bits: Identifier128(high: 0, low: UInt64(index + 1)))
+            return ExplorerDevice(name: "device \(index + 1)", client: client, script: script)
+        }
+        faultsLeft = faults
+    }
+
+    /// One thing that can happen next.
+    enum Move: Hashable, Sendable {
+        case write(Int)
+        /// The request arrives at the server, whose answer sets out.
+        case serve(Int, Serial)
+        /// The answer arrives.
+        case deliver(Int, Serial)
+        /// Nothing is on its way for the device: its next timer fires.
+        case wait(Int)
+
+        // Faults.
+        case loseRequest(Int, Serial)
+        case loseAnswer(Int, Serial)
+        case repeatRequest(Int, Serial)
+        /// The deadline fires although the answer is still on its way.
+        case impatience(Int)
+        case crash(Int)
+        /// A push that was given up arrives all the same.
+        case strayArrives(Int)
+
+        var isFault: Bool {
+            switch self {
+            case .write, .serve, .deliver, .wait, .strayArrives: false
+            case .loseRequest, .loseAnswer, .repeatRequest, .impatience, .crash: true
+            }
+        }
+    }
+
+    /// Every move that is possible now, always in the same order. None: the world has come to rest.
+    var moves: [Move] {
+        var moves: [Move] = []
+        for (index, device) in devices.enumerated() {
+            if let write = device.script.first, canWrite(write, on: device) { moves.append(.write(index)) }
+            for serial in device.mail.keys.sorted() {
+                switch device.mail[serial] {
+                case .request(let request)?:
+                    moves.append(.serve(index, serial))
+                    if faultsLeft > 0 {
+                        moves.append(.loseRequest(index, serial))
+                        if case .push = request { moves.append(.repeatRequest(index, serial)) }
+                    }
+                case .answer?:
+                    moves.append(.deliver(index, serial))
+                    if faultsLeft > 0 { moves.append(.loseAnswer(index, serial)) }
+                case nil: break
+                }
+            }
+            if device.mail.isEmpty, !isInStep(device) || !device.session.status(now: .zero).isInSync {
+                moves.append(.wait(index))
+            }
+            if faultsLeft > 0 {
+                if !device.mail.isEmpty { moves.append(.impatience(index)) }
+                moves.append(.crash(index))
+            }
+            if !device.strays.isEmpty { moves.append(.strayArrives(index)) }
+        }
+        return moves
+    }
+
+    mutating func make(_ move: Move) {
+        if move.isFault { faultsLeft -= 1 }
+        switch move {
+        case .write(let index): write(on: index)
+        case .serve(let index, let serial):
+            guard case .request(let request)? = devices[index].mail[serial] else { return }
+            devices[index].put(serve(request), at: serial)
+        case .deliver(let index, let serial):
+            guard case .answer(let event)? = devices[index].take(serial) else { return }
+            devices[index].handle(event)
+        case .wait(let index), .impatience(let index): devices[index].fireEarliest()
+        case .loseRequest(let index, let serial), .loseAnswer(let index, let serial): _ = devices[index].take(serial)
+        case .repeatRequest(let index, let serial):
+            // The first copy is served and its answer lost with it; the second is still on its way.
+            guard case .request(let request)? = devices[index].mail[serial] else { return }
+            _ = serve(request)
+        case .crash(let index): devices[index].restart()
+        case .strayArrives(let index):
+            if let request = devices[index].takeStray() { _ = server.push(request) }
+        }
+    }
+
+    /// Whether the device holds what the server holds, and owes nothing.
+    func isInStep(_ device: ExplorerDevice) -> Bool {
+        device.store.outbox.isEmpty && device.store.cursor == server.head
+    }
+
+    private func canWrite(_ write: ExplorerWrite, on device: ExplorerDevice) -> Bool {
+        switch write.kind {
+        case .create: true
+        case .set, .delete: device.store.current(write.record) != nil
+        }
+    }
+
+    private mutating func write(on index: Int) {
+        let write = devices[index].script.removeFirst()
+        switch write.kind {
+        case .create(let value): devices[index].store.write(.create(["value": .integer(value)]), to: write.record)
+        case .set(let value):
+            let base = devices[index].store.base[write.record]
+            let edit = FieldEdit(
+                field: "value", value: .integer(value), before: base?.values[0] ?? .null, seen: base?.version ?? .zero)
+            devices[index].store.write(.update([edit]), to: write.record)
+        case .delete:
+            let seen = devices[index].store.base[write.record]?.version ?? .zero
+            devices[index].store.write(.delete(seen: seen), to: write.record)
+        }
+        devices[index].handle(.outboxChanged(devices[index].store.summary))
+    }
+
+    private mutating func serve(_ request: SyncAction) -> SyncEvent {
+        switch request {
+        case .greet(let serial): .greeted(serial, .success(server.hello()))
+        case .push(let serial, let push): .pushEnded(serial, .success(server.push(push)))
+        case .pull(let serial, let pull): .pullEnded(serial, .default, .success(server.pull(pull)))
+        case .openHints, .closeHints, .abandon, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity,
+            .checkpoint, .arm, .disarm, .finish:
+            preconditionFailure("\(request) is not a request")
+        }
+    }
+}

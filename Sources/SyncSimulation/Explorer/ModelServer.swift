@@ -1,0 +1,119 @@
+import SyncModel
+
+/// A server as a plain value: one space, exactly-once by number and payload, a feed of exact commits. Written a second
+/// time and as simply as it can be, so that it agrees with the authority only when both are right.
+struct ModelServer: Hashable, Sendable {
+    let epoch = Epoch(rawValue: "epoch")
+    private(set) var feed: [Commit] = []
+    /// The payloads that took effect, oldest first: the oracle's view.
+    private(set) var applied: [PayloadHash] = []
+    private var alive: [RecordID: Record] = [:]
+    private var stamps: [RecordID: Stamp] = [:]
+    private var deleted: Set<RecordID> = []
+    private var ledger: [ClientIdentity: [Answer]] = [:]
+
+    private struct Answer: Hashable, Sendable {
+        let hash: PayloadHash
+        let outcome: Outcome
+    }
+
+    var head: Version { Version(Int64(feed.count)) }
+
+    /// The records after the first commits of the feed, told by a reducer that knows nothing else.
+    func records(upTo version: Version) -> [RecordID: Record] {
+        feed.prefix(Int(version.rawValue)).reduce(into: [:]) { records, commit in
+            for change in commit.changes { records.apply(change, at: commit.version) }
+        }
+    }
+
+    // MARK: Requests
+
+    func hello() -> ServerHello {
+        ServerHello(
+            protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: epoch, serverTime: .zero,
+            limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 2, pageRows: 2))
+    }
+
+    mutating func push(_ request: PushRequest) -> PushReply {
+        if let known = request.epoch, known != epoch { return .refused(.epochChanged(epoch)) }
+        var results: [TransactionResult] = []
+        for pushed in request.transactions {
+            let answers = ledger[request.identity, default: []]
+            let index = Int(pushed.number.rawValue)
+            if index < answers.count {
+                guard answers[index].hash == pushed.hash else {
+                    return .refused(.identityConflict(number: pushed.number))
+                }
+                results.append(TransactionResult(number: pushed.number, outcome: answers[index].outcome))
+            } else if index == answers.count {
+                let outcome = commit(pushed, by: request.identity.client)
+                ledger[request.identity, default: []].append(Answer(hash: pushed.hash, outcome: outcome))
+                results.append(TransactionResult(number: pushed.number, outcome: outcome))
+            } else {
+                return .refused(.gap(expected: MutationNumber(Int64(answers.count))))
+            }
+        }
+        return .answered(results, epoch: epoch, serverTime: .zero)
+    }
+
+    func pull(_ request: PullRequest) -> PullReply {
+        guard let cursor = request.cursor, let from = Int(cursor.rawValue) else {
+            let rows = SnapshotRows(
+                collection: ExplorerWorld.schema.collection, records: alive.values.sorted { $0.id < $1.id })
+            return .page(page(.snapshot([rows], isFirst: true, isLast: true), at: head))
+        }
+        let commits = Array(feed.dropFirst(from).prefix(request.limit))
+        return .page(page(.commits(commits), at: Version(Int64(from + commits.count))))
+    }
+
+    private func page(_ content: PullPage.Content, at version: Version) -> PullPage {
+        PullPage(
+            space: .default, epoch: epoch, serverTime: .zero, content: content, cursor: Cursor(rawValue: "\(version)"),
+            version: version, head: head, hasMore: version < head)
+    }
+
+    // MARK: Commits
+
+    /// One mutation a transaction: the last edit by stamp wins, a delete wins over an edit.
+    private mutating func commit(_ pushed: NumberedTransaction, by client: ClientID) -> Outcome {
+        let version = head.next
+        let mutation = pushed.transaction.mutations[0]
+        let id = mutation.record
+        let stamp = Stamp(time: mutation.time, client: client)
+        var uids: [AssignedUID] = []
+        let change: RecordChange.Effect
+        switch mutation.intent {
+        case .create(let patch):
+            let uid = UID(Int64(alive.count + deleted.count))
+            alive[id] = Record(id: id, uid: uid, version: version, creating: patch, schema: ExplorerWorld.schema)
+            stamps[id] = stamp
+            uids = [AssignedUID(collection: mutation.collection, record: id, uid: uid)]
+            change = .created(uid: uid, patch)
+        case .update(let edits):
+            guard let record = alive[id], let stored = stamps[id] else {
+                return .rejected(
+                    Rejection(
+                        code: deleted.contains(id) ? .recordDeleted : .missingRecord, message: "gone", mutation: 0))
+            }
+            let hasSeen = stored.client == client || record.version <= edits[0].seen
+            guard hasSeen || stamp > stored else {
+                applied.append(pushed.hash)
+                return .applied(version: head, uids: [], conflicts: [])
+            }
+            alive[id] = record.updated(by: mutation.patch, at: version, schema: ExplorerWorld.schema)
+            stamps[id] = stamp
+            change = .updated(mutation.patch)
+        case .delete:
+            guard alive.removeValue(forKey: id) != nil else {
+                applied.append(pushed.hash)
+                return .applied(version: head, uids: [], conflicts: [])
+            }
+            deleted.insert(id)
+            change = .deleted
+        }
+        applied.append(pushed.hash)
+        feed.append(
+            Commit(version: version, changes: [RecordChange(collection: mutation.collection, id: id, effect: change)]))
+        return .applied(version: version, uids: uids, conflicts: [])
+    }
+}

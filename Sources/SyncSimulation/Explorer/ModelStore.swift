@@ -1,0 +1,161 @@
+import SyncCore
+import SyncModel
+
+/// A client's durable store as a plain value, written a second time and as simply as it can be: what the explorer puts
+/// under the real session machine.
+struct ModelStore: Hashable, Sendable {
+    let client: ClientID
+    private(set) var incarnation = 0
+    private(set) var epoch: Epoch?
+    private(set) var base: [RecordID: Record] = [:]
+    private(set) var outbox: [Entry] = []
+    /// Sequences of transactions that were rejected.
+    private(set) var journal: Set<Int> = []
+    /// The version of the cursor; nil before the first page.
+    private(set) var cursor: Version?
+    private(set) var written = 0
+    private var nextNumber = MutationNumber.first
+
+    struct Entry: Hashable, Sendable {
+        let sequence: Int
+        let transaction: Transaction
+        var number: MutationNumber?
+        /// The version at which the server has applied it; nil until answered.
+        var answered: Version?
+    }
+
+    init(client: ClientID) {
+        self.client = client
+    }
+
+    // MARK: The application
+
+    /// The record as reads return it.
+    func current(_ id: RecordID) -> Record? {
+        Overlay.current(
+            base: base[id], applying: outbox.flatMap(\.transaction.mutations).filter { $0.record == id },
+            schema: ExplorerWorld.schema)
+    }
+
+    /// Writes one mutation and its outbox entry.
+    mutating func write(_ intent: Mutation.Intent, to id: RecordID) {
+        written += 1
+        let mutation = Mutation(
+            collection: ExplorerWorld.schema.collection, record: id, time: HybridTime(rawValue: UInt64(written)),
+            intent: intent)
+        outbox.append(Entry(sequence: written, transaction: Transaction(space: .default, mutations: [mutation])))
+    }
+
+    // MARK: The engine
+
+    var summary: OutboxSummary {
+        OutboxSummary(
+            waiting: outbox.count { $0.number == nil }, sent: outbox.count { $0.number != nil && $0.answered == nil },
+            answered: outbox.count { $0.answered != nil }, bytes: 0, journal: journal.count)
+    }
+
+    var session: StoredSession {
+        StoredSession(
+            identity: ClientIdentity(client: client, incarnation: incarnation), epoch: epoch, spaces: [space],
+            outbox: summary)
+    }
+
+    private var space: StoredSpace {
+        StoredSpace(
+            space: .default, cursor: cursor.map { Cursor(rawValue: "\($0)") }, version: cursor ?? .zero,
+            isComplete: cursor != nil)
+    }
+
+    /// Carries out an order as the real store would.
+    mutating func answer(_ action: SyncAction) -> SyncEvent? {
+        switch action {
+        case .takeBatch(let limit): return .batchTaken(takeBatch(limit))
+        case .record(let results, _):
+            for result in results { record(result) }
+            return .resultsRecorded(summary)
+        case .apply(let page, _):
+            apply(page)
+            return .pageApplied(.default, .applied(space, outbox: summary, changedRecords: 0))
+        case .resetCursor:
+            cursor = nil
+            return .cursorReset(.default)
+        case .adopt(let epoch):
+            if let known = self.epoch, known != epoch {
+                cursor = nil
+                renew()
+            }
+            self.epoch = epoch
+            return .sessionChanged(session)
+        case .renewIdentity:
+            renew()
+            return .sessionChanged(session)
+        case .checkpoint, .greet, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
+            return nil
+        }
+    }
+
+    private mutating func takeBatch(_ limit: BatchLimit) -> PushBatch? {
+        let unanswered = outbox.indices.filter { outbox[$0].answered == nil }.prefix(limit.transactions)
+        guard !unanswered.isEmpty else { return nil }
+        var batch: [NumberedTransaction] = []
+        for index in unanswered {
+            let number = outbox[index].number ?? nextNumber
+            if outbox[index].number == nil { nextNumber = nextNumber.next }
+            outbox[index].number = number
+            batch.append(
+                NumberedTransaction(
+                    number: number, hash: PayloadHash(rawValue: "\(client)/\(outbox[index].sequence)"),
+                    transaction: outbox[index].transaction))
+        }
+        return PushBatch(
+            identity: ClientIdentity(client: client, incarnation: incarnation), epoch: epoch,
+            acknowledged: batch[0].number, transactions: batch, outbox: summary)
+    }
+
+    private mutating func record(_ result: TransactionResult) {
+        guard let index = outbox.firstIndex(where: { $0.number == result.number && $0.answered == nil }) else { return }
+        switch result.outcome {
+        case .applied(let version, _, _):
+            if let cursor, cursor >= version { outbox.remove(at: index) } else { outbox[index].answered = version }
+        case .rejected:
+            journal.insert(outbox.remove(at: index).sequence)
+        }
+    }
+
+    private mutating func apply(_ page: PullPage) {
+        switch page.content {
+        case .snapshot(let rows, _, _):
+            base = Dictionary(uniqueKeysWithValues: rows.flatMap(\.records).map { ($0.id, $0) })
+        case .commits(let commits):
+            for commit in commits where commit.version > (cursor ?? .zero) {
+                for change in commit.changes { base.apply(change, at: commit.version) }
+            }
+        }
+        cursor = page.version
+        outbox.removeAll { entry in entry.answered.map { $0 <= page.version } ?? false }
+    }
+
+    private mutating func renew() {
+        incarnation += 1
+        nextNumber = .first
+        for index in outbox.indices {
+            outbox[index].number = nil
+            outbox[index].answered = nil
+        }
+    }
+}
+
+extension [RecordID: Record] {
+    /// What a commit of the feed does to the records that a client or a naive reducer holds.
+    mutating func apply(_ change: RecordChange, at version: Version) {
+        let schema = ExplorerWorld.schema
+        switch change.effect {
+        case .created(let uid, let patch):
+            self[change.id] = Record(id: change.id, uid: uid, version: version, creating: patch, schema: schema)
+        case .updated(let patch):
+            self[change.id] = self[change.id]?.updated(by: patch, at: version, schema: schema)
+        case .deleted:
+            self[change.id] = nil
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import SyncSimulation
+import Testing
+
+/// Small worlds, completely. Larger ones are explored by the soak.
+@Suite struct ExplorerTests {
+    @Test func `every state of two devices with one write each keeps the invariants`() {
+        let report = Explorer(writes: 1, faults: 0).run()
+        #expect(report.violation == nil, "\(report.violation.map(\.description) ?? "")")
+        #expect(report.isComplete && report.rests > 0, "\(report)")
+        #expect(report.states > 4_000, "the world has shrunk to \(report.states) states")
+    }
+
+    @Test func `a limit of states is said, not hidden`() {
+        let report = Explorer(writes: 2, faults: 2, stateLimit: 2_000).run()
+        #expect(!report.isComplete)
+        #expect(report.violation == nil, "\(report.violation.map(\.description) ?? "")")
+    }
+}
