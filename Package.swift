@@ -18,6 +18,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
@@ -78,6 +79,15 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // Measures; nothing else links it.
+        .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(
+            name: "syncbench",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncStoreSQLite", "CRawSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
+
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"], swiftSettings: strict),
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),

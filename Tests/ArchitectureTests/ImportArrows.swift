@@ -23,7 +23,8 @@ enum ImportArrows {
             "CSQLiteStore", "Foundation", "Dispatch", "Logging",
         ],
         "SyncTransportHTTP": [
-            "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1",
+            "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency", "AsyncHTTPClient", "NIOCore", "NIOPosix",
+            "NIOHTTP1",
             "NIOSSL", "NIOFoundationCompat", "Foundation", "Logging",
         ],
         "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
@@ -39,6 +40,10 @@ enum ImportArrows {
         ],
         // The model of the application, which the engine does not know.
         "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
+        // Programs.
+        "syncbench": [
+            "SyncModel", "SyncCore", "SyncStoreSQLite", "CRawSQLite", "Foundation", "ArgumentParser",
+        ],
         // For tests, ours and our users'.
         "SyncTestKit": ["SyncModel", "SyncCore", "SyncConcurrency"],
         "SyncSimulation": ["SyncModel", "SyncCore", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire"],

@@ -1,0 +1,138 @@
+import CRawSQLite
+import Foundation
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+
+/// What the local cache costs beside the SQLite C API alone.
+struct LocalDuels {
+    let folder: URL
+    let rows: Int64
+    let now = WallTime(milliseconds: 1_800_000_000_000)
+
+    func run(rounds: Int) throws -> [Row] {
+        let store = try filledStore(durability: .normal)
+        defer { store.close() }
+        let raw = try rawDatabase(named: "raw.db", isFull: false)
+        defer { raw_close(raw) }
+        let durable = try filledStore(durability: .full)
+        defer { durable.close() }
+
+        let writes: Int64 = 5_000
+        let reads: Int64 = 50_000
+        let fullWrites: Int64 = 300
+        var seed: UInt64 = 0
+        return [
+            try Duel(
+                name: "durable local write with its outbox entry, NORMAL", units: Int(writes), unit: "writes",
+                floor: {
+                    seed += 1_000_003
+                    return try Cost.of { try check(raw_write_with_outbox(raw, writes, rows, seed)) }
+                }, ours: { try write(writes, to: store, seed: seed) }
+            ).run(rounds: rounds),
+            try Duel(
+                name: "the same at FULL, beside an fdatasync of 4 KiB", units: Int(fullWrites), unit: "writes",
+                basis: .wall,
+                floor: {
+                    seed += 1_000_003
+                    let path = folder.appending(path: "floor-\(seed)").path
+                    return try Cost.of { try check(raw_fdatasync_appends(path, fullWrites)) }
+                }, ours: { try write(fullWrites, to: durable, seed: seed) }
+            ).run(rounds: rounds),
+            try Duel(
+                name: "point read by uid from SQLite", units: Int(reads), unit: "reads",
+                floor: {
+                    seed += 1_000_003
+                    return Cost.of { _ = raw_point_reads(raw, reads, rows, seed) }
+                }, ours: { try read(reads, from: store, seed: seed) }
+            ).run(rounds: rounds),
+        ]
+    }
+
+    // MARK: Ours
+
+    private func write(_ count: Int64, to store: SQLiteStore, seed: UInt64) throws -> Cost {
+        let cost = try Cost.of {
+            for index in 0..<count {
+                let uid = Int64(Islanders.mix(seed &+ UInt64(index)) % UInt64(rows))
+                let patch: Patch = ["display_name": .text("Renamed \(index) \(seed)"), "updated_at": .integer(index)]
+                let sequence = try store.commit([.update("user", Islanders.id(uid), patch)], in: .default, now: now)
+                if sequence == nil { throw BenchmarkFailure("a write that changed nothing was measured") }
+            }
+        }
+        try drain(store)
+        return cost
+    }
+
+    /// Confirms everything that was written, so that each run starts alike.
+    private func drain(_ store: SQLiteStore) throws {
+        while let batch = try store.takeBatch(BatchLimit(transactions: 1_000, bytes: 8_000_000)) {
+            let rejection = Rejection(code: .malformed, message: "benchmark", mutation: nil)
+            _ = try store.record(
+                batch.transactions.map { TransactionResult(number: $0.number, outcome: .rejected(rejection)) }, now: now
+            )
+        }
+        try store.checkpoint()
+    }
+
+    private func read(_ count: Int64, from store: SQLiteStore, seed: UInt64) throws -> Cost {
+        var length = 0
+        let cost = try Cost.of {
+            for index in 0..<count {
+                let uid = Int64(Islanders.mix(seed &+ UInt64(index)) % UInt64(rows))
+                guard let record = try store.record("user", .uid(UID(uid))), case .text(let name) = record.values[0]
+                else { throw BenchmarkFailure("user \(uid) was not found") }
+                length += name.utf8.count
+            }
+        }
+        guard length > 0 else { throw BenchmarkFailure("nothing was read") }
+        return cost
+    }
+
+    private func filledStore(durability: StoreConfiguration.Durability) throws -> SQLiteStore {
+        var configuration = StoreConfiguration(
+            file: folder.appending(path: "store-\(durability.rawValue)/cache.db").path)
+        configuration.durability = durability
+        var random = SystemRandomNumberGenerator()
+        let store = try SQLiteStore.open(configuration, catalog: Islanders.catalog, now: now, random: &random)
+        let epoch = Epoch(rawValue: "benchmark")
+        _ = try store.adopt(epoch)
+        var from: Int64 = 0
+        while from < rows {
+            let to = min(rows, from + 1_000)
+            let page = PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .snapshot(
+                    [
+                        SnapshotRows(
+                            collection: "user", records: (from..<to).map { Islanders.record($0, version: Version(1)) })
+                    ],
+                    isFirst: from == 0, isLast: to == rows),
+                cursor: Cursor(rawValue: "\(to)"), version: Version(1), head: Version(1), hasMore: to < rows)
+            _ = try store.apply(page, brake: nil, now: now)
+            from = to
+        }
+        return store
+    }
+
+    private func rawDatabase(named name: String, isFull: Bool) throws -> OpaquePointer {
+        guard let database = raw_open(folder.appending(path: name).path, isFull ? 1 : 0) else {
+            throw BenchmarkFailure("the raw database could not be opened in \(folder.path)")
+        }
+        try check(raw_load(database, 0, rows, 1_000))
+        return database
+    }
+
+    private func check(_ status: Int32) throws {
+        guard status == 0 else { throw BenchmarkFailure("the raw SQLite program failed") }
+    }
+}
+
+/// A benchmark that would have measured something else.
+struct BenchmarkFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ words: String) {
+        description = words
+    }
+}
