@@ -97,9 +97,10 @@ let package = Package(
         .testTarget(
             name: "SyncStoreSQLiteTests",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit", "SyncSimulation",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
+            exclude: ["local-schema.golden.sql"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -15,7 +15,8 @@ struct DatabaseFiles: Hashable, Sendable {
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
     }
 
-    var log: String { path + "-wal" }
+    /// The name of the log in the folder.
+    var logName: String { String((path + "-wal").split(separator: "/").last ?? "") }
     var openLock: String { path + ".lock" }
     var syncLock: String { path + ".sync" }
 
@@ -53,6 +54,13 @@ struct DatabaseFiles: Hashable, Sendable {
             throw StoreFailure(
                 .unsafePermissions,
                 "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
+        }
+    }
+
+    /// Refuses what this process may not write, before SQLite meets it half-way.
+    func checkWritable() throws(StoreFailure) {
+        for place in [folder, path] where access(place, W_OK) != 0 {
+            throw Self.failure("write", place)
         }
     }
 

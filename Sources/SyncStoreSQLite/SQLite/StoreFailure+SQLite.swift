@@ -12,7 +12,9 @@ extension StoreFailure {
         case SQLITE_FULL: return StoreFailure(.diskFull, "no space is left for the database; \(text)")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return StoreFailure(.readOnly, "the database or its folder cannot be written; \(text)")
-        case SQLITE_CANTOPEN: return StoreFailure(.missingFile, "the database file cannot be opened; \(text)")
+        case SQLITE_CANTOPEN:
+            // That the file is there was looked at before: it is the log beside it that cannot be made.
+            return StoreFailure(.readOnly, "the database or its log cannot be opened for writing; \(text)")
         case SQLITE_NOTADB: return StoreFailure(.notADatabase, "the file is not an SQLite database; \(text)")
         case SQLITE_CORRUPT: return StoreFailure(.corrupt, "the database file is damaged; \(text)")
         case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT:

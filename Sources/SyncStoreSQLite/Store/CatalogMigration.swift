@@ -176,7 +176,8 @@ struct CatalogMigration {
         let fields = table.model.fields.map { field in
             let name = RecordTable.quote(field.name.rawValue)
             return field.type == .reference
-                ? ",\n    \(Self.text(ofID: "live.\(name)")) AS \(name)" : ",\n    live.\(name)"
+                ? ",\n    iif(live.\(name) IS NULL, NULL, \(Self.text(ofID: "live.\(name)"))) AS \(name)"
+                : ",\n    live.\(name)"
         }
         try connection.execute(
             """

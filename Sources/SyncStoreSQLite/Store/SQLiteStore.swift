@@ -66,6 +66,7 @@ public final class SQLiteStore: Sendable {
                 writer: writer, configuration: configuration, catalog: catalog, tables: tables, uri: uri)
         }
         try files.prepare(creatingIfMissing: configuration.createsIfMissing)
+        try files.checkWritable()
         // Two processes that make or migrate one file at once would meet half-made tables.
         let lock = try FileLock(locking: files.openLock, within: configuration.limits.busyTimeout)
         defer { withExtendedLifetime(lock) {} }
@@ -178,6 +179,26 @@ public final class SQLiteStore: Sendable {
         try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
             let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
             try Self.open(state).checkpoint(through: other)
+        }
+    }
+
+    /// A number that changes when another connection than this store's writer has committed.
+    func foreignCommits() throws(StoreFailure) -> Int64 {
+        try writer.withLock { state throws(StoreFailure) in
+            try Self.open(state).outsideTransaction { connection throws(StoreFailure) in
+                let statement = try connection.statement("PRAGMA data_version")
+                defer { statement.reset() }
+                return try statement.step() ? statement.integer(0) : 0
+            }
+        }
+    }
+
+    /// The setting of the connection that writes, by its SQL.
+    package func setting(_ pragma: String) throws(StoreFailure) -> String {
+        try writer.withLock { state throws(StoreFailure) in
+            try Self.open(state).outsideTransaction { connection throws(StoreFailure) in
+                try connection.text(of: "PRAGMA \(pragma)")
+            }
         }
     }
 

@@ -25,7 +25,17 @@ final class Writer {
         settings.busyMode = .timeout(
             Double(configuration.limits.busyTimeout.wholeMilliseconds) / 1_000)
         settings.label = "tombolo.store"
-        let queue = try Self.wrap("open the database") { try DatabaseQueue(path: uri, configuration: settings) }
+        let queue: DatabaseQueue
+        do {
+            queue = try DatabaseQueue(path: uri, configuration: settings)
+        } catch {
+            let failure = StoreFailure.wrapping(error, while: "open the database")
+            // On a VFS nobody has looked whether the file is there.
+            guard failure.code == .readOnly, configuration.vfs != nil, !configuration.createsIfMissing else {
+                throw failure
+            }
+            throw StoreFailure(.missingFile, "there is no database at \(configuration.file); \(failure.message)")
+        }
         // GRDB owns the connection; its address is all that is taken out of GRDB's queue.
         let address = queue.writeWithoutTransaction { UInt(bitPattern: $0.sqliteConnection) }
         guard let handle = OpaquePointer(bitPattern: address) else {
@@ -116,7 +126,14 @@ final class Writer {
             migrator.registerMigration(migration.name) { db in
                 try db.execute(sql: migration.sql)
                 try db.execute(sql: "PRAGMA user_version = \(index + 1)")
-                try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+            }
+        }
+        // First of all, and by itself: a file in which the migrator was killed is still told to be ours.
+        if try connection.integer(of: "PRAGMA application_id") == 0 {
+            try Self.wrap("mark the database") {
+                try queue.writeWithoutTransaction {
+                    try $0.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+                }
             }
         }
         try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }

@@ -1,0 +1,197 @@
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import Testing
+
+/// The store on a disk that fails at every point in turn.
+@Suite struct DiskFaultTests {
+    private static let epoch = Epoch(rawValue: "e")
+
+    private func open(
+        _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single
+    ) throws(StoreFailure) -> SQLiteStore {
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = connections
+        configuration.limits.busyTimeout = .milliseconds(10)
+        var random = Dice(state: 1)
+        return try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
+    }
+
+    private func page(_ number: Int64) -> PullPage {
+        let change = RecordChange(
+            collection: "users", id: Samples.id(1_000 + UInt64(number)),
+            effect: .created(uid: UID(number), ["username": .text("shown")]))
+        return PullPage(
+            space: .default, epoch: Self.epoch, serverTime: .zero,
+            content: .commits([Commit(version: Version(number), changes: [change])]),
+            cursor: Cursor(rawValue: "\(number)"), version: Version(number), head: Version(number), hasMore: false)
+    }
+
+    /// What the script below had been told when the disk failed.
+    private struct Told {
+        var written: UInt64 = 0
+        var pulled: Int64 = 0
+    }
+
+    private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64) throws {
+        _ = try store.adopt(Self.epoch)
+        for round in 1...rounds {
+            _ = try store.commit([Samples.create(round)], in: .default, now: Samples.now)
+            told.written = round
+            _ = try store.apply(page(Int64(round)), brake: nil, now: Samples.now)
+            told.pulled = Int64(round)
+            if round == 2 { try store.checkpointNow() }
+        }
+    }
+
+    /// Everything that was told is there, and at most the one call more that was under way.
+    private func check(_ store: SQLiteStore, _ told: Told, _ place: String) throws {
+        try store.verify()
+        let users = try store.records(matching: RecordQuery("users"))
+        let mine = users.filter { !$0.uid.isValid }.count
+        let shown = users.count - mine
+        let entries = try store.outbox(limit: 100)
+        #expect(entries.count == mine, "\(place): a row and its outbox entry did not commit together")
+        #expect(
+            mine == Int(told.written) || mine == Int(told.written) + 1, "\(place): \(mine) of \(told.written) writes")
+        let version = try store.session().spaces.first?.version.rawValue ?? 0
+        #expect(version == Int64(shown), "\(place): a cursor at \(version) and \(shown) rows")
+        #expect(version == told.pulled || version == told.pulled + 1, "\(place): \(version) of \(told.pulled) pages")
+        #expect(try store.outboxSummary().waiting == mine, "\(place): the count is wrong")
+    }
+
+    private func operations(of rounds: UInt64) throws -> ClosedRange<Int> {
+        let disk = SimulatedDisk(seed: 1)
+        var told = Told()
+        let store = try open(disk.makeProcess())
+        let start = disk.count(of: .changes)
+        try script(store, &told, rounds: rounds)
+        return start...disk.count(of: .changes)
+    }
+
+    @Test func `a process that is killed at any write has done each call wholly or not at all`() throws {
+        let range = try operations(of: 3)
+        try #require(range.count > 20)
+        for point in 0...range.upperBound {
+            let disk = SimulatedDisk(seed: UInt64(point))
+            disk.plan(DiskFault(.changes, skip: point, effect: .kill))
+            var told = Told()
+            do {
+                let store = try open(disk.makeProcess())
+                try script(store, &told, rounds: 3)
+            } catch is StoreFailure {}
+            disk.clearPlans()
+            let store = try open(disk.makeProcess())
+            try check(store, told, "killed at write \(point)")
+            try script(store, &told, rounds: told.written + 1, after: told)
+        }
+    }
+
+    /// Goes on after a crash: the store has to be of use, not only readable.
+    private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64, after: Told) throws {
+        let next = Samples.id(500 + rounds)
+        _ = try store.adopt(Self.epoch)
+        _ = try store.commit([.create("users", next, ["username": .text("later")])], in: .default, now: Samples.now)
+        #expect(try store.isPending("users", next))
+    }
+
+    @Test(arguments: [DiskFault.Answer.inputOutput, .full])
+    func `a write that fails at any point leaves nothing behind, and the next one succeeds`(
+        answer: DiskFault.Answer
+    ) throws {
+        let range = try operations(of: 3)
+        for point in range {
+            let disk = SimulatedDisk(seed: UInt64(point))
+            disk.plan(DiskFault(.changes, skip: point, effect: .fail(answer)))
+            var told = Told()
+            let store = try open(disk.makeProcess())
+            do {
+                try script(store, &told, rounds: 3)
+            } catch let failure as StoreFailure {
+                #expect(failure.code == (answer == .full ? .diskFull : .inputOutput), "at write \(point): \(failure)")
+            }
+            disk.clearPlans()
+            try check(store, told, "failed at write \(point)")
+            try script(store, &told, rounds: 9, after: told)
+        }
+    }
+
+    @Test func `a full disk is named, and room makes the write good`() throws {
+        let disk = SimulatedDisk(seed: 3)
+        let store = try open(disk.makeProcess())
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        disk.setCapacity(bytes: 1)
+        do throws(StoreFailure) {
+            _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+            Issue.record("the write was accepted")
+        } catch {
+            #expect(error.code == .diskFull)
+        }
+        #expect(try store.outboxSummary().waiting == 1)
+        disk.setCapacity(bytes: nil)
+        _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+        #expect(try store.outboxSummary().waiting == 2)
+    }
+
+    @Test func `a disk that cannot be written is named`() throws {
+        let disk = SimulatedDisk(seed: 3)
+        try open(disk.makeProcess()).close()
+        disk.setReadOnly(true)
+        do throws(StoreFailure) {
+            _ = try open(disk.makeProcess())
+            Issue.record("the database was opened")
+        } catch {
+            #expect(error.code == .readOnly, "\(error)")
+        }
+    }
+
+    @Test func `a file that is missing on a disk is not made unasked`() throws {
+        let process = SimulatedDisk(seed: 3).makeProcess()
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.createsIfMissing = false
+        var random = Dice(state: 1)
+        do throws(StoreFailure) {
+            _ = try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
+            Issue.record("a database was made")
+        } catch {
+            #expect(error.code == .missingFile)
+        }
+    }
+
+    @Test func `a lost power loses at most the newest writes, and none at full durability`() throws {
+        for durability in StoreConfiguration.Durability.allCases {
+            for seed in 0..<20 {
+                let disk = SimulatedDisk(seed: UInt64(seed))
+                var configuration = StoreConfiguration(file: "/cache.sqlite")
+                configuration.durability = durability
+                configuration.connections = .single
+                let process = disk.makeProcess()
+                configuration.vfs = process.vfsName
+                var random = Dice(state: 1)
+                let store = try SQLiteStore.open(
+                    configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
+                var told = Told()
+                try script(store, &told, rounds: 4)
+                disk.losePower(seed: UInt64(seed))
+                let next = disk.makeProcess()
+                let again = try open(next)
+                try again.verify()
+                let count = try again.outboxSummary().waiting
+                let rows = try again.records(matching: RecordQuery("users")).filter { !$0.uid.isValid }.count
+                #expect(rows == count, "seed \(seed): a row without its entry")
+                if durability == .full { #expect(count == 4, "seed \(seed): a durable write was lost") }
+            }
+        }
+    }
+
+    @Test func `one connection alone works without shared memory`() throws {
+        let disk = SimulatedDisk(seed: 9)
+        disk.plan(DiskFault([.sharedMemoryMap, .sharedMemoryLock], times: nil, effect: .fail(.inputOutput)))
+        let store = try open(disk.makeProcess(), .exclusive)
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        #expect(try store.count(matching: RecordQuery("users")) == 1)
+    }
+}

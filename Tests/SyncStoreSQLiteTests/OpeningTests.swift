@@ -1,0 +1,217 @@
+import GRDBSQLite
+import Glibc
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// What is opened, and what is refused.
+@Suite struct OpeningTests {
+    private func refusal(_ body: () throws(StoreFailure) -> SQLiteStore) -> StoreFailure.Code? {
+        do throws(StoreFailure) {
+            _ = try body()
+            return nil
+        } catch {
+            #expect(!error.message.isEmpty)
+            return error.code
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
+    }
+
+    @Test func `what was written is there after reopening, under the same identity`() throws {
+        let scratch = try Scratch()
+        let first = try scratch.open()
+        let identity = try first.session().identity
+        _ = try first.commit([Samples.create(1)], in: .default, now: Samples.now)
+        first.close()
+        let second = try scratch.open()
+        #expect(try second.session().identity == identity)
+        #expect(try second.record("users", .id(Samples.id(1)))?.values == [.text("ada"), .null])
+        #expect(try second.outboxSummary().waiting == 1)
+    }
+
+    @Test func `a closed store refuses to write`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        store.close()
+        #expect(throws: StoreFailure.self) {
+            try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        }
+    }
+
+    @Test(arguments: [
+        Array("this is a letter to my grandmother, and no database at all. ".utf8) + Array(repeating: 65, count: 200),
+        Array("SQLite form".utf8),
+    ]) func `a file that is no database is refused, and left alone`(bytes: [UInt8]) throws {
+        let scratch = try Scratch()
+        try write(bytes, to: scratch.file)
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .notADatabase)
+        var status = stat()
+        #expect(stat(scratch.file, &status) == 0 && status.st_size == bytes.count)
+    }
+
+    @Test func `a database of another program is refused`() throws {
+        let scratch = try Scratch()
+        do {
+            let other = try RawDatabase(scratch.file)
+            try other.run("CREATE TABLE recipes (name TEXT)")
+        }
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .otherSchema)
+        let other = try RawDatabase(scratch.file)
+        try other.run("PRAGMA application_id = 77")
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .otherSchema)
+        #expect(try other.run("SELECT name FROM sqlite_schema") == ["recipes"])
+    }
+
+    @Test func `a database of a newer build is refused, naming both versions`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        try RawDatabase(scratch.file).run("PRAGMA user_version = 9")
+        do throws(StoreFailure) {
+            _ = try scratch.open()
+            Issue.record("the database was opened")
+        } catch {
+            #expect(error.code == .newerSchema)
+            #expect(error.message.contains("version 9") && error.message.contains("up to 1"))
+        }
+    }
+
+    @Test func `a file that is missing is not made unasked`() throws {
+        let scratch = try Scratch()
+        #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.createsIfMissing = false } } == .missingFile)
+        #expect(
+            refusal { () throws(StoreFailure) in
+                try scratch.open {
+                    $0.file = scratch.folder + "/none/cache.sqlite"
+                    $0.createsIfMissing = false
+                }
+            } == .missingFile)
+        #expect(scratch.names == [])
+    }
+
+    @Test func `a damaged file is told from a good one`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        for number in 0..<200 {
+            _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
+        }
+        try store.verify()
+        store.close()
+        let descriptor = open(scratch.file, O_RDWR)
+        var status = stat()
+        fstat(descriptor, &status)
+        let noise = [UInt8](repeating: 0xA5, count: 4_096)
+        for page in stride(from: 4_096 * 4, to: Int(status.st_size), by: 4_096) {
+            pwrite(descriptor, noise, noise.count, page)
+        }
+        close(descriptor)
+        do throws(StoreFailure) {
+            try scratch.open().verify()
+            Issue.record("the damage was not seen")
+        } catch {
+            #expect(error.code == .corrupt)
+        }
+    }
+
+    @Test func `a file that is deleted while open is not written to`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        unlink(scratch.file)
+        do throws(StoreFailure) {
+            _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+            Issue.record("the write was accepted")
+        } catch {
+            #expect(error.code == .missingFile)
+        }
+        #expect(!scratch.names.contains("cache.sqlite"))
+    }
+
+    // MARK: Permissions
+
+    @Test func `files are private under any umask`() async {
+        await #expect(processExitsWith: .success) {
+            umask(0)
+            let scratch = try Scratch()
+            chmod(scratch.folder, 0o700)
+            let folder = scratch.folder + "/deep"
+            let store = try scratch.open { $0.file = folder + "/er/cache.sqlite" }
+            _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+            #expect(scratch.permissions("deep") == "700")
+            #expect(scratch.permissions("deep/er") == "700")
+            for suffix in ["", "-wal", "-shm", ".lock"] {
+                #expect(scratch.permissions("deep/er/cache.sqlite" + suffix) == "600", "\(suffix)")
+            }
+            store.close()
+            for suffix in ["", "-wal", "-shm", ".lock"] { unlink(folder + "/er/cache.sqlite" + suffix) }
+            rmdir(folder + "/er")
+            rmdir(folder)
+        }
+    }
+
+    @Test func `permissions that are too wide are narrowed, and an open folder is refused`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        chmod(scratch.file, 0o644)
+        try scratch.open().close()
+        #expect(scratch.permissions("cache.sqlite") == "600")
+        for mode: mode_t in [0o770, 0o702] {
+            chmod(scratch.folder, mode)
+            #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .unsafePermissions)
+        }
+        chmod(scratch.folder, 0o700)
+    }
+
+    @Test func `a link is not followed`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        let link = scratch.folder + "/link.sqlite"
+        symlink(scratch.file, link)
+        #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.file = link } } == .unsafePermissions)
+    }
+
+    // MARK: Settings
+
+    @Test(arguments: [(StoreConfiguration.Durability.normal, "1"), (.full, "2")])
+    func `durability is taken, and stays`(durability: StoreConfiguration.Durability, level: String) throws {
+        let scratch = try Scratch()
+        for connections in [StoreConfiguration.Connections.pool(readers: 2), .single] {
+            let store = try scratch.open {
+                $0.durability = durability
+                $0.connections = connections
+            }
+            _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+            #expect(try store.setting("synchronous") == level)
+            #expect(try store.setting("journal_mode") == "wal")
+            #expect(try store.setting("wal_autocheckpoint") == "0")
+            #expect(try store.setting("trusted_schema") == "0")
+            #expect(try store.setting("cell_size_check") == "1")
+            store.close()
+            for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
+        }
+    }
+
+    @Test func `the log grows until a checkpoint is due, and is used again after it`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.checkpointPages = 100 }
+        func logSize() -> Int {
+            var status = stat()
+            return stat(scratch.file + "-wal", &status) == 0 ? Int(status.st_size) : 0
+        }
+        var largest = 0
+        for number in 0..<600 {
+            _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
+            try store.checkpoint()
+            largest = max(largest, logSize())
+        }
+        #expect(largest > 100 * 4_096)
+        #expect(largest < 130 * 4_096)
+        #expect(try store.count(matching: RecordQuery("users")) == 600)
+        try store.verify()
+    }
+}

@@ -1,0 +1,138 @@
+import Dispatch
+import Glibc
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// Real processes on one file.
+@Suite struct ProcessTests {
+    private static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
+        var random = Dice(state: 42)
+        return try SQLiteStore.open(
+            StoreConfiguration(file: file), catalog: Samples.catalog, now: Samples.now, random: &random)
+    }
+
+    @Test func `what a killed process had been told is there`() async throws {
+        let scratch = try Scratch()
+        let file = scratch.file
+        let log = scratch.folder + "/told"
+        for round in 0..<3 {
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [file = file as String, log = log as String, round = round as Int] in
+                let told = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+                let store = try Self.open(file)
+                let killer = DispatchQueue(label: "killer")
+                killer.asyncAfter(deadline: .now() + .milliseconds(20 + 15 * round)) { @Sendable in
+                    kill(getpid(), SIGKILL)
+                }
+                for number in 0..<1_000_000 {
+                    let id = UInt64(round * 1_000_000 + number)
+                    _ = try store.commit([Samples.create(id)], in: .default, now: Samples.now)
+                    let line = Array("\(id)\n".utf8)
+                    Glibc.write(told, line, line.count)
+                }
+            }
+        }
+        let store = try scratch.open()
+        try store.verify()
+        let told = try lines(of: log)
+        try #require(told.count > 10)
+        for id in told { #expect(try store.record("users", .id(Samples.id(id))) != nil, "write \(id) was lost") }
+        let users = try store.count(matching: RecordQuery("users"))
+        #expect(try store.outboxSummary().waiting == users)
+        #expect(users - told.count <= 3, "\(users) users, \(told.count) told")
+    }
+
+    private func lines(of path: String) throws -> [UInt64] {
+        let file = try #require(fopen(path, "r"))
+        defer { fclose(file) }
+        var numbers: [UInt64] = []
+        var buffer = [CChar](repeating: 0, count: 64)
+        while fgets(&buffer, 64, file) != nil {
+            let text = String(
+                decoding: buffer.prefix { $0 != 10 && $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if let number = UInt64(text) { numbers.append(number) }
+        }
+        return numbers
+    }
+
+    @Test func `two processes open, migrate and write one file at once`() async throws {
+        let scratch = try Scratch()
+        let file = scratch.file
+        async let other = #expect(processExitsWith: .success) { [file = file as String] in
+            let store = try Self.open(file)
+            for number in 0..<150 {
+                _ = try store.commit([Samples.create(10_000 + UInt64(number))], in: .default, now: Samples.now)
+            }
+        }
+        let store = try Self.open(file)
+        for number in 0..<150 {
+            _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
+            if number % 20 == 0 { try store.checkpointNow() }
+        }
+        _ = await other
+        try store.verify()
+        #expect(try store.count(matching: RecordQuery("users")) == 300)
+        #expect(try store.outboxSummary().waiting == 300)
+        let sequences = try store.outbox(limit: 1_000).map(\.sequence)
+        #expect(Set(sequences).count == 300)
+    }
+
+    @Test func `the sync lease has one holder, and a killed one loses it`() async throws {
+        let scratch = try Scratch()
+        let file = scratch.file
+        guard case .acquired(let lease) = try SyncLease.tryAcquire(file: file) else {
+            Issue.record("the lease was not free")
+            return
+        }
+        #expect(scratch.permissions("cache.sqlite.sync") == "600")
+        let holder = getpid()
+        await #expect(processExitsWith: .success) { [file = file as String, holder = holder as Int32] in
+            guard case .held(let by) = try SyncLease.tryAcquire(file: file) else {
+                Issue.record("the lease was given twice")
+                return
+            }
+            #expect(by == holder)
+        }
+        // In one process, too, an engine must not take it twice.
+        guard case .held(by: holder) = try SyncLease.tryAcquire(file: file) else {
+            Issue.record("the lease was given twice in one process")
+            return
+        }
+        withExtendedLifetime(lease) {}
+    }
+
+    @Test func `a lease is free again once its holder is gone`() async throws {
+        let scratch = try Scratch()
+        let file = scratch.file
+        await #expect(processExitsWith: .signal(SIGKILL)) { [file = file as String] in
+            guard case .acquired(let lease) = try SyncLease.tryAcquire(file: file) else { return }
+            withExtendedLifetime(lease) { _ = kill(getpid(), SIGKILL) }
+        }
+        guard case .acquired = try SyncLease.tryAcquire(file: file) else {
+            Issue.record("a dead process holds the lease")
+            return
+        }
+    }
+
+    @Test func `a write of another process is heard of, and one's own is not told twice`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let watcher = try ExternalChangeWatcher(watching: store, pollInterval: .seconds(3_600))
+        defer { watcher.stop() }
+        var changes = store.changes.subscribe().makeAsyncIterator()
+
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        let own = await changes.next()
+        #expect(own?.extents == ["users": .records([Samples.id(1)])])
+
+        // A connection of its own stands for another process: SQLite tells them apart in the same way.
+        let other = try scratch.open()
+        _ = try other.commit([Samples.create(2)], in: .default, now: Samples.now)
+        let foreign = await changes.next()
+        #expect(foreign == .everything(in: Samples.catalog))
+        #expect(try store.record("users", .id(Samples.id(2))) != nil)
+    }
+}

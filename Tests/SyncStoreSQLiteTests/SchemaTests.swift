@@ -1,0 +1,182 @@
+import Glibc
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// The tables: those of a fixed catalog, and how they follow the application's schema.
+@Suite struct SchemaTests {
+    static let catalog = SchemaCatalog([
+        ModelSchema(
+            collection: "users",
+            fields: [
+                .text("username", required: true), .integer("age"), .boolean("active"), .real("weight"),
+                .reference("avatar", to: "avatars"),
+            ]),
+        ModelSchema(
+            collection: "avatars", fields: [.reference("author", to: "users", required: true), .json("kind")]),
+    ])
+
+    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file anew after a change that was meant.
+    @Test func `the schema of a fresh database is the golden one`() throws {
+        let scratch = try Scratch()
+        try scratch.open(Self.catalog).close()
+        let statements = try RawDatabase(scratch.file).run(
+            "SELECT sql || ';' FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+        let found = statements.joined(separator: "\n\n") + "\n"
+        let golden = String(#filePath.dropLast("SchemaTests.swift".count)) + "local-schema.golden.sql"
+        if getenv("TOMBOLO_WRITE_GOLDEN") != nil {
+            let file = try #require(fopen(golden, "w"))
+            fputs(found, file)
+            fclose(file)
+        }
+        #expect(text(of: golden) == found, "the schema has drifted from \(golden)")
+    }
+
+    private func text(of path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+
+    @Test func `a person can read the tables in the shell`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(Self.catalog)
+        let user = Samples.id(1)
+        let avatar = Samples.id(2)
+        _ = try store.commit(
+            [
+                .create("users", user, ["username": .text("ada"), "age": .integer(36), "avatar": .reference(avatar)]),
+                .create("avatars", avatar, ["author": .reference(user)]),
+            ], in: .default, now: Samples.now)
+        let raw = try RawDatabase(scratch.file)
+        _ = try store.commit(
+            [.create("users", Samples.id(3), ["username": .text("eve")])], in: .default, now: Samples.now)
+        #expect(try raw.run("SELECT avatar FROM users_shown WHERE username = 'eve'") == ["NULL"])
+        #expect(
+            try raw.run("SELECT * FROM users_shown WHERE username = 'ada'") == [
+                "\(user)|-1|0|1|ada|36|NULL|NULL|\(avatar)"
+            ])
+        let payload = try raw.run("SELECT payload FROM sync_outbox").joined()
+        #expect(payload.contains("\"ada\"") && payload.contains(user.description))
+    }
+
+    @Test func `the table refuses values of another type, whoever writes them`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        let raw = try RawDatabase(scratch.file)
+        #expect(throws: StoreFailure.self) {
+            try raw.run(
+                "INSERT INTO users (id, uid, version, sync_space, age) VALUES (randomblob(16), 1, 1, 1, 'old')")
+        }
+        #expect(throws: StoreFailure.self) {
+            try raw.run("INSERT INTO users (id, uid, version, sync_space) VALUES (randomblob(15), 1, 1, 1)")
+        }
+    }
+
+    // MARK: The application's schema grows
+
+    private func catalog(_ fields: FieldSchema...) -> SchemaCatalog {
+        SchemaCatalog([ModelSchema(collection: "users", fields: fields)])
+    }
+
+    @Test func `a new field gets a column, and the values that waited for it`() throws {
+        let scratch = try Scratch()
+        let epoch = Epoch(rawValue: "e")
+        do {
+            let store = try scratch.open(catalog(.text("username")))
+            _ = try store.adopt(epoch)
+            let change = RecordChange(
+                collection: "users", id: Samples.id(1),
+                effect: .created(
+                    uid: UID(1), ["username": .text("ada"), "motto": .text("hello"), "later": .integer(5)]))
+            let page = PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .commits([Commit(version: Version(1), changes: [change])]), cursor: Cursor(rawValue: "c"),
+                version: Version(1), head: Version(1), hasMore: false)
+            _ = try store.apply(page, brake: nil, now: Samples.now)
+            _ = try store.commit(
+                [.update("users", Samples.id(1), ["username": .text("eve")])], in: .default, now: Samples.now)
+            store.close()
+        }
+        let grown = SchemaCatalog([
+            ModelSchema(collection: "users", fields: [.text("username"), .text("motto"), .integer("age")]),
+            ModelSchema(collection: "notes", fields: [.text("body")]),
+        ])
+        let store = try scratch.open(grown)
+        let record = try #require(try store.record("users", .id(Samples.id(1))))
+        #expect(record.values == [.text("eve"), .text("hello"), .null])
+        #expect(record.unknown == ["later": .integer(5)])
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000))
+        let no = Rejection(code: .forbidden, message: "no", mutation: nil)
+        _ = try store.record(
+            [TransactionResult(number: .first, outcome: .rejected(no))], now: Samples.now)
+        #expect(try store.record("users", .id(Samples.id(1)))?.values == [.text("ada"), .text("hello"), .null])
+        #expect(try store.count(matching: RecordQuery("notes")) == 0)
+        #expect(try RawDatabase(scratch.file).run("SELECT motto FROM users_shown") == ["hello"])
+        store.close()
+
+        // The older build does not touch what the newer one has made.
+        do throws(StoreFailure) {
+            _ = try scratch.open(catalog(.text("username")))
+            Issue.record("an older build opened the database")
+        } catch {
+            #expect(error.code == .newerSchema)
+        }
+    }
+
+    @Test func `a field that changes its type or place is another schema`() throws {
+        let scratch = try Scratch()
+        try scratch.open(catalog(.text("username"), .integer("age"))).close()
+        let others = [
+            catalog(.text("username"), .boolean("age")), catalog(.integer("age"), .text("username")),
+            catalog(.text("name"), .integer("age")),
+        ]
+        for other in others {
+            do throws(StoreFailure) {
+                _ = try scratch.open(other)
+                Issue.record("another schema was taken")
+            } catch {
+                #expect(error.code == .otherSchema)
+                #expect(error.message.contains("users"))
+            }
+        }
+        do throws(StoreFailure) {
+            _ = try scratch.open(catalog(.text("username")))
+            Issue.record("a schema with fewer fields was taken")
+        } catch {
+            #expect(error.code == .newerSchema)
+            #expect(error.message.contains("age"))
+        }
+    }
+
+    @Test(arguments: ["sync_users", "sqlite_users", "grdb_users"])
+    func `a collection may not take the engine's names`(name: String) throws {
+        let scratch = try Scratch()
+        let collection = try #require(CollectionName(rawValue: name))
+        do throws(StoreFailure) {
+            _ = try scratch.open(SchemaCatalog([ModelSchema(collection: collection, fields: [.text("a")])]))
+            Issue.record("the name was taken")
+        } catch {
+            #expect(error.code == .otherSchema)
+            #expect(error.message.contains(name))
+        }
+    }
+
+    @Test func `words of SQL are good names`() throws {
+        let scratch = try Scratch()
+        let catalog = SchemaCatalog([
+            ModelSchema(
+                collection: "order", fields: [.text("select"), .integer("group"), .text("unknown"), .text("row")])
+        ])
+        let store = try scratch.open(catalog)
+        _ = try store.commit(
+            [.create("order", Samples.id(1), ["select": .text("'; DROP TABLE \"order\"; --"), "group": .integer(1)])],
+            in: .default, now: Samples.now)
+        let query = RecordQuery(
+            "order", where: [.init("select", equals: .text("'; DROP TABLE \"order\"; --"))], order: .field("group"))
+        #expect(try store.records(matching: query).count == 1)
+    }
+}

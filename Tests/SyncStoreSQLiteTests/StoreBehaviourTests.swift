@@ -1,0 +1,157 @@
+import Dispatch
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// What is particular to this store: its limits, its news, its threads.
+@Suite struct StoreBehaviourTests {
+    @Test func `a full outbox refuses the write, and says so`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.outboxEntries = 2 }
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+        do throws(StoreFailure) {
+            _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
+            Issue.record("the write was accepted")
+        } catch {
+            #expect(error.code == .outboxFull)
+            #expect(error.advice == .makeRoom)
+        }
+        #expect(try store.record("users", .id(Samples.id(3))) == nil)
+        #expect(try store.outboxSummary().waiting == 2)
+    }
+
+    @Test func `the outbox is bounded in bytes`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.outboxBytes = 1_000 }
+        do throws(StoreFailure) {
+            for number in 0..<100 {
+                _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
+            }
+            Issue.record("a hundred writes fit into a thousand bytes")
+        } catch {
+            #expect(error.code == .outboxFull)
+        }
+        let bytes = try store.outboxSummary().bytes
+        #expect(bytes > 500 && bytes <= 1_000)
+    }
+
+    @Test func `a journal over its limit forgets what was seen, and nothing else`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.journalEntries = 3 }
+        for number in 0..<6 {
+            let written = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
+            let sequence = try #require(written)
+            try store.cancel(sequence, now: Samples.now)
+            if number == 0 || number == 2 { try store.dismiss(journal: Int64(number) + 1) }
+        }
+        #expect(try store.journal(state: nil, limit: 10).map(\.number) == [6, 5, 4, 2])
+        #expect(try store.outboxSummary().journal == 4)
+    }
+
+    @Test func `each commit tells what it touched, and a refused one tells nothing`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        var changes = store.changes.subscribe().makeAsyncIterator()
+        _ = try? store.commit(
+            [.update("users", Samples.id(9), ["age": .integer(1)])], in: .default, now: Samples.now)
+        _ = try store.commit([Samples.create(1), Samples.create(2)], in: .default, now: Samples.now)
+        var news = await changes.next()
+        #expect(
+            news
+                == StoreChange(extents: ["users": .records([Samples.id(1), Samples.id(2)])], addsToOutbox: true))
+        _ = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_999))
+        news = await changes.next()
+        #expect(news == StoreChange(touchesOutbox: true))
+    }
+
+    @Test func `a record stays in its space`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.commit([Samples.create(1)], in: "family", now: Samples.now)
+        do throws(StoreFailure) {
+            _ = try store.commit(
+                [.update("users", Samples.id(1), ["age": .integer(1)])], in: "work", now: Samples.now)
+            Issue.record("the record was changed through another space")
+        } catch {
+            #expect(error.code == .missingRecord)
+        }
+    }
+
+    @Test func `a snapshot of one space leaves the others alone`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let epoch = Epoch(rawValue: "e")
+        _ = try store.adopt(epoch)
+        func page(_ space: SpaceID, _ ids: [UInt64], at version: Int64) -> PullPage {
+            let records = ids.map {
+                Record(id: Samples.id($0), uid: UID(Int64($0)), version: Version(1), values: [.text("u"), .null])
+            }
+            return PullPage(
+                space: space, epoch: epoch, serverTime: .zero,
+                content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
+                cursor: Cursor(rawValue: "c"), version: Version(version), head: Version(version), hasMore: false)
+        }
+        _ = try store.apply(page("family", [1, 2], at: 1), brake: nil, now: Samples.now)
+        _ = try store.apply(page("work", [3, 4], at: 1), brake: nil, now: Samples.now)
+        try store.resetCursor(of: "work")
+        _ = try store.apply(page("work", [3], at: 2), brake: nil, now: Samples.now)
+        let ids = try store.records(matching: RecordQuery("users")).map(\.id)
+        #expect(ids == [1, 2, 3].map { Samples.id($0) })
+        #expect(try store.session().spaces.map(\.space) == ["family", "work"])
+    }
+
+    @Test func `readers see whole commits while a writer works`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.commit([Samples.create(1), Samples.create(2)], in: .default, now: Samples.now)
+        let torn = Guarded(0)
+        DispatchQueue.concurrentPerform(iterations: 4) { worker in
+            for round in 0..<100 {
+                if worker == 0 {
+                    let age = FieldValue.integer(Int64(round))
+                    let edits: [RecordEdit] = [1, 2].map { .update("users", Samples.id($0), ["age": age]) }
+                    _ = try? store.commit(edits, in: .default, now: Samples.now)
+                } else {
+                    let ages = try? store.records(matching: RecordQuery("users")).map { $0.values[1] }
+                    if ages == nil || Set(ages ?? []).count != 1 { torn.withLock { $0 += 1 } }
+                }
+            }
+        }
+        #expect(torn.withLock { $0 } == 0)
+        #expect(try store.record("users", .id(Samples.id(2)))?.values[1] == .integer(99))
+    }
+
+    @Test func `a negative zero is kept as zero on every side`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(
+            SchemaCatalog([ModelSchema(collection: "notes", fields: [.real("scale")])]))
+        _ = try store.commit(
+            [.create("notes", Samples.id(1), ["scale": .real(-0.0)])], in: .default, now: Samples.now)
+        #expect(try store.record("notes", .id(Samples.id(1)))?.values == [.real(0)])
+        #expect(
+            try store.outbox(limit: 1).first?.transaction.mutations.first?.patch == ["scale": .real(0)])
+    }
+
+    @Test(arguments: [[], [1], [0, 127, 128, 300, Int64.max]])
+    func `versions of fields come back from a page as they were`(versions: [Int64]) throws {
+        let scratch = try Scratch()
+        let fields = (0..<max(versions.count, 1)).map { FieldSchema.integer(FieldName(unchecked: "f\($0)")) }
+        let store = try scratch.open(SchemaCatalog([ModelSchema(collection: "notes", fields: fields)]))
+        let epoch = Epoch(rawValue: "e")
+        _ = try store.adopt(epoch)
+        let record = Record(
+            id: Samples.id(1), uid: UID(0), version: Version(.max),
+            values: Array(repeating: .integer(1), count: fields.count), fieldVersions: versions.map { Version($0) })
+        _ = try store.apply(
+            PullPage(
+                space: .default, epoch: epoch, serverTime: .zero,
+                content: .snapshot(
+                    [SnapshotRows(collection: "notes", records: [record])], isFirst: true, isLast: true),
+                cursor: Cursor(rawValue: "c"), version: Version(.max), head: Version(.max), hasMore: false),
+            brake: nil, now: Samples.now)
+        #expect(try store.record("notes", .id(Samples.id(1))) == record)
+    }
+}

@@ -1,0 +1,178 @@
+CREATE TABLE "avatars" (
+    sync_row INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    uid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    sync_space INTEGER NOT NULL,
+    sync_fields BLOB,
+    sync_unknown TEXT,
+    "author" BLOB,
+    "kind" TEXT
+) STRICT;
+
+CREATE VIEW "avatars_shown" AS SELECT
+    lower(hex(substr(live.id, 1, 4)) || '-' || hex(substr(live.id, 5, 2)) || '-' || hex(substr(live.id, 7, 2)) || '-' || hex(substr(live.id, 9, 2)) || '-' || hex(substr(live.id, 11, 6))) AS id,
+    live.uid, live.version,
+    EXISTS (SELECT 1 FROM sync_pending WHERE collection = 'avatars' AND id = live.id
+        AND link = 'changes') AS sync_is_pending,
+    iif(live."author" IS NULL, NULL, lower(hex(substr(live."author", 1, 4)) || '-' || hex(substr(live."author", 5, 2)) || '-' || hex(substr(live."author", 7, 2)) || '-' || hex(substr(live."author", 9, 2)) || '-' || hex(substr(live."author", 11, 6)))) AS "author",
+    live."kind"
+FROM "avatars" AS live;
+
+CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+
+CREATE TABLE sync_base (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    is_deleted INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    field_versions BLOB,
+    -- The fields that have a value, as JSON.
+    fields TEXT NOT NULL,
+    unknown TEXT,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sync_conflict (
+    journal INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    field TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    -- Each value as JSON, under the field's name.
+    base TEXT NOT NULL,
+    winner TEXT NOT NULL,
+    winner_time INTEGER NOT NULL,
+    winner_client TEXT NOT NULL,
+    loser TEXT NOT NULL,
+    loser_time INTEGER NOT NULL,
+    loser_client TEXT NOT NULL,
+    PRIMARY KEY (journal, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sync_field (
+    collection TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    type TEXT NOT NULL,
+    -- For a reference: the collection that it points into.
+    target TEXT,
+    PRIMARY KEY (collection, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sync_journal (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- Milliseconds since 1970.
+    at INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'cancelled')),
+    state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
+    -- The transaction, as JSON; NULL for a merged one.
+    payload TEXT,
+    -- The reason of a rejection.
+    code TEXT,
+    message TEXT,
+    mutation INTEGER
+) STRICT;
+
+CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
+
+CREATE TABLE sync_meta (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    -- (client, incarnation) is who pushes; next_number is the number of the next transaction to be sent.
+    client TEXT NOT NULL,
+    incarnation INTEGER NOT NULL,
+    next_number INTEGER NOT NULL,
+    -- The identity of the server's history; NULL before the first contact.
+    epoch TEXT,
+    -- The device's hybrid logical clock: the milliseconds of the wall shifted left by 16, and a counter.
+    clock INTEGER NOT NULL,
+    -- Counts of the outbox and the journal, kept in the transactions that change them.
+    waiting INTEGER NOT NULL DEFAULT 0,
+    sent INTEGER NOT NULL DEFAULT 0,
+    answered INTEGER NOT NULL DEFAULT 0,
+    outbox_bytes INTEGER NOT NULL DEFAULT 0,
+    unseen INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE sync_outbox (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    space TEXT NOT NULL,
+    -- The transaction, as JSON. Frozen once number is set.
+    payload TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    -- NULL until first sent.
+    number INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    -- The version at which the server applied it; NULL until answered.
+    version INTEGER,
+    -- Milliseconds since 1970.
+    written_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
+
+CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
+
+CREATE TABLE sync_pending (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    sequence INTEGER NOT NULL,
+    link TEXT NOT NULL CHECK (link IN ('changes', 'refers')),
+    PRIMARY KEY (collection, id, sequence, link)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX "sync_ref_avatars_author" ON "avatars" ("author");
+
+CREATE TABLE sync_seen (
+    space INTEGER NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    PRIMARY KEY (space, collection, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sync_space (
+    key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    -- Opaque, made by the server; NULL before the first page.
+    cursor TEXT,
+    version INTEGER NOT NULL DEFAULT 0,
+    -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
+    phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
+    complete_at INTEGER NOT NULL DEFAULT 0,
+    -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
+    marks INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE UNIQUE INDEX "sync_uid_avatars" ON "avatars" (uid) WHERE uid >= 0;
+
+CREATE UNIQUE INDEX "sync_uid_users" ON "users" (uid) WHERE uid >= 0;
+
+CREATE TABLE "users" (
+    sync_row INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+    uid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    sync_space INTEGER NOT NULL,
+    sync_fields BLOB,
+    sync_unknown TEXT,
+    "username" TEXT,
+    "age" INTEGER,
+    "active" INTEGER,
+    "weight" REAL,
+    "avatar" BLOB
+) STRICT;
+
+CREATE VIEW "users_shown" AS SELECT
+    lower(hex(substr(live.id, 1, 4)) || '-' || hex(substr(live.id, 5, 2)) || '-' || hex(substr(live.id, 7, 2)) || '-' || hex(substr(live.id, 9, 2)) || '-' || hex(substr(live.id, 11, 6))) AS id,
+    live.uid, live.version,
+    EXISTS (SELECT 1 FROM sync_pending WHERE collection = 'users' AND id = live.id
+        AND link = 'changes') AS sync_is_pending,
+    live."username",
+    live."age",
+    live."active",
+    live."weight",
+    iif(live."avatar" IS NULL, NULL, lower(hex(substr(live."avatar", 1, 4)) || '-' || hex(substr(live."avatar", 5, 2)) || '-' || hex(substr(live."avatar", 7, 2)) || '-' || hex(substr(live."avatar", 9, 2)) || '-' || hex(substr(live."avatar", 11, 6)))) AS "avatar"
+FROM "users" AS live;
