@@ -1,0 +1,119 @@
+-- The authority's database: one server's history. Names are plain names of the model; ids are the 16 bytes of a UUID;
+-- numbers in blobs are big-endian.
+
+-- The history that this database holds, and the server's hybrid clock as it last stood (the bits of 64).
+CREATE TABLE server (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    epoch TEXT NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
+    clock INTEGER NOT NULL
+) STRICT;
+
+-- How far the feed of each space reaches: its newest version, and the oldest from which it is whole.
+CREATE TABLE space (
+    name TEXT PRIMARY KEY,
+    head INTEGER NOT NULL,
+    horizon INTEGER NOT NULL,
+    CHECK (0 <= horizon AND horizon <= head)
+) STRICT, WITHOUT ROWID;
+
+-- Records, alive and deleted. A deleted one keeps its id and uid for ever, so that neither comes back.
+CREATE TABLE record (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL CHECK (length(id) = 16),
+    uid INTEGER NOT NULL CHECK (uid >= 0),
+    space TEXT NOT NULL,
+    -- The last commit that touched the record.
+    version INTEGER NOT NULL CHECK (version >= 0),
+    -- Version 8, clamped time 8, client 16, time as the client claimed it 8.
+    creation BLOB NOT NULL CHECK (length(creation) = 40),
+    -- Time 8, client 16; null while the record is alive.
+    deletion BLOB CHECK (length(deletion) = 24),
+    -- The fields that an edit has named, as one JSON object.
+    fields TEXT NOT NULL,
+    -- For each of `fields`, in the order of their names: version 8, time 8, client 16. Empty when all are as created.
+    origins BLOB NOT NULL CHECK (length(origins) % 32 = 0),
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX record_by_uid ON record (collection, uid);
+
+-- The walk of a snapshot.
+CREATE INDEX record_alive ON record (space, collection, id) WHERE deletion IS NULL;
+
+-- The next uid of each collection.
+CREATE TABLE uid_counter (
+    collection TEXT PRIMARY KEY,
+    next INTEGER NOT NULL CHECK (next >= 0)
+) STRICT, WITHOUT ROWID;
+
+-- Which live records point at which, by which field.
+CREATE TABLE reference (
+    target_collection TEXT NOT NULL,
+    target_id BLOB NOT NULL CHECK (length(target_id) = 16),
+    collection TEXT NOT NULL,
+    field TEXT NOT NULL,
+    id BLOB NOT NULL CHECK (length(id) = 16),
+    PRIMARY KEY (target_collection, target_id, collection, field, id)
+) STRICT, WITHOUT ROWID;
+
+-- The feed: each commit with the fields that it changed, and who made it.
+CREATE TABLE log (
+    space TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    -- How many changes, and what they are, as a JSON array.
+    changed INTEGER NOT NULL CHECK (changed > 0),
+    changes TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    client BLOB NOT NULL CHECK (length(client) = 16),
+    incarnation INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    -- The server's wall clock, in milliseconds since 1970.
+    at INTEGER NOT NULL,
+    PRIMARY KEY (space, version)
+) STRICT, WITHOUT ROWID;
+
+-- How far the transactions of each client have come. The principal belongs to the key.
+CREATE TABLE ledger (
+    principal TEXT NOT NULL,
+    client BLOB NOT NULL CHECK (length(client) = 16),
+    incarnation INTEGER NOT NULL CHECK (incarnation >= 0),
+    next INTEGER NOT NULL,
+    acknowledged INTEGER NOT NULL,
+    PRIMARY KEY (principal, client, incarnation),
+    CHECK (0 <= acknowledged AND acknowledged <= next)
+) STRICT, WITHOUT ROWID;
+
+-- What became of each transaction, until its client has acknowledged that.
+CREATE TABLE outcome (
+    principal TEXT NOT NULL,
+    client BLOB NOT NULL CHECK (length(client) = 16),
+    incarnation INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    PRIMARY KEY (principal, client, incarnation, number)
+) STRICT, WITHOUT ROWID;
+
+-- The server's journal: fields on which two edits met, with the value that gave way.
+CREATE TABLE conflict (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    space TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL CHECK (length(id) = 16),
+    field TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    -- {"base":…,"loser":…,"winner":…}
+    field_values TEXT NOT NULL,
+    -- Time 8, client 16.
+    winner BLOB NOT NULL CHECK (length(winner) = 24),
+    loser BLOB NOT NULL CHECK (length(loser) = 24),
+    -- Who pushed the edit that met another.
+    principal TEXT NOT NULL,
+    client BLOB NOT NULL CHECK (length(client) = 16),
+    incarnation INTEGER NOT NULL,
+    mutation_number INTEGER NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX conflict_by_space ON conflict (space, number);

@@ -1,0 +1,96 @@
+import GRDB
+import Schemas
+import SyncAuthority
+import SyncModel
+
+/// The steps from a connection to a database that can be trusted.
+struct AuthorityOpening: Sendable {
+    /// What is opened, for messages.
+    let name: String
+    let configuration: SQLiteAuthorityConfiguration
+
+    /// "Tmbl" says that a database is an authority's; `file` shows it.
+    static let applicationID: Int32 = 0x546D_626C
+
+    func grdb(isSingle: Bool) -> Configuration {
+        var grdb = Configuration()
+        grdb.label = "authority"
+        grdb.busyMode = .timeout(Double(configuration.busyTimeout.wholeMilliseconds) / 1_000)
+        grdb.maximumReaderCount = max(configuration.readers, 1)
+        // References are checked by the planner; there are no foreign keys.
+        grdb.foreignKeysEnabled = false
+        grdb.prepareDatabase { database in
+            // Before anything else is touched, so that a foreign database stays as it is.
+            try check(database)
+            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+            if isSingle { _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") }
+        }
+        return grdb
+    }
+
+    /// Sets what the pool would set otherwise, brings the schema up to date, and begins a history in a new database.
+    func finish(_ writer: any DatabaseWriter, newEpoch: Epoch) throws(AuthorityStoreFailure) {
+        try perform("set up \(name)") {
+            try writer.writeWithoutTransaction { database in try setDurability(of: database) }
+            try writer.write { database in
+                try migrate(database)
+                try begin(newEpoch, in: database)
+            }
+        }
+    }
+
+    func perform<Value>(_ action: String, _ body: () throws -> Value) throws(AuthorityStoreFailure) -> Value {
+        do { return try body() } catch { throw .wrapping(error, while: action) }
+    }
+
+    private func check(_ database: Database) throws {
+        let application = try Int32.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        let known = AuthoritySchema.migrations.count
+        if application != Self.applicationID {
+            let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+            guard application == 0, version == 0, tables == 0 else {
+                throw AuthorityStoreFailure(.otherSchema, "\(name) is a database, but not one of an authority")
+            }
+        } else if version > known {
+            throw AuthorityStoreFailure(
+                .newerSchema,
+                "\(name) has schema \(version), made by a newer build; this one knows up to \(known)")
+        }
+    }
+
+    /// The pool sets NORMAL when it opens, whatever was set before: so it is set afterwards, and read back.
+    private func setDurability(of database: Database) throws {
+        let wanted = configuration.durability == .full ? 2 : 1
+        try database.execute(sql: "PRAGMA synchronous = \(wanted)")
+        let found = try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1
+        guard found == wanted else {
+            throw AuthorityStoreFailure(
+                .notDurable, "\(name): PRAGMA synchronous is \(found) after it was set to \(wanted)")
+        }
+    }
+
+    private func migrate(_ database: Database) throws {
+        // Read again under the write lock: another process may have been here.
+        try check(database)
+        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        let missing = AuthoritySchema.migrations.dropFirst(version)
+        guard !missing.isEmpty else { return }
+        for migration in missing { try database.execute(sql: migration.sql) }
+        try database.execute(
+            sql: """
+                PRAGMA application_id = \(Self.applicationID);
+                PRAGMA user_version = \(AuthoritySchema.migrations.count);
+                """)
+    }
+
+    private func begin(_ epoch: Epoch, in database: Database) throws {
+        guard try Int.fetchOne(database, sql: "SELECT count(*) FROM server") == 0 else { return }
+        guard Epoch.isWellFormed(epoch.rawValue) else {
+            throw AuthorityStoreFailure(
+                .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(epoch.rawValue)'")
+        }
+        try database.execute(
+            sql: "INSERT INTO server (only, epoch, clock) VALUES (1, ?, 0)", arguments: [epoch.rawValue])
+    }
+}

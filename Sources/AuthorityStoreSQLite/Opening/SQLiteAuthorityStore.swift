@@ -1,0 +1,74 @@
+import GRDB
+public import SyncAuthority
+public import SyncModel
+
+/// The authority's database on SQLite: one writer, readers beside it, every commit flushed to the disk.
+///
+/// One process serves one database; a second one is told so (`inUse`). That also keeps checkpoints to the one writing
+/// connection, which makes them right after a commit of its own: never beside one of another connection.
+public final class SQLiteAuthorityStore: AuthorityStore {
+    let database: any DatabaseWriter
+    /// Held as long as the database is open.
+    private let lock: ServingLock?
+
+    /// Opens the database at `path`, and makes it when it is missing.
+    ///
+    /// - Parameters:
+    ///   - newEpoch: the name of the history, when a new one begins here: unused when there is one already.
+    ///   - creating: whether a missing database is made; otherwise it is a failure (`missingFile`).
+    public init(
+        at path: String, newEpoch: Epoch, creating: Bool = true,
+        configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
+    ) throws(AuthorityStoreFailure) {
+        let files = AuthorityFiles(path: path)
+        try files.prepare(creating: creating)
+        lock = try ServingLock(beside: files)
+        try files.checkHeader()
+        let opening = AuthorityOpening(name: path, configuration: configuration)
+        database = try opening.perform("open \(path)") {
+            try DatabasePool(path: path, configuration: opening.grdb(isSingle: false))
+        }
+        try opening.finish(database, newEpoch: newEpoch)
+    }
+
+    /// Opens a database with one connection, for simulations and tests; files and their permissions are the caller's.
+    ///
+    /// - Parameter location: what SQLite opens: `:memory:`, or `file:/authority.db?vfs=<name>` for a disk of one's own.
+    public init(
+        singleConnectionTo location: String, newEpoch: Epoch,
+        configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
+    ) throws(AuthorityStoreFailure) {
+        lock = nil
+        let opening = AuthorityOpening(name: location, configuration: configuration)
+        database = try opening.perform("open \(location)") {
+            try DatabaseQueue(path: location, configuration: opening.grdb(isSingle: true))
+        }
+        try opening.finish(database, newEpoch: newEpoch)
+    }
+
+    /// Closes the database; every later call fails. Waits for those that are under way.
+    public func close() throws(AuthorityStoreFailure) {
+        do { try database.close() } catch { throw .wrapping(error, while: "close the database") }
+        lock?.release()
+    }
+
+    public func read<Result>(
+        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        do {
+            return try database.read { database in try body(SQLiteTransaction(database: database)) }
+        } catch {
+            throw .wrapping(error, while: "read")
+        }
+    }
+
+    public func write<Result>(
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        do {
+            return try database.write { database in try body(SQLiteTransaction(database: database)) }
+        } catch {
+            throw .wrapping(error, while: "write")
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import SyncAuthority
+import SyncModel
+
+/// Builds a blob of big-endian numbers.
+struct BlobWriter {
+    private(set) var data: Data
+
+    init(reserving count: Int) {
+        data = Data(capacity: count)
+    }
+
+    mutating func write(_ number: UInt64) {
+        withUnsafeBytes(of: number.bigEndian) { data.append(contentsOf: $0) }
+    }
+
+    mutating func write(_ version: Version) { write(UInt64(bitPattern: version.rawValue)) }
+
+    mutating func write(_ stamp: Stamp) {
+        write(stamp.time.rawValue)
+        write(stamp.client.bits.high)
+        write(stamp.client.bits.low)
+    }
+
+    mutating func write(_ origin: FieldOrigin) {
+        write(origin.version)
+        write(origin.stamp)
+    }
+}
+
+/// Reads a blob of big-endian numbers; one that is too short is corrupt.
+struct BlobReader {
+    private var rest: Data.SubSequence
+    private let what: String
+
+    init(_ data: Data, _ what: String) {
+        rest = data[...]
+        self.what = what
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func number() throws(AuthorityStoreFailure) -> UInt64 {
+        guard rest.count >= 8 else { throw AuthorityStoreFailure(.corrupt, "\(what) ends too early") }
+        var number: UInt64 = 0
+        for byte in rest.prefix(8) { number = number << 8 | UInt64(byte) }
+        rest = rest.dropFirst(8)
+        return number
+    }
+
+    mutating func version() throws(AuthorityStoreFailure) -> Version {
+        Version(Int64(bitPattern: try number()))
+    }
+
+    mutating func stamp() throws(AuthorityStoreFailure) -> Stamp {
+        let time = HybridTime(rawValue: try number())
+        return Stamp(time: time, client: ClientID(bits: try identifier()))
+    }
+
+    mutating func origin() throws(AuthorityStoreFailure) -> FieldOrigin {
+        let version = try version()
+        return FieldOrigin(version: version, stamp: try stamp())
+    }
+
+    mutating func identifier() throws(AuthorityStoreFailure) -> Identifier128 {
+        let high = try number()
+        return Identifier128(high: high, low: try number())
+    }
+
+    mutating func end() throws(AuthorityStoreFailure) {
+        guard rest.isEmpty else { throw AuthorityStoreFailure(.corrupt, "\(what) is too long") }
+    }
+}
+
+extension Identifier128 {
+    var data: Data {
+        withBytes { Data($0) }
+    }
+
+    init(stored data: Data, _ what: String) throws(AuthorityStoreFailure) {
+        var reader = BlobReader(data, what)
+        self = try reader.identifier()
+        try reader.end()
+    }
+}
+
+extension Stamp {
+    var data: Data {
+        var writer = BlobWriter(reserving: 24)
+        writer.write(self)
+        return writer.data
+    }
+
+    init(stored data: Data, _ what: String) throws(AuthorityStoreFailure) {
+        var reader = BlobReader(data, what)
+        self = try reader.stamp()
+        try reader.end()
+    }
+}
+
+extension PlainName {
+    init(stored text: String, _ what: String) throws(AuthorityStoreFailure) {
+        guard let name = Self(rawValue: text) else {
+            throw AuthorityStoreFailure(.corrupt, "\(what) is no plain name")
+        }
+        self = name
+    }
+}

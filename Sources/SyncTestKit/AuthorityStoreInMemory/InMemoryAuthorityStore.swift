@@ -1,0 +1,203 @@
+public import SyncAuthority
+import SyncConcurrency
+public import SyncModel
+
+/// An authority's store that keeps values in memory, written as plainly as possible: for tests, and as a second
+/// opinion on what the port asks. A write that begins while another is running fails with `busy`.
+public final class InMemoryAuthorityStore: AuthorityStore {
+    private struct Contents: Sendable {
+        var tables: AuthorityTables
+        var isWriting = false
+    }
+
+    private let contents: Guarded<Contents>
+
+    public init(epoch: Epoch) {
+        contents = Guarded(Contents(tables: AuthorityTables(epoch: epoch)))
+    }
+
+    public func read<Result>(
+        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        try body(InMemoryTransaction(contents.withLock { $0.tables }))
+    }
+
+    public func write<Result>(
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        let begun = contents.withLock { contents -> AuthorityTables? in
+            guard !contents.isWriting else { return nil }
+            contents.isWriting = true
+            return contents.tables
+        }
+        guard let begun else { throw AuthorityStoreFailure(.busy, "another write is running") }
+        let transaction = InMemoryTransaction(begun)
+        do throws(AuthorityStoreFailure) {
+            let result = try body(transaction)
+            let tables = transaction.tables
+            contents.withLock { contents in
+                contents.tables = tables
+                contents.isWriting = false
+            }
+            return result
+        } catch {
+            contents.withLock { $0.isWriting = false }
+            throw error
+        }
+    }
+}
+
+/// Everything that an authority's store keeps.
+struct AuthorityTables: Sendable {
+    struct Reference: Hashable {
+        let referrer: Referrer
+        let target: RecordAddress
+    }
+
+    struct Logged {
+        let commit: Commit
+        let author: CommitAuthor
+    }
+
+    var state: AuthorityState
+    var extents: [SpaceID: SpaceExtent] = [:]
+    var records: [RecordAddress: StoredRecord] = [:]
+    var uids: [CollectionName: Int64] = [:]
+    var references: Set<Reference> = []
+    var log: [SpaceID: [Logged]] = [:]
+    var ledgers: [LedgerKey: Ledger] = [:]
+    var outcomes: [LedgerKey: [MutationNumber: StoredOutcome]] = [:]
+    var conflicts: [RecordedConflict] = []
+
+    init(epoch: Epoch) {
+        state = AuthorityState(epoch: epoch, clock: HybridClock())
+    }
+}
+
+/// A copy of the tables, to be put in their place when the write succeeds.
+final class InMemoryTransaction: AuthorityTransaction {
+    private(set) var tables: AuthorityTables
+
+    init(_ tables: AuthorityTables) {
+        self.tables = tables
+    }
+
+    // MARK: Reading
+
+    func state() -> AuthorityState { tables.state }
+
+    func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
+
+    func record(_ address: RecordAddress) -> StoredRecord? { tables.records[address] }
+
+    func record(_ collection: CollectionName, _ uid: UID) -> StoredRecord? {
+        tables.records.values.first { $0.address.collection == collection && $0.uid == uid }
+    }
+
+    func referrers(of target: RecordAddress, through fields: [ReferenceField], limit: Int) -> [Referrer] {
+        tables.references.filter { reference in
+            reference.target == target
+                && fields.contains(ReferenceField(reference.referrer.address.collection, reference.referrer.field))
+        }
+        .map(\.referrer).sorted { ($0.address, $0.field) < ($1.address, $1.field) }.prefix(limit).map(\.self)
+    }
+
+    func rows(
+        in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
+    ) -> RowSlice {
+        let all = tables.records.values
+            .filter { record in
+                record.space == space && record.address.collection == collection && record.isAlive
+                    && id.map { record.address.id > $0 } ?? true
+            }
+            .sorted { $0.address < $1.address }
+        var bytes = 0
+        var records: [StoredRecord] = []
+        for record in all {
+            if !records.isEmpty, records.count >= budget.rows || bytes >= budget.bytes { break }
+            records.append(record)
+            bytes += record.fields.reduce(64) { $0 + $1.value.byteCount }
+        }
+        return RowSlice(records: records, bytes: bytes, isComplete: records.count == all.count)
+    }
+
+    func commits(in space: SpaceID, after version: Version, budget: PageBudget) -> [Commit] {
+        var commits: [Commit] = []
+        var left = budget
+        for logged in tables.log[space] ?? [] where logged.commit.version > version {
+            let changes = logged.commit.changes
+            if !commits.isEmpty, changes.count > left.rows || left.bytes <= 0 { break }
+            left.rows -= changes.count
+            left.bytes -= changes.count * 64
+            commits.append(logged.commit)
+        }
+        return commits
+    }
+
+    func author(of version: Version, in space: SpaceID) -> CommitAuthor? {
+        tables.log[space]?.first { $0.commit.version == version }?.author
+    }
+
+    func ledger(of key: LedgerKey) -> Ledger { tables.ledgers[key] ?? .empty }
+
+    func outcome(of key: LedgerKey, _ number: MutationNumber) -> StoredOutcome? { tables.outcomes[key]?[number] }
+
+    func conflicts(in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
+        Array(tables.conflicts.lazy.filter { $0.space == space && $0.number > number }.prefix(limit))
+    }
+
+    // MARK: Writing
+
+    func set(_ state: AuthorityState) { tables.state = state }
+
+    func takeVersion(in space: SpaceID) -> Version {
+        let old = extent(of: space)
+        tables.extents[space] = SpaceExtent(head: old.head.next, horizon: old.horizon)
+        return old.head.next
+    }
+
+    func takeUID(in collection: CollectionName) -> UID {
+        let next = tables.uids[collection, default: 0]
+        tables.uids[collection] = next + 1
+        return UID(next)
+    }
+
+    func put(_ record: StoredRecord) { tables.records[record.address] = record }
+
+    func link(_ referrer: Referrer, to target: RecordAddress) {
+        tables.references.insert(AuthorityTables.Reference(referrer: referrer, target: target))
+    }
+
+    func unlink(_ referrer: Referrer, from target: RecordAddress) {
+        tables.references.remove(AuthorityTables.Reference(referrer: referrer, target: target))
+    }
+
+    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor) {
+        tables.log[space, default: []].append(AuthorityTables.Logged(commit: commit, author: author))
+    }
+
+    func set(_ ledger: Ledger, of key: LedgerKey) { tables.ledgers[key] = ledger }
+
+    func keep(_ outcome: StoredOutcome, of key: LedgerKey, _ number: MutationNumber) {
+        tables.outcomes[key, default: [:]][number] = outcome
+    }
+
+    func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) {
+        tables.outcomes[key] = tables.outcomes[key]?.filter { $0.key >= number }
+    }
+
+    func note(_ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor) {
+        tables.conflicts.append(
+            RecordedConflict(
+                number: Int64(tables.conflicts.count + 1), space: space, version: version, author: author,
+                conflict: conflict))
+    }
+
+    func trim(_ space: SpaceID, through version: Version) {
+        let extent = extent(of: space)
+        let through = min(version, extent.head)
+        guard through > extent.horizon else { return }
+        tables.log[space]?.removeAll { $0.commit.version <= through }
+        tables.extents[space] = SpaceExtent(head: extent.head, horizon: through)
+    }
+}
