@@ -69,13 +69,17 @@ let package = Package(
         .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "SyncSimulation",
-            dependencies: ["CConcurrencyTripwire", "CFaultVFS", "SyncModel", "SyncConcurrency", "SyncCore"],
+            dependencies: [
+                "CConcurrencyTripwire", "CFaultVFS", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict),
 
         .testTarget(
             name: "SyncSimulationTests",
             dependencies: [
-                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
+                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
+                "SyncStoreSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -63,6 +63,12 @@ void fault_disk_clear_rules(fault_disk *disk) {
     pthread_mutex_unlock(&disk->mutex);
 }
 
+void fault_disk_set_lenient(fault_disk *disk, bool is_lenient) {
+    pthread_mutex_lock(&disk->mutex);
+    disk->is_lenient = is_lenient;
+    pthread_mutex_unlock(&disk->mutex);
+}
+
 void fault_disk_lose_power(fault_disk *disk, uint64_t seed) {
     pthread_mutex_lock(&disk->mutex);
     storage_lose_power(disk, seed);

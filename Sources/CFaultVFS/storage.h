@@ -62,6 +62,7 @@ struct fault_disk {
     int64_t capacity;
     int64_t used;
     bool is_read_only;
+    bool is_lenient;
     int64_t wall_time;
     uint64_t operations;
     uint64_t logged;

@@ -19,7 +19,9 @@ public final class Simulation: Sendable {
     public let scheduler: SimulationScheduler
     public let trace: SimulationTrace
     private let taskExecutor: SimulationTaskExecutor
-    private let timeline = VirtualTimeline()
+    /// Of the simulation itself, to spawn tasks by.
+    private let spawner: EngineRuntime
+    private let timeline: VirtualTimeline
     private let tasks = Guarded(TaskRegister())
     private let haste: Guarded<Haste>
 
@@ -47,7 +49,12 @@ public final class Simulation: Sendable {
         self.seed = seed
         scheduler = SimulationScheduler(seed: seed, policy: policy)
         trace = SimulationTrace(capacity: traceCapacity)
+        let timeline = VirtualTimeline()
+        self.timeline = timeline
         taskExecutor = SimulationTaskExecutor(scheduler: scheduler)
+        spawner = EngineRuntime(
+            clock: VirtualClock(device: "simulation", timeline: timeline), now: { Self.dawn }, uptime: { timeline.now },
+            random: { 0 }, taskExecutor: taskExecutor)
         haste = Guarded(Haste(chance: slowProcessor, random: SeededRandom(seed: seed, stream: "processor")))
     }
 
@@ -74,9 +81,15 @@ public final class Simulation: Sendable {
     public static let dawn = WallTime(milliseconds: 1_767_225_600_000)
 
     /// Time, chance and threads for one device. Its actors get an executor each time this is called.
-    public func makeRuntime(device: String, wallClock: VirtualWallClock? = nil) -> EngineRuntime {
+    ///
+    /// - Parameters:
+    ///   - device: names the stream of random numbers; two lives of one device should not make the same identifiers.
+    ///   - clockOf: the device whose clock it is, when that has another name.
+    public func makeRuntime(
+        device: String, clockOf machine: String? = nil, wallClock: VirtualWallClock? = nil
+    ) -> EngineRuntime {
         let wallClock = wallClock ?? makeWallClock()
-        let clock = clock(of: device)
+        let clock = clock(of: machine ?? device)
         let numbers = Guarded(random("device.\(device)"))
         return EngineRuntime(
             clock: clock,
@@ -119,11 +132,13 @@ public final class Simulation: Sendable {
             tasks.running[tasks.next] = (name, nil)
             return tasks.next
         }
-        let task = makeRuntime(device: name).spawn { [tasks] in
+        let task = spawner.spawn { [tasks] in
             await body()
             tasks.withLock { $0.running[number] = nil }
         }
-        tasks.withLock { tasks in tasks.running[number]?.task = task }
+        tasks.withLock { tasks in
+            if tasks.running[number] != nil { tasks.running[number]?.task = task }
+        }
         return task
     }
 

@@ -46,7 +46,9 @@ enum ImportArrows {
         ],
         // For tests, ours and our users'.
         "SyncTestKit": ["SyncModel", "SyncCore", "SyncConcurrency"],
-        "SyncSimulation": ["SyncModel", "SyncCore", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire"],
+        "SyncSimulation": [
+            "SyncModel", "SyncCore", "SyncAuthority", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire", "Logging",
+        ],
     ]
 
     /// Modules that policy must not reach, not even through others.

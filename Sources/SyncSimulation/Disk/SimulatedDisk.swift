@@ -38,6 +38,13 @@ public final class SimulatedDisk: Sendable {
         fault_disk_clear_rules(pointer)
     }
 
+    /// Lets `body` look at what is on the disk without meeting a planned fault.
+    public func withoutFaults<Result>(_ body: () throws -> Result) rethrows -> Result {
+        fault_disk_set_lenient(pointer, true)
+        defer { fault_disk_set_lenient(pointer, false) }
+        return try body()
+    }
+
     /// Ends every process that uses the disk. Of what was not synced a subset stays, in pieces of 512 bytes; of files
     /// that were made or deleted since their directory was synced, some are as before.
     public func losePower(seed: UInt64) {

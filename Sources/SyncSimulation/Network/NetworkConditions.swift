@@ -1,0 +1,49 @@
+/// What a network does to those who use it. Each rate is the fraction of messages that it happens to.
+public struct NetworkConditions: Hashable, Sendable {
+    /// How long a message takes each way.
+    public var delay: ClosedRange<Duration>
+    /// Messages that take much longer, so that they overtake each other.
+    public var lateRate: Double
+    public var lateness: ClosedRange<Duration>
+    /// The connection is refused, or breaks at once; the server hears nothing.
+    public var refuseRate: Double
+    /// The request is lost on its way, and nobody is told.
+    public var loseRequestRate: Double
+    /// The server has done what it was asked, and its answer is lost.
+    public var loseAnswerRate: Double
+    /// The server has done what it was asked, and the connection breaks before the answer is complete.
+    public var breakAnswerRate: Double
+    /// The request arrives twice.
+    public var duplicateRate: Double
+    public var damageRequestRate: Double
+    /// Bits are flipped, the end is missing, or a captive portal answers instead.
+    public var damageAnswerRate: Double
+    /// A proxy says that the server is busy, some of the time with a time to wait.
+    public var busyRate: Double
+    /// A hint never arrives.
+    public var loseHintRate: Double
+    /// The stream of hints ends.
+    public var endHintsRate: Double
+
+    /// Everything arrives, soon.
+    public static let calm = NetworkConditions(
+        delay: .milliseconds(5)...(.milliseconds(40)), lateRate: 0, lateness: .zero...(.zero), refuseRate: 0,
+        loseRequestRate: 0, loseAnswerRate: 0, breakAnswerRate: 0, duplicateRate: 0, damageRequestRate: 0,
+        damageAnswerRate: 0, busyRate: 0, loseHintRate: 0, endHintsRate: 0)
+
+    /// Rates of a seed: each is 0 in half of all worlds, so that a rare fault also meets a calm rest.
+    public static func drawn(_ random: inout SeededRandom) -> NetworkConditions {
+        func rate(upTo most: Double) -> Double {
+            let isOn = random.chance(0.5)
+            let value = random.fraction() * most
+            return isOn ? value : 0
+        }
+        let slow = random.within(10...2_000)
+        return NetworkConditions(
+            delay: .milliseconds(1)...(.milliseconds(slow)), lateRate: rate(upTo: 0.2),
+            lateness: .seconds(1)...(.seconds(random.within(2...7_200))), refuseRate: rate(upTo: 0.3),
+            loseRequestRate: rate(upTo: 0.2), loseAnswerRate: rate(upTo: 0.3), breakAnswerRate: rate(upTo: 0.3),
+            duplicateRate: rate(upTo: 0.3), damageRequestRate: rate(upTo: 0.1), damageAnswerRate: rate(upTo: 0.1),
+            busyRate: rate(upTo: 0.2), loseHintRate: rate(upTo: 0.5), endHintsRate: rate(upTo: 0.2))
+    }
+}

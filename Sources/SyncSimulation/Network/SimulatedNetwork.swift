@@ -1,0 +1,205 @@
+import SyncConcurrency
+import SyncCore
+
+/// The way between devices and the server: it delays, loses, doubles, reorders and damages, as its conditions and
+/// its seed say.
+public final class SimulatedNetwork: Sendable {
+    /// One way, or the other.
+    public enum Direction: String, Hashable, Sendable, CaseIterable {
+        case toServer, toDevice
+    }
+
+    fileprivate struct State: Sendable {
+        var random: SeededRandom
+        var conditions = NetworkConditions.calm
+        /// Ways on which nothing passes.
+        var cuts: [Direction: Set<String>] = [:]
+        var counts: [String: Int] = [:]
+    }
+
+    /// What will become of one copy of a request, drawn when it is sent.
+    fileprivate struct Journey: Sendable {
+        var requestDelay: Duration
+        var answerDelay: Duration
+        var isRefused: Bool
+        var isRequestLost: Bool
+        var isAnswerLost: Bool
+        var isAnswerBroken: Bool
+        var requestDamage: Damage?
+        var answerDamage: Damage?
+        var busy: Duration??
+    }
+
+    /// What a request meets.
+    enum Delivery: Sendable {
+        case answer([UInt8])
+        case failed(TransportFailure)
+    }
+
+    /// After so long a request without an answer is given up by the device's own HTTP client.
+    private static let patience = Duration.seconds(100)
+
+    private let simulation: Simulation
+    private let state: Guarded<State>
+
+    public init(simulation: Simulation) {
+        self.simulation = simulation
+        state = Guarded(State(random: simulation.random("network")))
+    }
+
+    public var conditions: NetworkConditions {
+        get { state.withLock { $0.conditions } }
+        set { state.withLock { $0.conditions = newValue } }
+    }
+
+    /// From now on nothing of this device passes in this direction; what is on its way is lost.
+    public func cut(_ device: String, _ direction: Direction) {
+        simulation.note("cut off \(direction.rawValue)", by: device)
+        state.withLock { state in _ = state.cuts[direction, default: []].insert(device) }
+    }
+
+    public func mend(_ device: String) {
+        simulation.note("connected", by: device)
+        state.withLock { state in
+            for direction in Direction.allCases { state.cuts[direction]?.remove(device) }
+        }
+    }
+
+    public func mendAll() {
+        state.withLock { $0.cuts = [:] }
+    }
+
+    func isCut(_ device: String, _ direction: Direction) -> Bool {
+        state.withLock { $0.cuts[direction]?.contains(device) ?? false }
+    }
+
+    /// How often each fault has happened, by its name.
+    public var counts: [String: Int] { state.withLock { $0.counts } }
+
+    /// Sends a request, and waits for what comes of it. When the caller's task is cancelled it stops waiting, but the
+    /// request goes on.
+    func exchange(
+        _ request: [UInt8], called word: String, from device: String, with server: SimulatedServer, as principal: String
+    ) async throws(TransportFailure) -> [UInt8] {
+        let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
+        let journeys = state.withLock { $0.drawJourneys() }
+        for journey in journeys {
+            simulation.start("courier of \(device)") { [self] in
+                await carry(request, word, journey, from: device, to: server, as: principal, mailbox)
+            }
+        }
+        var first: Delivery?
+        for await delivery in deliveries {
+            first = delivery
+            break
+        }
+        // Held to here: a stream that nobody can feed any more ends at once.
+        mailbox.finish()
+        switch first {
+        case .answer(let bytes): return bytes
+        case .failed(let failure): throw failure
+        case nil: throw TransportFailure(.cancelled, "the caller gave up")
+        }
+    }
+
+    private func carry(
+        _ request: [UInt8], _ word: String, _ journey: Journey, from device: String, to server: SimulatedServer,
+        as principal: String, _ mailbox: AsyncStream<Delivery>.Continuation
+    ) async {
+        let network = simulation.clock(of: "network")
+        // The last leg ends at the device: while that sleeps, nothing reaches its programs.
+        let deviceClock = simulation.clock(of: device)
+        guard (try? await network.sleep(for: journey.requestDelay)) != nil else { return }
+        if journey.isRefused || isCut(device, .toServer) {
+            fault("refused", word, device)
+            mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was refused")))
+            return
+        }
+        if let retryAfter = journey.busy {
+            fault("busy", word, device)
+            mailbox.yield(.failed(TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)))
+            return
+        }
+        if journey.isRequestLost {
+            fault("request lost", word, device)
+            return await letDown(mailbox, deviceClock)
+        }
+        var arriving = request
+        if let damage = journey.requestDamage {
+            fault("request damaged", word, device)
+            damage.apply(to: &arriving)
+        }
+        guard var answer = server.receive(arriving, from: device, as: principal) else {
+            fault("server gone", word, device)
+            mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
+            return
+        }
+        guard (try? await deviceClock.sleep(for: journey.answerDelay)) != nil else { return }
+        if journey.isAnswerBroken {
+            fault("answer broken", word, device)
+            mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
+            return
+        }
+        if journey.isAnswerLost || isCut(device, .toDevice) {
+            fault("answer lost", word, device)
+            return await letDown(mailbox, deviceClock)
+        }
+        if let damage = journey.answerDamage {
+            fault("answer damaged", word, device)
+            damage.apply(to: &answer)
+        }
+        mailbox.yield(.answer(answer))
+    }
+
+    private func letDown(_ mailbox: AsyncStream<Delivery>.Continuation, _ clock: VirtualClock) async {
+        guard (try? await clock.sleep(for: Self.patience)) != nil else { return }
+        mailbox.yield(.failed(TransportFailure(.timedOut, "no answer in \(Self.patience)")))
+    }
+
+    private func fault(_ name: String, _ word: String, _ device: String) {
+        state.withLock { $0.counts[name, default: 0] += 1 }
+        simulation.note("\(name): \(word)", by: device)
+    }
+
+    // MARK: Hints
+
+    /// What will become of one hint: how long it takes, or nil when it is lost; and whether the stream ends with it.
+    func drawHint() -> (delay: Duration?, endsStream: Bool) {
+        state.withLock { state in
+            let delay = state.random.duration(in: state.conditions.delay)
+            let isLost = state.random.chance(state.conditions.loseHintRate)
+            let ends = state.random.chance(state.conditions.endHintsRate)
+            return (isLost ? nil : delay, ends)
+        }
+    }
+}
+
+extension SimulatedNetwork.State {
+    /// One journey, or two. Always draws the same numbers, so that one rate does not shift the others.
+    fileprivate mutating func drawJourneys() -> [SimulatedNetwork.Journey] {
+        let isDoubled = random.chance(conditions.duplicateRate)
+        let first = drawJourney()
+        let second = drawJourney()
+        if isDoubled { counts["doubled", default: 0] += 1 }
+        return isDoubled ? [first, second] : [first]
+    }
+
+    private mutating func drawJourney() -> SimulatedNetwork.Journey {
+        var requestDelay = random.duration(in: conditions.delay)
+        var answerDelay = random.duration(in: conditions.delay)
+        let isLate = random.chance(conditions.lateRate)
+        let lateness = random.duration(in: conditions.lateness)
+        if isLate, random.chance(0.5) { requestDelay += lateness } else if isLate { answerDelay += lateness }
+        let busy = random.chance(conditions.busyRate)
+        let retryAfter = random.duration(in: .zero...(.seconds(60)))
+        let saysWhen = random.chance(0.5)
+        return SimulatedNetwork.Journey(
+            requestDelay: requestDelay, answerDelay: answerDelay, isRefused: random.chance(conditions.refuseRate),
+            isRequestLost: random.chance(conditions.loseRequestRate),
+            isAnswerLost: random.chance(conditions.loseAnswerRate),
+            isAnswerBroken: random.chance(conditions.breakAnswerRate),
+            requestDamage: Damage.drawn(&random, rate: conditions.damageRequestRate),
+            answerDamage: Damage.drawn(&random, rate: conditions.damageAnswerRate),
+            busy: busy ? .some(saysWhen ? retryAfter : nil) : nil)
+    }
+}

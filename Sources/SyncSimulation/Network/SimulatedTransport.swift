@@ -1,0 +1,95 @@
+import SyncAuthority
+import SyncConcurrency
+public import SyncCore
+public import SyncModel
+
+/// A device's way to the server over the simulated network. Everything goes through the codec, as bytes.
+public final class SimulatedTransport: RemoteTransport {
+    private let simulation: Simulation
+    private let network: SimulatedNetwork
+    private let server: SimulatedServer
+    private let wire: any SimulatedWire
+    private let device: String
+    private let principal: String
+    private let isSevered = Guarded(false)
+
+    /// - Parameter principal: whom the server takes the device for.
+    public init(
+        simulation: Simulation, network: SimulatedNetwork, server: SimulatedServer, wire: any SimulatedWire,
+        device: String, principal: String
+    ) {
+        self.simulation = simulation
+        self.network = network
+        self.server = server
+        self.wire = wire
+        self.device = device
+        self.principal = principal
+    }
+
+    /// The process that used this transport is dead: whatever still runs of it reaches nobody.
+    public func sever() {
+        isSevered.withLock { $0 = true }
+    }
+
+    public func hello() async throws(TransportFailure) -> ServerHello {
+        guard case .hello(let hello) = try await ask(.hello) else { throw Self.unexpected }
+        return hello
+    }
+
+    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        guard case .push(let reply) = try await ask(.push(request)) else { throw Self.unexpected }
+        return reply
+    }
+
+    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+        guard case .pull(let reply) = try await ask(.pull(request)) else { throw Self.unexpected }
+        return reply
+    }
+
+    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+        guard case .fetch(let record) = try await ask(.fetch(request)) else { throw Self.unexpected }
+        return record
+    }
+
+    private static let unexpected = TransportFailure(.notUnderstood, "the answer is one to another call")
+
+    private func ask(_ call: ServerCall) async throws(TransportFailure) -> ServerAnswer {
+        guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.unreachable, "the process is dead") }
+        let request: [UInt8]
+        do {
+            request = try wire.encode(call)
+        } catch {
+            throw TransportFailure(.refused, "the call cannot be written: \(error)")
+        }
+        let bytes = try await network.exchange(
+            request, called: call.word, from: device, with: server, as: principal)
+        guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
+        let answer = try wire.decodeAnswer(bytes, to: call)
+        if case .failed(let failure) = answer { throw failure }
+        return answer
+    }
+
+    public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        let (hints, mailbox) = AsyncThrowingStream.makeStream(of: Hint.self, bufferingPolicy: .bufferingNewest(64))
+        guard let commits = server.commits, !network.isCut(device, .toServer), !isSevered.withLock({ $0 }) else {
+            mailbox.finish(throwing: TransportFailure(.unreachable, "the connection was refused"))
+            return hints
+        }
+        let subscription = commits.subscribe()
+        let task = simulation.start("hints of \(device)") { [network, device, simulation] in
+            let clock = simulation.clock(of: device)
+            for await news in subscription {
+                let (delay, ends) = network.drawHint()
+                if let delay, (try? await clock.sleep(for: delay)) != nil, !network.isCut(device, .toDevice) {
+                    for (space, head) in news.heads.sorted(by: { $0.key < $1.key }) where spaces.contains(space) {
+                        mailbox.yield(Hint(space: space, head: head))
+                    }
+                }
+                if ends || Task.isCancelled { break }
+            }
+            mailbox.finish(throwing: TransportFailure(.unreachable, "the stream of hints has ended"))
+        }
+        mailbox.onTermination = { _ in task.cancel() }
+        return hints
+    }
+}

@@ -1,0 +1,295 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// What the world has seen: which transactions reached the server and what became of them, and what devices were
+/// told to be safe. Kept outside of all parts under test.
+final class History: ServerWitness, DeviceWitness {
+    /// The idempotency key of a transaction.
+    struct Operation: Hashable, Sendable, CustomStringConvertible {
+        let identity: ClientIdentity
+        let number: MutationNumber
+
+        var description: String { "\(identity)#\(number)" }
+    }
+
+    fileprivate struct Sent: Sendable {
+        let transaction: NumberedTransaction
+        let device: String
+        /// The clock of the server, when it may have been applied.
+        var now: WallTime
+        var outcome: Outcome?
+        var order: Int?
+    }
+
+    fileprivate struct State: Sendable {
+        var sent: [Operation: Sent] = [:]
+        var answers = 0
+        var violations: [Violation] = []
+        /// What each device has been told to be committed and is not yet known to have arrived.
+        var owed: [String: [OutboxSequence: Owed]] = [:]
+        /// Applied operations of each space, in the order of their versions, as far as they are known without a gap.
+        var replays: [SpaceID: Replay]
+        var applied: [SpaceID: [Version: [Operation]]] = [:]
+        var uids: [CollectionName: [UID: RecordID]] = [:]
+    }
+
+    fileprivate struct Owed: Sendable {
+        var operation: Operation?
+    }
+
+    /// The naive model at each version.
+    fileprivate struct Replay: Sendable {
+        var models: [NaiveModel]
+        var head: Version { Version(Int64(models.count - 1)) }
+    }
+
+    private let state: Guarded<State>
+    private let catalog: SchemaCatalog
+
+    init(catalog: SchemaCatalog, spaces: [SpaceID]) {
+        self.catalog = catalog
+        state = Guarded(
+            State(
+                replays: Dictionary(
+                    uniqueKeysWithValues: spaces.map { ($0, Replay(models: [NaiveModel(catalog: catalog)])) })))
+    }
+
+    /// What has been found broken so far; each is given once.
+    func takeViolations() -> [Violation] {
+        state.withLock { state in
+            defer { state.violations = [] }
+            return state.violations
+        }
+    }
+
+    // MARK: The server's side
+
+    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {
+        state.withLock { state in
+            for numbered in request.transactions {
+                let operation = Operation(identity: request.identity, number: numbered.number)
+                if let earlier = state.sent[operation] {
+                    // The same number with other contents is noticed by the server (I16): see `pushAnswered`.
+                    if earlier.outcome == nil, earlier.transaction == numbered { state.sent[operation]?.now = now }
+                } else {
+                    state.sent[operation] = Sent(transaction: numbered, device: device, now: now)
+                }
+            }
+        }
+    }
+
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+
+    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
+        guard case .answered(let results, _, _) = reply else { return }
+        state.withLock { state in
+            for (position, result) in results.enumerated() {
+                guard position < request.transactions.count, request.transactions[position].number == result.number
+                else {
+                    state.violations.append(
+                        Violation("I3", "the answer to \(result.number) is not in the request's order"))
+                    continue
+                }
+                let operation = Operation(identity: request.identity, number: result.number)
+                guard let sent = state.sent[operation] else { continue }
+                guard sent.transaction == request.transactions[position] else {
+                    state.violations.append(
+                        Violation(
+                            "I16", "\(operation) came with other contents, and was answered as if it were the same"))
+                    continue
+                }
+                if let earlier = sent.outcome {
+                    if earlier != result.outcome {
+                        state.violations.append(
+                            Violation("I2", "\(operation) was first \(earlier), then \(result.outcome)"))
+                    }
+                    continue
+                }
+                state.answers += 1
+                state.sent[operation]?.outcome = result.outcome
+                state.sent[operation]?.order = state.answers
+                state.note(result.outcome, of: operation, sent.transaction.transaction)
+            }
+            state.replay()
+        }
+    }
+
+    // MARK: The devices' side
+
+    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore) {
+        guard let entries = try? store.outbox(limit: .max) else { return }
+        state.withLock { state in
+            for entry in entries {
+                guard case .sent(let number, _) = entry.state else { continue }
+                let operation = Operation(identity: batch.identity, number: number)
+                if state.owed[device]?[entry.sequence] != nil {
+                    state.owed[device]?[entry.sequence]?.operation = operation
+                }
+            }
+        }
+    }
+
+    /// A local commit has returned: the transaction must not be lost any more.
+    func committed(_ sequence: OutboxSequence, on device: String) {
+        state.withLock { state in state.owed[device, default: [:]][sequence] = Owed() }
+    }
+
+    /// Checks one device against all that it was told and all that the server has done.
+    ///
+    /// - Returns: whether all could be checked; not so while it is not known what the server has done.
+    func check(_ device: String, _ store: any LocalStore & EngineStore) throws -> Bool {
+        let session = try store.session()
+        let entries = try store.outbox(limit: .max)
+        let journal = try store.journal(state: nil, limit: .max)
+        return try state.withLock { state in
+            var isCertain = true
+            try state.checkOwed(device, entries, journal)
+            for stored in session.spaces where stored.isComplete {
+                guard let replay = state.replays[stored.space], stored.version <= replay.head else {
+                    isCertain = false
+                    continue
+                }
+                let expected = replay.models[Int(stored.version.rawValue)]
+                    .visible(over: entries.map(\.transaction).filter { $0.space == stored.space })
+                let found = try Self.rows(of: store, catalog)
+                if let difference = NaiveModel.difference(expected: expected, found: found) {
+                    throw Violation("I5", "\(device) at version \(stored.version): \(difference)")
+                }
+            }
+            return isCertain
+        }
+    }
+
+    private static func rows(
+        of store: any LocalStore, _ catalog: SchemaCatalog
+    ) throws -> [NaiveModel.Place: [FieldName: FieldValue]] {
+        var rows: [NaiveModel.Place: [FieldName: FieldValue]] = [:]
+        for schema in catalog.models {
+            for record in try store.records(matching: RecordQuery(schema.collection)) {
+                rows[NaiveModel.Place(collection: schema.collection, id: record.id)] = Dictionary(
+                    uniqueKeysWithValues: zip(schema.fields.map(\.name), record.values))
+            }
+        }
+        return rows
+    }
+
+    /// How many operations the server is known to have applied, and the head that follows from them.
+    func head(of space: SpaceID) -> Version {
+        state.withLock { $0.replays[space]?.head ?? .zero }
+    }
+
+    /// Checks what the server shows as the whole of a space at a version.
+    func check(
+        server records: [CollectionName: [Record]], of space: SpaceID, at version: Version
+    ) throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            guard let replay = state.replays[space], version == replay.head else {
+                let known = state.replays[space]?.head ?? .zero
+                throw Violation("I5", "the server is at \(version) of \(space), but its answers account for \(known)")
+            }
+            var found: [NaiveModel.Place: [FieldName: FieldValue]] = [:]
+            for schema in catalog.models {
+                for record in records[schema.collection] ?? [] {
+                    found[NaiveModel.Place(collection: schema.collection, id: record.id)] = Dictionary(
+                        uniqueKeysWithValues: zip(schema.fields.map(\.name), record.values))
+                    if state.uids[schema.collection]?[record.uid] != record.id {
+                        throw Violation(
+                            "I13", "\(schema.collection) \(record.id) has uid \(record.uid), given to another")
+                    }
+                }
+            }
+            let expected = replay.models[Int(version.rawValue)].visible(over: [])
+            if let difference = NaiveModel.difference(expected: expected, found: found) {
+                throw Violation("I5", "the server at version \(version): \(difference)")
+            }
+        }
+    }
+
+    /// Everything is quiet: nothing may be owed any more.
+    func checkNothingIsOwed() throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            for device in state.owed.keys.sorted() {
+                let left = (state.owed[device] ?? [:]).keys.sorted()
+                guard left.isEmpty else {
+                    throw Violation("I1", "\(device) still owes \(left.prefix(5)) after the end")
+                }
+            }
+        }
+    }
+}
+
+extension History.State {
+    fileprivate mutating func note(_ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction) {
+        switch outcome {
+        case .applied(let version, let assigned, _):
+            applied[transaction.space, default: [:]][version, default: []].append(operation)
+            for given in assigned {
+                if !given.uid.isValid {
+                    violations.append(Violation("I13", "\(given.record) was given the uid \(given.uid)"))
+                } else if let other = uids[given.collection]?[given.uid], other != given.record {
+                    violations.append(
+                        Violation(
+                            "I13", "\(given.collection) uid \(given.uid) was given to \(other) and \(given.record)"))
+                }
+                uids[given.collection, default: [:]][given.uid] = given.record
+            }
+        case .rejected(let rejection):
+            if !History.honestReasons.contains(rejection.code) {
+                violations.append(Violation("I17", "\(operation) was rejected without cause: \(rejection.message)"))
+            }
+        }
+    }
+
+    /// Goes on with the naive model as far as every version is accounted for.
+    fileprivate mutating func replay() {
+        for space in replays.keys.sorted() {
+            while let replay = replays[space], let operations = applied[space]?[replay.head.next],
+                var model = replay.models.last
+            {
+                let version = replay.head.next
+                for operation in operations {
+                    guard let sent = sent[operation] else { continue }
+                    let latest = sent.now.advanced(by: ModelLimits.permittedSkew)
+                    do throws(Violation) {
+                        try model.apply(
+                            sent.transaction.transaction, by: operation.identity.client, at: version,
+                            limit: HybridTime(wall: latest, counter: .max))
+                    } catch {
+                        violations.append(error)
+                    }
+                }
+                replays[space]?.models.append(model)
+            }
+        }
+    }
+
+    fileprivate mutating func checkOwed(
+        _ device: String, _ entries: [OutboxEntry], _ journal: [JournalEntry]
+    ) throws(Violation) {
+        guard let owed = owed[device], !owed.isEmpty else { return }
+        let kept = Set(entries.map(\.sequence))
+        let refused = Set(
+            journal.filter { entry in if case .merged = entry.event { false } else { true } }.map(\.sequence))
+        for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {
+            if refused.contains(sequence) {
+                self.owed[device]?[sequence] = nil
+            } else if let operation = debt.operation, case .applied? = sent[operation]?.outcome {
+                self.owed[device]?[sequence] = nil
+            } else {
+                throw Violation(
+                    "I1",
+                    "\(device) committed transaction \(sequence), which is in neither outbox nor journal, and the server has not applied it (\(debt.operation.map { "\($0)" } ?? "never sent"))"
+                )
+            }
+        }
+    }
+}
+
+extension History {
+    /// The reasons for which the server may refuse what an honest device sends.
+    fileprivate static let honestReasons: Set<RejectionCode> = [
+        .recordDeleted, .missingRecord, .danglingReference, .stillReferenced,
+    ]
+}

@@ -1,0 +1,136 @@
+import SyncModel
+
+/// What a space holds according to a reading of the rules that is as simple as can be: no database, no cursors, no
+/// outbox, and no code of the parts under test. The oracles compare everything with it.
+struct NaiveModel: Hashable, Sendable {
+    struct Place: Hashable, Comparable, Sendable, CustomStringConvertible {
+        let collection: CollectionName
+        let id: RecordID
+
+        static func < (left: Place, right: Place) -> Bool {
+            left.collection == right.collection ? left.id < right.id : left.collection < right.collection
+        }
+
+        var description: String { "\(collection) \(id)" }
+    }
+
+    struct Field: Hashable, Sendable {
+        var value: FieldValue
+        var time: HybridTime
+        var client: ClientID
+        var version: Version
+    }
+
+    typealias Row = [FieldName: Field]
+
+    private(set) var rows: [Place: Row] = [:]
+    private(set) var dead: Set<Place> = []
+    let catalog: SchemaCatalog
+
+    init(catalog: SchemaCatalog) {
+        self.catalog = catalog
+    }
+
+    /// Lets a transaction take effect that the server says to have applied.
+    ///
+    /// - Parameter limit: the latest stamp that the server let through.
+    /// - Throws: `Violation` when it cannot have been applied.
+    mutating func apply(
+        _ transaction: Transaction, by client: ClientID, at version: Version, limit: HybridTime
+    ) throws(Violation) {
+        for mutation in transaction.mutations {
+            let place = Place(collection: mutation.collection, id: mutation.record)
+            guard let schema = catalog[mutation.collection] else {
+                throw Violation("I5", "applied at \(version) although there is no collection \(mutation.collection)")
+            }
+            let time = min(mutation.time, limit)
+            switch mutation.intent {
+            case .create(let patch):
+                guard !dead.contains(place) else {
+                    throw Violation("I12", "\(place) was deleted, and created again at \(version)")
+                }
+                guard rows[place] == nil else { throw Violation("I2", "\(place) was created twice, at \(version)") }
+                rows[place] = Dictionary(
+                    uniqueKeysWithValues: schema.fields.map { field in
+                        (
+                            field.name,
+                            Field(value: patch[field.name] ?? .null, time: time, client: client, version: version)
+                        )
+                    })
+            case .update(let edits):
+                guard rows[place] != nil else {
+                    throw Violation(
+                        dead.contains(place) ? "I12" : "I5", "\(place) was updated at \(version) but is not there")
+                }
+                for edit in edits {
+                    guard let stored = rows[place]?[edit.field], let rule = schema.field(named: edit.field)?.mergeRule
+                    else {
+                        throw Violation(
+                            "I5", "\(place).\(edit.field) was updated at \(version) but there is no such field")
+                    }
+                    let pushed = Field(value: edit.value, time: time, client: client, version: version)
+                    if Self.takes(pushed, seen: edit.seen, over: stored, rule) { rows[place]?[edit.field] = pushed }
+                }
+            case .delete:
+                rows[place] = nil
+                dead.insert(place)
+            }
+        }
+    }
+
+    /// DESIGN §5, word by word.
+    private static func takes(_ pushed: Field, seen: Version, over stored: Field, _ rule: MergeRule) -> Bool {
+        if stored.version <= seen || stored.client == pushed.client { return true }
+        let isLater = (pushed.time, pushed.client) > (stored.time, stored.client)
+        if stored.value == pushed.value { return isLater }
+        return switch rule {
+        case .latestEdit: isLater
+        case .serverWins: false
+        case .clientWins: true
+        }
+    }
+
+    /// The records as a device shows them that has these transactions still to send.
+    func visible(over pending: [Transaction]) -> [Place: [FieldName: FieldValue]] {
+        var shown = rows.mapValues { row in row.mapValues(\.value) }
+        for mutation in pending.flatMap(\.mutations) {
+            let place = Place(collection: mutation.collection, id: mutation.record)
+            switch mutation.intent {
+            case .create(let patch):
+                // A record that the server has deleted stays gone, although its creation is still to be confirmed (I12).
+                guard !dead.contains(place) else { continue }
+                if shown[place] == nil {
+                    let fields = catalog[mutation.collection]?.fields ?? []
+                    shown[place] = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, .null) })
+                }
+                for (field, value) in patch { shown[place]?[field] = value }
+            case .update(let edits):
+                for edit in edits where shown[place] != nil { shown[place]?[edit.field] = edit.value }
+            case .delete: shown[place] = nil
+            }
+        }
+        return shown
+    }
+
+    /// In words, how what is shown differs from what should be; nil when it does not.
+    static func difference(
+        expected: [Place: [FieldName: FieldValue]], found: [Place: [FieldName: FieldValue]]
+    ) -> String? {
+        guard expected != found else { return nil }
+        var lines: [String] = []
+        for place in Set(expected.keys).union(found.keys).sorted() where expected[place] != found[place] {
+            switch (expected[place], found[place]) {
+            case (let row?, nil): lines.append("\(place) is missing: \(row.sorted { $0.key < $1.key })")
+            case (nil, let row?): lines.append("\(place) should not be there: \(row.sorted { $0.key < $1.key })")
+            case (let expected?, let found?):
+                for field in Set(expected.keys).union(found.keys).sorted() where expected[field] != found[field] {
+                    lines.append(
+                        "\(place).\(field) is \(found[field].map { "\($0)" } ?? "nothing"), not \(expected[field].map { "\($0)" } ?? "nothing")"
+                    )
+                }
+            case (nil, nil): break
+            }
+        }
+        return lines.prefix(8).joined(separator: "; ") + (lines.count > 8 ? "; and \(lines.count - 8) more" : "")
+    }
+}

@@ -1,0 +1,110 @@
+import SyncCore
+import SyncModel
+
+/// What the users do: everything that an application may ask of its local store, at random.
+struct Workload: Sendable {
+    private var random: SeededRandom
+    private var identifiers: SeededRandom
+    private var written = 0
+
+    init(simulation: Simulation) {
+        random = simulation.random("workload")
+        identifiers = simulation.random("identifiers")
+    }
+
+    enum Deed: Hashable, Sendable {
+        case write([RecordEdit])
+        case cancelNewest
+        case resendNewest
+        case dismissNewest
+    }
+
+    /// What a user of this store does next; nil when there is nothing to do it to.
+    mutating func next(_ store: any LocalStore, now: WallTime) throws -> Deed? {
+        switch random.below(100) {
+        case ..<22: return .write([.create("islander", identifier(now), islander(try pick("islander", store)))])
+        case ..<32:
+            guard let painter = try pick("islander", store) else { return nil }
+            return .write([.create("picture", identifier(now), picture(by: painter))])
+        case ..<37: return .write(circle(now))
+        case ..<70:
+            guard let edit = try edit(store) else { return nil }
+            return .write([edit])
+        case ..<78:
+            var edits: [RecordEdit] = []
+            for _ in 0..<random.within(2...4) {
+                guard let edit = try edit(store), !edits.contains(where: { $0.record == edit.record }) else { continue }
+                edits.append(edit)
+            }
+            return edits.isEmpty ? nil : .write(edits)
+        case ..<92:
+            let collection: CollectionName = random.chance(0.6) ? "picture" : "islander"
+            guard let victim = try pick(collection, store) else { return nil }
+            return .write([.delete(collection, victim)])
+        case ..<96: return .cancelNewest
+        case ..<98: return .resendNewest
+        default: return .dismissNewest
+        }
+    }
+
+    private mutating func identifier(_ now: WallTime) -> RecordID {
+        .make(at: now, random: &identifiers)
+    }
+
+    /// Texts that occur once, so that no two writes look the same.
+    private mutating func text() -> String {
+        written += 1
+        return random.chance(0.1) ? "\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(written)"
+    }
+
+    private mutating func islander(_ neighbour: RecordID?) -> Patch {
+        var patch: Patch = ["name": .text(text())]
+        if random.chance(0.5) { patch.set("boats", to: .integer(Int64(random.below(5)))) }
+        if random.chance(0.3) { patch.set("note", to: .text(text())) }
+        if let neighbour, random.chance(0.4) { patch.set("neighbour", to: .reference(neighbour)) }
+        return patch
+    }
+
+    private mutating func picture(by painter: RecordID) -> Patch {
+        ["title": .text(text()), "painter": .reference(painter), "tags": .json("{\"n\":\(written)}")]
+    }
+
+    /// An islander and a picture that name each other, in one transaction.
+    private mutating func circle(_ now: WallTime) -> [RecordEdit] {
+        let painter = identifier(now)
+        let work = identifier(now)
+        var patch = islander(nil)
+        patch.set("picture", to: .reference(work))
+        return [.create("islander", painter, patch), .create("picture", work, picture(by: painter))]
+    }
+
+    private mutating func edit(_ store: any LocalStore) throws -> RecordEdit? {
+        if random.chance(0.25) {
+            guard let id = try pick("picture", store) else { return nil }
+            return .update("picture", id, ["title": .text(text())])
+        }
+        guard let id = try pick("islander", store) else { return nil }
+        var patch = Patch()
+        for _ in 0..<random.within(1...3) {
+            switch random.below(6) {
+            case 0: patch.set("name", to: .text(text()))
+            case 1: patch.set("boats", to: .integer(Int64(random.below(5))))
+            case 2: patch.set("note", to: random.chance(0.2) ? .null : .text(text()))
+            case 3: patch.set("height", to: .real(Double(random.below(1_000)) / 8))
+            case 4: patch.set("ashore", to: .boolean(random.chance(0.5)))
+            default:
+                let neighbour = try pick("islander", store)
+                patch.set("neighbour", to: neighbour.map { .reference($0) } ?? .null)
+            }
+        }
+        return .update("islander", id, patch)
+    }
+
+    /// One of the records that the device shows; often an old one, so that devices meet on the same.
+    private mutating func pick(_ collection: CollectionName, _ store: any LocalStore) throws -> RecordID? {
+        let count = try store.count(matching: RecordQuery(collection))
+        guard count > 0 else { return nil }
+        let index = random.chance(0.5) ? random.below(min(count, 4)) : random.below(count)
+        return try store.records(matching: RecordQuery(collection, limit: 1, offset: index)).first?.id
+    }
+}

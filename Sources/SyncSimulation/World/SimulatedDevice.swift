@@ -1,0 +1,196 @@
+import Logging
+import SyncConcurrency
+public import SyncCore
+import SyncModel
+
+/// One device: its disk, its clocks and its network link, and the application's process, which can die and come back.
+public final class SimulatedDevice: Sendable {
+    public typealias Store = any LocalStore & EngineStore
+
+    public let name: String
+    public let disk: SimulatedDisk
+    public let wallClock: VirtualWallClock
+    public let reachability = SimulatedReachability()
+    private let simulation: Simulation
+    private let policy: SyncPolicy
+    private let open: @Sendable (DiskProcess, EngineRuntime) throws -> Store
+    private let connect: @Sendable (String) -> SimulatedTransport
+    private let witness: any DeviceWitness
+    private let state = Guarded(State())
+
+    /// One life of the application's process.
+    private struct Life: Sendable {
+        let process: DiskProcess
+        let store: Store
+        let engine: SyncEngine
+        let transport: SimulatedTransport
+        let task: Task<Void, Never>
+    }
+
+    private struct State: Sendable {
+        var life: Life?
+        var lives = 0
+        /// Why the engine of this life has ended by itself.
+        var ending: String?
+        /// Pages, resets and new identities may move a cursor back; a count of those turns.
+        var resets = 0
+    }
+
+    /// - Parameters:
+    ///   - open: opens the local store over the process's disk; called at each start of the process.
+    ///   - connect: makes the transport of a process.
+    ///   - witness: is told of what the engine takes out of the store to send.
+    public init(
+        name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness,
+        open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
+        connect: @escaping @Sendable (String) -> SimulatedTransport
+    ) {
+        self.name = name
+        self.simulation = simulation
+        self.policy = policy
+        self.witness = witness
+        self.open = open
+        self.connect = connect
+        var random = simulation.random("disk.\(name)")
+        disk = SimulatedDisk(seed: random.next())
+        wallClock = simulation.makeWallClock()
+    }
+
+    public var isUp: Bool { state.withLock { $0.life != nil } }
+
+    /// The store of the process that runs; nil when none does.
+    public var store: Store? { state.withLock { $0.life?.store } }
+
+    public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
+
+    /// Why the engine has stopped by itself, when it has.
+    public var ending: String? { state.withLock { $0.ending } }
+
+    /// How often something happened after which a version may legitimately be smaller than before.
+    var resetCount: Int { state.withLock { $0.resets } }
+
+    /// Starts the application's process: opens the store and lets the engine run. Throws what `open` throws.
+    public func start() throws {
+        kill()
+        let life = state.withLock { state in
+            state.lives += 1
+            return state.lives
+        }
+        let process = disk.makeProcess()
+        let runtime = simulation.makeRuntime(device: "\(name).\(life)", clockOf: name, wallClock: wallClock)
+        let store: Store
+        do {
+            store = try open(process, runtime)
+        } catch {
+            process.kill()
+            simulation.note("does not start: \(error)", by: name)
+            throw error
+        }
+        let transport = connect(name)
+        let engine = SyncEngine(
+            store: store, transport: transport, reachability: reachability, runtime: runtime, policy: policy,
+            logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
+            trace: { [weak self] turn in self?.note(turn, store) })
+        let task = simulation.start(name) { [weak self] in
+            var ending = "the engine has ended"
+            do {
+                try await engine.run()
+            } catch {
+                ending = "the engine has failed: \(error)"
+            }
+            if !process.isDead, !Task.isCancelled { self?.ended(ending, life: life) }
+        }
+        state.withLock { state in
+            state.life = Life(process: process, store: store, engine: engine, transport: transport, task: task)
+            state.ending = nil
+        }
+        simulation.note("up", by: name)
+    }
+
+    private func ended(_ reason: String, life: Int) {
+        simulation.note(reason, by: name)
+        state.withLock { state in if state.lives == life { state.ending = reason } }
+    }
+
+    private func note(_ turn: SyncEngine.Trace, _ store: Store) {
+        simulation.note(turn.words, by: name)
+        if case .batchTaken(let batch?) = turn.event { witness.batchTaken(batch, by: name, from: store) }
+        if turn.movesBack { state.withLock { $0.resets += 1 } }
+    }
+
+    /// Ends the process as SIGKILL does. What still runs of it reaches neither disk nor network.
+    public func kill() {
+        let life = state.withLock { state in
+            defer { state.life = nil }
+            return state.life
+        }
+        guard let life else { return }
+        life.process.kill()
+        life.transport.sever()
+        life.task.cancel()
+        simulation.note("killed", by: name)
+    }
+
+    /// The process has died over a fault of its disk, if it has.
+    func buryIfDead() {
+        if state.withLock({ $0.life?.process })?.isDead == true { kill() }
+    }
+
+    public func losePower(seed: UInt64) {
+        disk.losePower(seed: seed)
+        kill()
+    }
+
+    public func syncNow() {
+        state.withLock { $0.life?.engine }?.syncNow()
+    }
+}
+
+/// Sees what a device's engine takes out of its store.
+public protocol DeviceWitness: Sendable {
+    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore)
+}
+
+extension SyncEngine.Trace {
+    /// Whether a cursor may be smaller after this turn than before.
+    fileprivate var movesBack: Bool {
+        switch event {
+        case .cursorReset, .sessionChanged, .started: true
+        case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
+            .outboxChanged, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded, .batchTaken,
+            .resultsRecorded,
+            .pageApplied, .storeFailed:
+            false
+        }
+    }
+
+    fileprivate var words: String {
+        switch event {
+        case .started(let session, let link): "starts as \(session.identity), \(link)"
+        case .syncRequested: "sync requested"
+        case .credentialsChanged: "credentials changed"
+        case .deletesAllowed(let space): "deletes allowed in \(space)"
+        case .stopRequested: "stop requested"
+        case .aborted: "aborted"
+        case .linkChanged(let link): "link \(link)"
+        case .outboxChanged(let outbox): "outbox \(outbox.waiting) \(outbox.sent) \(outbox.answered)"
+        case .timerFired: "timer"
+        case .greeted(_, .success(let hello)): "greeted, epoch \(hello.epoch)"
+        case .greeted(_, .failure(let failure)): "not greeted: \(failure.code.rawValue)"
+        case .pushEnded(_, .success): "push answered"
+        case .pushEnded(_, .failure(let failure)): "push failed: \(failure.code.rawValue)"
+        case .pullEnded(_, let space, .success): "pull of \(space) answered"
+        case .pullEnded(_, let space, .failure(let failure)): "pull of \(space) failed: \(failure.code.rawValue)"
+        case .hint(_, let hint): "hint \(hint.space) \(hint.head)"
+        case .hintsEnded: "hints ended"
+        case .batchTaken(let batch): "batch of \(batch?.transactions.count ?? 0)"
+        case .resultsRecorded(let outbox): "results recorded, outbox \(outbox.count)"
+        case .pageApplied(let space, .applied(let stored, _, let count)):
+            "applied \(count) of \(space) to \(stored.version)\(stored.isComplete ? "" : ", incomplete")"
+        case .pageApplied(let space, .braked(let deletes, let total)): "braked in \(space): \(deletes) of \(total)"
+        case .cursorReset(let space): "reset \(space)"
+        case .sessionChanged(let session): "is now \(session.identity)"
+        case .storeFailed(let task, let failure): "store failed \(task): \(failure.code.rawValue)"
+        }
+    }
+}

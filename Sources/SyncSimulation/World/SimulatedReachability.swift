@@ -1,0 +1,23 @@
+public import SyncConcurrency
+public import SyncCore
+
+/// Links that go up and down when a test says so.
+public final class SimulatedReachability: Reachability {
+    public let changes = CoalescingFeed<LinkState>()
+    private let state = Guarded(LinkState.up)
+
+    public init() {}
+
+    public var current: LinkState { state.withLock { $0 } }
+
+    /// Watches nothing: `set` tells all there is to tell.
+    public func run() async throws {}
+
+    public func set(_ link: LinkState) {
+        let isNew = state.withLock { state in
+            defer { state = link }
+            return state != link
+        }
+        if isNew { changes.publish(link) }
+    }
+}

@@ -1,0 +1,38 @@
+/// What a run of a world has seen.
+public struct WorldReport: Hashable, Sendable {
+    public let seed: UInt64
+    /// Deeds of users that were done.
+    public var deeds = 0
+    /// Deeds that the local store refused, by the code of the refusal.
+    public var refusals: [String: Int] = [:]
+    /// Faults that happened, by name.
+    public var faults: [String: Int] = [:]
+    /// Commits of the server.
+    public var commits = 0
+    /// How much virtual time the world took to come to rest once it was healed.
+    public var timeToRest = Duration.zero
+    /// The whole run in virtual time.
+    public var duration = Duration.zero
+    public var jobs = 0
+    public var diskOperations = 0
+    /// Over everything in the trace, and all operations of all disks.
+    public var hash: UInt64 = 0
+}
+
+/// A run that found something broken.
+public struct WorldFailure: Error, CustomStringConvertible {
+    public let plan: WorldPlan
+    /// What the users had done when it was found.
+    public let step: Int
+    public let cause: any Error
+    public let lastLines: [SimulationTrace.Line]
+
+    public var description: String {
+        """
+        \(cause)
+        seed \(plan.seed), step \(step) of \(plan.steps), \(plan.devices) devices
+        last events:
+        \(lastLines.map { "  \($0)" }.joined(separator: "\n"))
+        """
+    }
+}

@@ -1,0 +1,346 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+
+/// An authority without a database, small enough to be read at one sitting: a second opinion on the server's policy,
+/// and the place where bugs are planted to see whether the oracles notice.
+final class PlainAuthority: AuthorityService {
+    /// A bug that can be switched on.
+    enum Mutant: String, Hashable, Sendable, CaseIterable {
+        /// Applies a repeated transaction once more, under a new version.
+        case forgetsWhatItHasSeen
+        /// Answers a repeat with another outcome.
+        case answersRepeatsAnew
+        /// Leaves the last change out of commits with more than one.
+        case tearsCommits
+        /// Skips one commit in the feed now and then.
+        case skipsCommits
+        /// Lets an update bring a deleted record back.
+        case resurrects
+        /// Takes the pushed value whatever the rule says.
+        case lastPushWins
+        /// Tells the client that all is applied, and forgets the last field.
+        case losesFields
+        /// Gives the same uid twice.
+        case repeatsUIDs
+        /// Says it has applied what it has not.
+        case acknowledgesWithoutApplying
+        /// Refuses one in a while without a reason.
+        case refusesAtRandom
+        /// Never gives the page behind the first one.
+        case stopsShowing
+        /// Swaps two answers.
+        case reordersAnswers
+    }
+
+    /// What survives the process: everything, at each call.
+    final class Disk: Sendable {
+        fileprivate let state: Guarded<State>
+
+        init(catalog: SchemaCatalog) {
+            state = Guarded(State(catalog: catalog))
+        }
+    }
+
+    fileprivate struct Cell: Sendable {
+        var value: FieldValue
+        var stamp: Stamp
+        var version: Version
+    }
+
+    fileprivate struct Row: Sendable {
+        var uid: UID
+        var version: Version
+        var cells: [Cell]
+    }
+
+    fileprivate struct Client: Sendable {
+        var next = MutationNumber.first
+        var outcomes: [MutationNumber: (hash: PayloadHash, outcome: Outcome)] = [:]
+    }
+
+    fileprivate struct State: Sendable {
+        let catalog: SchemaCatalog
+        var rows: [CollectionName: [RecordID: Row]] = [:]
+        var dead: Set<RecordID> = []
+        var clients: [ClientIdentity: Client] = [:]
+        var commits: [Commit] = []
+        var nextUID: [CollectionName: Int64] = [:]
+        var pushes = 0
+
+        var head: Version { Version(Int64(commits.count)) }
+
+        init(catalog: SchemaCatalog) {
+            self.catalog = catalog
+        }
+    }
+
+    let commits = CoalescingFeed<SpaceHeads>()
+    private let disk: Disk
+    private let mutant: Mutant?
+    private static let epoch = Epoch(rawValue: "first")
+    private static let limits = ServerLimits(pushBytes: 1_000_000, pushTransactions: 1_000, pageRows: 200)
+
+    init(disk: Disk, mutant: Mutant? = nil) {
+        self.disk = disk
+        self.mutant = mutant
+    }
+
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
+        ServerHello(
+            protocolVersions: 1...1, epoch: Self.epoch, serverTime: HybridTime(wall: now), limits: Self.limits)
+    }
+
+    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { true }
+
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PushReply {
+        let (reply, head) = disk.state.withLock { state in
+            (state.push(request, now: now, mutant: mutant, epoch: Self.epoch), state.head)
+        }
+        commits.publish(SpaceHeads(heads: [.default: head]))
+        return reply
+    }
+
+    func pull(
+        _ request: PullRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PullReply {
+        try disk.state.withLock { state throws(AuthorityFailure) in
+            try state.pull(request, now: now, mutant: mutant, epoch: Self.epoch)
+        }
+    }
+
+    func fetch(
+        _ request: FetchRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> Record? {
+        disk.state.withLock { state in
+            guard case .id(let id) = request.key else { return nil }
+            return state.rows[request.collection]?[id].map { $0.record(id) }
+        }
+    }
+}
+
+extension PlainAuthority.Row {
+    fileprivate func record(_ id: RecordID) -> Record {
+        Record(
+            id: id, uid: uid, version: version, values: cells.map(\.value), fieldVersions: cells.map(\.version))
+    }
+}
+
+extension PlainAuthority.State {
+    // MARK: Push
+
+    fileprivate mutating func push(
+        _ request: PushRequest, now: WallTime, mutant: PlainAuthority.Mutant?, epoch: Epoch
+    ) -> PushReply {
+        pushes += 1
+        if let known = request.epoch, known != epoch { return .refused(.epochChanged(epoch)) }
+        var results: [TransactionResult] = []
+        for numbered in request.transactions {
+            let client = clients[request.identity] ?? PlainAuthority.Client()
+            if let seen = client.outcomes[numbered.number], mutant != .forgetsWhatItHasSeen {
+                guard seen.hash == numbered.hash else {
+                    return .refused(.identityConflict(number: numbered.number))
+                }
+                var outcome = seen.outcome
+                if mutant == .answersRepeatsAnew, case .applied(_, let uids, _) = outcome {
+                    outcome = .applied(version: head, uids: uids, conflicts: [])
+                }
+                results.append(TransactionResult(number: numbered.number, outcome: outcome))
+                continue
+            }
+            guard numbered.number <= client.next else {
+                return results.isEmpty
+                    ? .refused(.gap(expected: client.next))
+                    : .answered(results, epoch: epoch, serverTime: HybridTime(wall: now))
+            }
+            let outcome = outcome(of: numbered.transaction, by: request.identity.client, now: now, mutant: mutant)
+            clients[request.identity, default: PlainAuthority.Client()].next = max(client.next, numbered.number.next)
+            clients[request.identity, default: PlainAuthority.Client()].outcomes[numbered.number] =
+                (numbered.hash, outcome)
+            results.append(TransactionResult(number: numbered.number, outcome: outcome))
+        }
+        if mutant == .reordersAnswers, results.count > 1 { results.swapAt(0, 1) }
+        return .answered(results, epoch: epoch, serverTime: HybridTime(wall: now))
+    }
+
+    private mutating func outcome(
+        of transaction: Transaction, by client: ClientID, now: WallTime, mutant: PlainAuthority.Mutant?
+    ) -> Outcome {
+        if mutant == .refusesAtRandom, pushes % 13 == 0 {
+            return .rejected(Rejection(code: .forbidden, message: "because", mutation: nil))
+        }
+        if let rejection = catalog.rejection(of: transaction) { return .rejected(rejection) }
+        if mutant == .acknowledgesWithoutApplying, pushes % 7 == 0 {
+            commits.append(Commit(version: head.next, changes: []))
+            return .applied(version: head, uids: [], conflicts: [])
+        }
+        let before = (rows, dead, nextUID)
+        var changes: [RecordChange] = []
+        var uids: [AssignedUID] = []
+        var conflicts: [FieldConflict] = []
+        for (position, mutation) in transaction.mutations.enumerated() {
+            if let code = apply(
+                mutation, in: transaction, by: client, now: now, mutant, &changes, &uids, &conflicts)
+            {
+                (rows, dead, nextUID) = before
+                return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: position))
+            }
+        }
+        if let code = danglingReference(in: transaction) ?? strandedReference(after: transaction) {
+            (rows, dead, nextUID) = before
+            return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: nil))
+        }
+        if mutant == .tearsCommits, changes.count > 1 { changes.removeLast() }
+        commits.append(Commit(version: head.next, changes: changes))
+        return .applied(version: head, uids: uids, conflicts: conflicts)
+    }
+
+    private mutating func apply(
+        _ mutation: Mutation, in transaction: Transaction, by client: ClientID, now: WallTime,
+        _ mutant: PlainAuthority.Mutant?, _ changes: inout [RecordChange], _ uids: inout [AssignedUID],
+        _ conflicts: inout [FieldConflict]
+    ) -> RejectionCode? {
+        guard let schema = catalog[mutation.collection] else { return .unknownCollection }
+        let version = head.next
+        let latest = now.advanced(by: ModelLimits.permittedSkew)
+        let stamp = Stamp(time: mutation.time.clamped(notAfter: latest), client: client)
+        let id = mutation.record
+        switch mutation.intent {
+        case .create(let patch):
+            guard rows[mutation.collection]?[id] == nil else { return .duplicateRecord }
+            guard !dead.contains(id) else { return .recordDeleted }
+            let uid = nextUID[mutation.collection, default: 0]
+            if mutant != .repeatsUIDs || uid % 5 != 0 { nextUID[mutation.collection, default: 0] += 1 }
+            if mutant == .repeatsUIDs, uid % 5 == 0 { nextUID[mutation.collection, default: 0] += Int64(pushes % 2) }
+            rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
+                uid: UID(uid), version: version,
+                cells: schema.fields.map {
+                    PlainAuthority.Cell(value: patch[$0.name] ?? .null, stamp: stamp, version: version)
+                })
+            changes.append(
+                RecordChange(collection: mutation.collection, id: id, effect: .created(uid: UID(uid), patch)))
+            uids.append(AssignedUID(collection: mutation.collection, record: id, uid: UID(uid)))
+        case .update(let edits):
+            if rows[mutation.collection]?[id] == nil, mutant == .resurrects, dead.contains(id) {
+                rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
+                    uid: UID(0), version: version,
+                    cells: schema.fields.map { _ in
+                        PlainAuthority.Cell(value: .null, stamp: stamp, version: version)
+                    })
+            }
+            guard rows[mutation.collection]?[id] != nil else {
+                return dead.contains(id) ? .recordDeleted : .missingRecord
+            }
+            var taken = Patch()
+            for edit in mutant == .losesFields ? edits.dropLast() : edits[...] {
+                guard let place = schema.position(of: edit.field),
+                    let cell = rows[mutation.collection]?[id]?.cells[place]
+                else { return .unknownField }
+                let decision = FieldMerge.decide(
+                    edit: edit, stamp: stamp, stored: Contender(value: cell.value, stamp: cell.stamp),
+                    storedVersion: cell.version,
+                    rule: mutant == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
+                    collection: mutation.collection, record: id)
+                switch decision {
+                case .take(let winner, let conflict):
+                    rows[mutation.collection]?[id]?.cells[place] = PlainAuthority.Cell(
+                        value: winner.value, stamp: winner.stamp, version: version)
+                    taken.set(edit.field, to: winner.value)
+                    if let conflict { conflicts.append(conflict) }
+                case .keep(let conflict):
+                    if let conflict { conflicts.append(conflict) }
+                }
+            }
+            rows[mutation.collection]?[id]?.version = version
+            if !taken.isEmpty {
+                changes.append(RecordChange(collection: mutation.collection, id: id, effect: .updated(taken)))
+            }
+        case .delete:
+            guard rows[mutation.collection]?.removeValue(forKey: id) != nil else {
+                return dead.contains(id) ? nil : .missingRecord
+            }
+            dead.insert(id)
+            changes.append(RecordChange(collection: mutation.collection, id: id, effect: .deleted))
+        }
+        return nil
+    }
+
+    private func danglingReference(in transaction: Transaction) -> RejectionCode? {
+        for mutation in transaction.mutations {
+            guard let schema = catalog[mutation.collection] else { continue }
+            for (name, value) in mutation.patch {
+                guard case .reference(let id) = value, let target = schema.field(named: name)?.target else { continue }
+                if rows[target]?[id] == nil, !dead.contains(id) || schema.field(named: name)?.isRequired == true {
+                    return .danglingReference
+                }
+            }
+        }
+        return nil
+    }
+
+    private func strandedReference(after transaction: Transaction) -> RejectionCode? {
+        let gone = Set(
+            transaction.mutations.filter { if case .delete = $0.intent { true } else { false } }.map(\.record))
+        guard !gone.isEmpty else { return nil }
+        for schema in catalog.models {
+            for (position, field) in schema.fields.enumerated() where field.isRequired && field.target != nil {
+                for row in (rows[schema.collection] ?? [:]).values {
+                    if case .reference(let id) = row.cells[position].value, gone.contains(id) {
+                        return .stillReferenced
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    // MARK: Pull
+
+    /// Cursors are "s VERSION COLLECTION ID" in a snapshot, and "f VERSION" in the feed.
+    fileprivate func pull(
+        _ request: PullRequest, now: WallTime, mutant: PlainAuthority.Mutant?, epoch: Epoch
+    ) throws(AuthorityFailure) -> PullReply {
+        let words = request.cursor?.rawValue.split(separator: " ").map(String.init) ?? []
+        func page(_ content: PullPage.Content, _ cursor: String, _ version: Version, _ hasMore: Bool) -> PullReply {
+            .page(
+                PullPage(
+                    space: request.space, epoch: epoch, serverTime: HybridTime(wall: now), content: content,
+                    cursor: Cursor(rawValue: cursor), version: version, head: head, hasMore: hasMore))
+        }
+        if words.first == "f" {
+            guard let from = Int(words[1]), from <= commits.count else {
+                throw AuthorityFailure(.malformed, "this is no cursor of ours")
+            }
+            let end = mutant == .stopsShowing ? min(from, 3) : min(from + max(request.limit, 1), commits.count)
+            var shown = Array(commits[from..<max(from, end)])
+            if mutant == .skipsCommits, shown.count > 2 { shown.remove(at: 1) }
+            let to = max(from, end)
+            return page(.commits(shown), "f \(to)", Version(Int64(to)), to < commits.count && mutant != .stopsShowing)
+        }
+        let all = catalog.models.flatMap { schema in
+            (rows[schema.collection] ?? [:]).sorted { $0.key < $1.key }.map {
+                (schema.collection, $0.value.record($0.key))
+            }
+        }
+        let version = words.count > 1 ? Version(Int64(words[1]) ?? 0) : head
+        let rest = all.drop { entry in
+            guard words.count == 4 else { return false }
+            let order = catalog.models.map(\.collection.rawValue)
+            let place = (order.firstIndex(of: entry.0.rawValue) ?? 0, entry.1.id.description)
+            return place <= (order.firstIndex(of: words[2]) ?? 0, words[3])
+        }
+        let shown = rest.prefix(max(request.limit, 1))
+        let groups = catalog.models.compactMap { schema -> SnapshotRows? in
+            let records = shown.filter { $0.0 == schema.collection }.map(\.1)
+            return records.isEmpty ? nil : SnapshotRows(collection: schema.collection, records: records)
+        }
+        let isLast = shown.count == rest.count
+        let cursor =
+            isLast
+            ? "f \(version)" : "s \(version) \(shown.last.map { "\($0.0) \($0.1.id)" } ?? "")"
+        return page(
+            .snapshot(groups, isFirst: words.isEmpty, isLast: isLast), cursor, version, !isLast || version < head)
+    }
+}
