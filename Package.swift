@@ -60,9 +60,15 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // The application's model: engine and stores know it by its schemas alone.
+        .target(
+            name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"],
+            swiftSettings: strict),
+
         // For tests, ours and our users': never linked into a production program.
         .target(
-            name: "SyncTestKit", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency"], swiftSettings: strict),
+            name: "SyncTestKit", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models"],
+            swiftSettings: strict),
 
         // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
         .target(name: "CConcurrencyTripwire"),
@@ -105,6 +111,12 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             exclude: ["local-schema.golden.sql"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ModelsTests",
+            dependencies: [
+                "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire",
+            ],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,179 @@
+import Models
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncTestKit
+import Testing
+
+/// One record is one live object, and circles of records are no circles of memory.
+@Suite struct IdentityTests {
+    private let store = TinyStore()
+    private var community: Community { .synced(store: store, runtime: .mock()) }
+
+    @Test func `an object is the same by uid, by id, by reference and by query`() async throws {
+        let community = community
+        let user = community.users.make(username: "Ned")
+        let avatar = community.avatars.make(author: user)
+        user.avatar = avatar
+        let receipt = try await user.create()
+        store.confirmAll()
+        let uid = try await receipt.confirmation()
+        #expect(try community.users.user(uid: uid) === user)
+        #expect(try community.users.user(id: receipt.record) === user)
+        #expect(try await community.users.users().first === user)
+        #expect(try await community.avatars.avatars(by: user).first === avatar)
+        #expect(avatar.author === user)
+    }
+
+    @Test func `a circle of drafts that nobody holds goes away`() {
+        weak var weakUser: (any User)?
+        weak var weakAvatar: (any Avatar)?
+        func drop() {
+            let community = community
+            let user = community.users.make(username: "Ned")
+            let avatar = community.avatars.make(author: user)
+            user.avatar = avatar
+            weakUser = user
+            weakAvatar = avatar
+            #expect(weakUser?.avatar === weakAvatar)
+        }
+        drop()
+        #expect(weakUser == nil)
+        #expect(weakAvatar == nil)
+    }
+
+    @Test func `a circle of created objects that nobody holds goes away, and comes back when it is asked for`()
+        async throws
+    {
+        let community = community
+        weak var weakUser: (any User)?
+        func create() async throws -> RecordID {
+            let user = community.users.make(username: "Ned")
+            let avatar = community.avatars.make(author: user)
+            user.avatar = avatar
+            weakUser = user
+            return try await user.create().record
+        }
+        let id = try await create()
+        #expect(weakUser == nil)
+        let again = try community.users.user(id: id)
+        #expect(again.username == "Ned")
+        #expect(again.avatar?.author === again)
+    }
+
+    @Test func `a draft is kept by what refers to it, also when two groups become one`() async throws {
+        let community = community
+        var user: (any User)? = community.users.make(username: "Ned")
+        let avatar = community.avatars.make(author: try #require(user))
+        let profile = community.profiles.make(
+            user: try #require(user), address: SingaporeAddress(street: "1 Raffles Place", postalCode: "048616"))
+        user?.avatar = avatar
+        user = nil
+        #expect(avatar.author?.username == "Ned")
+        #expect(profile.user?.avatar === avatar)
+        #expect(profile.user === avatar.author)
+        try await profile.create()
+        #expect(store.outbox(limit: 10).map { $0.transaction.mutations.count } == [3])
+        #expect(avatar.presence == .here)
+    }
+
+    @Test func `an avatar keeps its author alive through a chain of drafts`() throws {
+        let community = community
+        func make() -> any Profile {
+            let user = community.users.make(username: "Ned")
+            user.avatar = community.avatars.make(author: user, imageURL: "https://example.org/ned.png")
+            return community.profiles.make(user: user, address: nil)
+        }
+        let profile = make()
+        #expect(profile.user?.avatar?.imageURL == "https://example.org/ned.png")
+        #expect(profile.user?.avatar?.author?.username == "Ned")
+    }
+
+    @Test func `a placeholder fills when the record arrives, and is the object of that record`() async throws {
+        let community = community
+        let user = try community.users.user(uid: 7)
+        #expect(user.presence == .notHere)
+        async let arrival: Void = user.arrival()
+        let record = Self.record(uid: 7, username: "Arya")
+        store.arrive("user", record)
+        try await arrival
+        #expect(user.username == "Arya")
+        #expect(user.uid == 7)
+        #expect(user.id == record.id)
+        #expect(try community.users.user(id: record.id) === user)
+        #expect(try community.users.user(uid: 7) === user)
+    }
+
+    @Test func `a placeholder whose record was reached by its id meanwhile shows the same state`() async throws {
+        let community = community
+        let placeholder = try community.users.user(uid: 7)
+        let record = Self.record(uid: .none, username: "Arya")
+        store.arrive("user", record)
+        let user = try community.users.user(id: record.id)
+        var known = record
+        known.uid = UID(7)
+        store.arrive("user", known)
+        try await placeholder.arrival()
+        #expect(placeholder.username == "Arya")
+        user.username = "No One"
+        #expect(placeholder.username == "No One")
+        #expect(placeholder.id == user.id)
+        #expect(try community.users.user(uid: 7) === user)
+    }
+
+    @Test func `many threads that ask for one record get one object`() async throws {
+        let community = community
+        let record = Self.record(uid: 3, username: "Arya")
+        store.arrive("user", record)
+        for _ in 0..<20 {
+            let identities = try await withThrowingTaskGroup(of: (any User).self) { group in
+                for index in 0..<8 {
+                    group.addTask {
+                        index.isMultiple(of: 2)
+                            ? try community.users.user(uid: 3) : try community.users.user(id: record.id)
+                    }
+                }
+                return try await group.reduce(into: [any User]()) { $0.append($1) }
+            }
+            #expect(Set(identities.map { ObjectIdentifier($0) }).count == 1)
+        }
+    }
+
+    @Test func `many threads that create one draft create it once`() async throws {
+        let user = community.users.make(username: "Ned")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { try await user.create() } }
+            try await group.waitForAll()
+        }
+        #expect(store.outbox(limit: 10).count == 1)
+    }
+
+    @Test func `a property is read without asking the store`() async throws {
+        let user = community.users.make(username: "Ned")
+        try await user.create()
+        let reads = store.reads
+        for _ in 0..<1_000 { #expect(user.username == "Ned") }
+        #expect(store.reads == reads)
+    }
+
+    @Test func `the watcher of the store ends with the last object`() async throws {
+        var community: Community? = community
+        var user: (any User)? = community?.users.make(username: "Ned")
+        community = nil
+        #expect(store.changes.subscriberCount == 1)
+        _ = user?.uid
+        user = nil
+        // The subscription ends when its cancelled task has run.
+        while store.changes.subscriberCount > 0 { await Task.yield() }
+    }
+
+    static func record(uid: UID, username: String) -> Record {
+        var random = EngineRuntime.mock().generator
+        let id = RecordID.make(at: WallTime(milliseconds: 5), random: &random)
+        return Record(id: id, uid: uid, version: Version(1), values: [.text(username), .null])
+    }
+
+    static func record(uid: Int64, username: String) -> Record {
+        record(uid: UID(uid), username: username)
+    }
+}

@@ -1,0 +1,116 @@
+import Models
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// A server that keeps values in memory, and can lose an answer after it has applied the push.
+final class TinyServer: RemoteTransport {
+    private struct State: Sendable {
+        var records: [CollectionName: [RecordID: Record]] = [:]
+        var outcomes: [ClientIdentity: [MutationNumber: Outcome]] = [:]
+        var version = Version.zero
+        var nextUID: [CollectionName: Int64] = [:]
+        var pushes: [PushRequest] = []
+        var losesNextAnswer = false
+        var nextRejection: Rejection?
+        var nextRefusal: PushRefusal?
+        var isDown = false
+    }
+
+    private let state = Guarded(State())
+    private let epoch = Epoch(rawValue: "tiny")
+
+    var pushes: [PushRequest] { state.withLock { $0.pushes } }
+    var recordCount: Int { state.withLock { $0.records.values.reduce(0) { $0 + $1.count } } }
+
+    func loseNextAnswer() { state.withLock { $0.losesNextAnswer = true } }
+    func rejectNext(_ rejection: Rejection) { state.withLock { $0.nextRejection = rejection } }
+    func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
+    func goDown() { state.withLock { $0.isDown = true } }
+
+    /// Somebody else makes a record.
+    func put(_ collection: CollectionName, _ record: Record) {
+        state.withLock { $0.records[collection, default: [:]][record.id] = record }
+    }
+
+    func hello() async throws(TransportFailure) -> ServerHello {
+        throw TransportFailure(.unreachable, "nobody greets")
+    }
+
+    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        try state.withLock { (state) throws(TransportFailure) in
+            if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
+            state.pushes.append(request)
+            if let refusal = state.nextRefusal {
+                state.nextRefusal = nil
+                return .refused(refusal)
+            }
+            var results: [TransactionResult] = []
+            for transaction in request.transactions {
+                let known = state.outcomes[request.identity]?[transaction.number]
+                let outcome = known ?? apply(transaction.transaction, to: &state)
+                state.outcomes[request.identity, default: [:]][transaction.number] = outcome
+                results.append(TransactionResult(number: transaction.number, outcome: outcome))
+            }
+            if state.losesNextAnswer {
+                state.losesNextAnswer = false
+                throw TransportFailure(.timedOut, "no answer in time")
+            }
+            return .answered(results, epoch: epoch, serverTime: .zero)
+        }
+    }
+
+    private func apply(_ transaction: Transaction, to state: inout State) -> Outcome {
+        if let rejection = state.nextRejection {
+            state.nextRejection = nil
+            return .rejected(rejection)
+        }
+        state.version = state.version.next
+        var uids: [AssignedUID] = []
+        for mutation in transaction.mutations {
+            guard let schema = CommunityCatalog.catalog[mutation.collection] else { continue }
+            switch mutation.intent {
+            case .create(let patch):
+                if state.records[mutation.collection]?[mutation.record] != nil {
+                    return .rejected(Rejection(code: .duplicateRecord, message: "it exists", mutation: nil))
+                }
+                let uid = UID(state.nextUID[mutation.collection, default: 0])
+                state.nextUID[mutation.collection] = uid.rawValue + 1
+                state.records[mutation.collection, default: [:]][mutation.record] = Record(
+                    id: mutation.record, uid: uid, version: state.version, creating: patch, schema: schema)
+                uids.append(AssignedUID(collection: mutation.collection, record: mutation.record, uid: uid))
+            case .update:
+                let record = state.records[mutation.collection]?[mutation.record]
+                state.records[mutation.collection]?[mutation.record] = record?.updated(
+                    by: mutation.patch, at: state.version, schema: schema)
+            case .delete: state.records[mutation.collection]?[mutation.record] = nil
+            }
+        }
+        return .applied(version: state.version, uids: uids, conflicts: [])
+    }
+
+    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+        state.withLock { state in
+            let rows = state.records.map { SnapshotRows(collection: $0.key, records: Array($0.value.values)) }
+            return .page(
+                PullPage(
+                    space: request.space, epoch: epoch, serverTime: .zero,
+                    content: .snapshot(rows, isFirst: true, isLast: true), cursor: Cursor(rawValue: "end"),
+                    version: state.version, head: state.version, hasMore: false))
+        }
+    }
+
+    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+        try state.withLock { (state) throws(TransportFailure) in
+            if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
+            return switch request.key {
+            case .id(let id): state.records[request.collection]?[id]
+            case .uid(let uid): state.records[request.collection]?.values.first { $0.uid == uid }
+            }
+        }
+    }
+
+    func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        AsyncThrowingStream { $0.finish() }
+    }
+}

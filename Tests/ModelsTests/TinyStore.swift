@@ -1,0 +1,179 @@
+import Models
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// A local store that keeps values in memory, and a hand on the server's side of it.
+final class TinyStore: LocalStore {
+    private struct State: Sendable {
+        var records: [CollectionName: [RecordID: Record]] = [:]
+        var outbox: [OutboxEntry] = []
+        var journal: [JournalEntry] = []
+        var nextSequence: Int64 = 1
+        var version = Version.zero
+        var nextUID: [CollectionName: Int64] = [:]
+        var reads = 0
+        var failure: StoreFailure?
+    }
+
+    let catalog = CommunityCatalog.catalog
+    let changes = CoalescingFeed<StoreChange>()
+    private let state = Guarded(State())
+
+    var reads: Int { state.withLock { $0.reads } }
+
+    func fail(with failure: StoreFailure?) {
+        state.withLock { $0.failure = failure }
+    }
+
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
+        try state.withLock { (state) throws(StoreFailure) in
+            if let failure = state.failure { throw failure }
+            state.reads += 1
+            return switch key {
+            case .id(let id): state.records[collection]?[id]
+            case .uid(let uid): state.records[collection]?.values.first { $0.uid == uid }
+            }
+        }
+    }
+
+    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
+        guard let schema = catalog[query.collection] else {
+            throw StoreFailure(.unknownCollection, "there is no collection \(query.collection)")
+        }
+        let records = state.withLock { $0.records[query.collection] ?? [:] }
+        return query.matches(among: records.values, schema: schema)
+    }
+
+    func count(matching query: RecordQuery) throws(StoreFailure) -> Int { try records(matching: query).count }
+
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
+        state.withLock { $0.outbox.contains { $0.transaction.mutations.contains { $0.record == id } } }
+    }
+
+    func commit(
+        _ edits: [RecordEdit], in space: SpaceID, now: WallTime
+    ) throws(StoreFailure) -> OutboxSequence? {
+        let time = HybridTime(wall: now)
+        let (sequence, change) = try state.withLock { (state) throws(StoreFailure) in
+            if let failure = state.failure { throw failure }
+            var change = StoreChange(addsToOutbox: true)
+            var mutations: [Mutation] = []
+            for edit in edits {
+                guard let schema = catalog[edit.collection] else {
+                    throw StoreFailure(.unknownCollection, "there is no collection \(edit.collection)")
+                }
+                change.touch(edit.collection, edit.record)
+                let intent: Mutation.Intent
+                switch edit {
+                case .create(let collection, let id, let patch):
+                    state.records[collection, default: [:]][id] = Record(
+                        id: id, uid: .none, version: .zero, creating: patch, schema: schema)
+                    intent = .create(patch)
+                case .update(let collection, let id, let patch):
+                    let record = state.records[collection]?[id]
+                    state.records[collection]?[id] = record?.updated(by: patch, at: state.version, schema: schema)
+                    intent = .update(
+                        patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) })
+                case .delete(let collection, let id):
+                    state.records[collection]?[id] = nil
+                    intent = .delete(seen: .zero)
+                }
+                mutations.append(
+                    Mutation(collection: edit.collection, record: edit.record, time: time, intent: intent))
+            }
+            let sequence = OutboxSequence(rawValue: state.nextSequence)
+            state.nextSequence += 1
+            state.outbox.append(
+                OutboxEntry(
+                    sequence: sequence, transaction: Transaction(space: space, mutations: mutations), state: .waiting))
+            return (sequence, change)
+        }
+        changes.publish(change)
+        return sequence
+    }
+
+    func outbox(limit: Int) -> [OutboxEntry] { state.withLock { Array($0.outbox.prefix(limit)) } }
+
+    func outboxSummary() -> OutboxSummary { OutboxSummary(waiting: state.withLock { $0.outbox.count }) }
+
+    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
+        state.withLock { state in
+            if let entry = state.outbox.first(where: { $0.sequence == sequence }) { return .pending(entry.state) }
+            guard let entry = state.journal.first(where: { $0.sequence == sequence }) else { return .confirmed }
+            if case .cancelled = entry.event { return .cancelled }
+            return .rejected(entry)
+        }
+    }
+
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+        takeBack(at: now) { .cancelled($0) }
+    }
+
+    func journal(state wanted: JournalEntry.State?, limit: Int) -> [JournalEntry] { state.withLock { $0.journal } }
+
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? { nil }
+
+    func dismiss(journal number: Int64) throws(StoreFailure) {}
+
+    // MARK: The server's side
+
+    /// Confirms all that is owed: every record created gets the next uid of its collection.
+    func confirmAll() {
+        let change = state.withLock { state in
+            var change = StoreChange(touchesOutbox: true)
+            for entry in state.outbox {
+                state.version = state.version.next
+                for mutation in entry.transaction.mutations {
+                    change.touch(mutation.collection, mutation.record)
+                    guard case .create = mutation.intent else { continue }
+                    let uid = state.nextUID[mutation.collection, default: 0]
+                    state.nextUID[mutation.collection] = uid + 1
+                    state.records[mutation.collection]?[mutation.record]?.uid = UID(uid)
+                }
+            }
+            state.outbox = []
+            return change
+        }
+        changes.publish(change)
+    }
+
+    func rejectAll(_ rejection: Rejection) {
+        takeBack(at: WallTime(milliseconds: 0)) { .rejected($0, rejection) }
+    }
+
+    private func takeBack(at now: WallTime, event: @Sendable (Transaction) -> JournalEntry.Event) {
+        let change = state.withLock { state in
+            var change = StoreChange(touchesOutbox: true)
+            for entry in state.outbox {
+                for mutation in entry.transaction.mutations {
+                    change.touch(mutation.collection, mutation.record)
+                    if case .create = mutation.intent { state.records[mutation.collection]?[mutation.record] = nil }
+                }
+                state.journal.append(
+                    JournalEntry(
+                        number: Int64(state.journal.count), at: now, sequence: entry.sequence,
+                        event: event(entry.transaction), state: .active))
+            }
+            state.outbox = []
+            return change
+        }
+        changes.publish(change)
+    }
+
+    /// A pull brings a record that somebody else has made or changed.
+    func arrive(_ collection: CollectionName, _ record: Record) {
+        state.withLock { $0.records[collection, default: [:]][record.id] = record }
+        var change = StoreChange()
+        change.touch(collection, record.id)
+        changes.publish(change)
+    }
+
+    /// A pull tells that a record is deleted.
+    func vanish(_ collection: CollectionName, _ id: RecordID) {
+        state.withLock { $0.records[collection]?[id] = nil }
+        var change = StoreChange()
+        change.touch(collection, id)
+        changes.publish(change)
+    }
+}
