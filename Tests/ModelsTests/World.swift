@@ -5,13 +5,22 @@ import SyncTestKit
 
 /// The kinds of the model, each as a composition of its own; tests are the same for all.
 enum Kind: CaseIterable, Sendable {
-    case mock, cached, remote, synced
+    case mock, cached, cachedSQLite, remote, synced
 
-    func world() -> World {
+    /// Whether anything gets a uid here.
+    var hasServer: Bool { self != .cached && self != .cachedSQLite }
+
+    func world() throws -> World {
         switch self {
         case .mock: return World(community: .mock())
         case .cached:
             return World(community: .cached(store: TinyStore(), runtime: .mock()), hasServer: false)
+        case .cachedSQLite:
+            let folder = try ScratchFolder()
+            let store = try folder.open(.mock())
+            return World(
+                community: .cached(store: store, runtime: .mock()), hasServer: false,
+                server: { withExtendedLifetime(folder) {} })
         case .remote:
             return World(community: .remote(transport: TinyServer(), runtime: .mock(), hash: Self.hash))
         case .synced:

@@ -1,0 +1,128 @@
+import Models
+import SyncCore
+import SyncModel
+import SyncTestKit
+import Testing
+
+/// A profile shows an address, and does not know how that is made.
+@Suite struct AddressTests {
+    static let winterfell = USAddress(street: "1 Godswood Way", city: "Winterfell", state: "AK", zip: "99501")
+    static let raffles = SingaporeAddress(street: "1 Raffles Place", postalCode: "048616")
+    static let nanjing = ChinaAddress(
+        province: "Jiangsu", city: "Nanjing", district: "Xuanwu", street: "Beijing East Road 1", postalCode: "210008")
+
+    @Test(arguments: Kind.allCases)
+    func `a profile shows the address of each kind`(kind: Kind) async throws {
+        let world = try kind.world()
+        let user = world.users.make(username: "Ned")
+        let profile = world.profiles.make(user: user, address: Self.winterfell)
+        try await world.confirm(try await profile.create())
+        #expect(profile.displayAddress == "1 Godswood Way, Winterfell, AK 99501")
+        #expect(user.isValid == world.hasServer)
+        #expect(profile.user === user)
+
+        profile.address = Self.raffles
+        #expect(profile.displayAddress == "1 Raffles Place, Singapore 048616")
+        try await world.confirm(try #require(try await profile.save()))
+        profile.address = Self.nanjing
+        profile.fullName = "Eddard Stark"
+        try await world.confirm(try #require(try await profile.save()))
+        let found = try await world.profiles.profiles(of: user)
+        #expect(found.first === profile)
+        #expect(profile.displayAddress == "Beijing East Road 1, Xuanwu, Nanjing, Jiangsu 210008, China")
+        #expect(profile.address as? ChinaAddress == Self.nanjing)
+
+        profile.address = nil
+        try await world.confirm(try #require(try await profile.save()))
+        #expect(profile.displayAddress == "")
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a kind that this build does not know is kept whole and goes round unharmed`(kind: Kind) async throws {
+        let json = #"{ "kind":"moon", "crater":"Tycho", "dome":7, "gate":"B" }"#
+        let world = try kind.world()
+        let user = world.users.make(username: "Ned")
+        let profile = world.profiles.make(user: user, address: UnknownAddress(json: json))
+        try await world.confirm(try await profile.create())
+        let found = try await world.profiles.profiles().first
+        let address = try #require(found?.address)
+        #expect(address.kind == "moon")
+        #expect(address.json == json)
+        #expect(found?.displayAddress == "Tycho, B")
+
+        found?.fullName = "Buzz"
+        try await world.confirm(try #require(try await found?.save()))
+        #expect(found?.address?.json == json, "an edit of another field leaves it alone")
+    }
+
+    @Test func `a known kind with a part that this build does not know is kept whole too`() {
+        let json = #"{"kind":"singapore","street":"1 Raffles Place","postal_code":"048616","unit":"12-01"}"#
+        let store = TinyStore()
+        let users = Community.cached(store: store, runtime: .mock())
+        let profile = users.profiles.make(
+            user: users.users.make(username: "Ned"), address: UnknownAddress(json: json))
+        #expect(profile.address is UnknownAddress)
+        #expect(profile.address?.json == json)
+        #expect(profile.displayAddress == "1 Raffles Place, 048616, 12-01")
+    }
+
+    @Test func `known kinds survive their own JSON`() throws {
+        let community = Community.mock()
+        let user = community.users.make(username: "Ned")
+        for address: any Address in [Self.winterfell, Self.raffles, Self.nanjing] {
+            let profile = community.profiles.make(user: user, address: address)
+            #expect(profile.address?.json == address.json)
+            #expect(profile.address?.display == address.display)
+            #expect(type(of: try #require(profile.address)) == type(of: address))
+        }
+        #expect(Self.raffles.json == #"{"kind":"singapore","street":"1 Raffles Place","postal_code":"048616"}"#)
+    }
+
+    struct Wrong: Sendable, CustomTestStringConvertible {
+        let address: any Address
+        let message: String
+        var testDescription: String { message }
+    }
+
+    static let wrong = [
+        Wrong(
+            address: USAddress(street: "", city: "Winterfell", state: "AK", zip: "99501"),
+            message:
+                "the street of an address of kind us has to be a line of 1 to 200 characters, without control characters"
+        ),
+        Wrong(
+            address: USAddress(street: "1", city: "Winterfell", state: "XX", zip: "99501"),
+            message: "the state of an address of kind us has to be a state's two letters, such as NY"),
+        Wrong(
+            address: USAddress(street: "1", city: "Winterfell", state: "AK", zip: "99501-12"),
+            message: "the zip of an address of kind us has to be a ZIP code: 5 digits, or 5, a hyphen and 4"),
+        Wrong(
+            address: SingaporeAddress(street: "1", postalCode: "48616"),
+            message: "the postal_code of an address of kind singapore has to be 6 digits"),
+        Wrong(
+            address: ChinaAddress(province: "A", city: "B", district: "\u{7}", street: "D", postalCode: "210008"),
+            message:
+                "the district of an address of kind china has to be a line of 1 to 200 characters, without control characters"
+        ),
+        Wrong(
+            address: UnknownAddress(json: "[]"),
+            message: "the text of an address of kind ? has to be a JSON object with a kind"),
+        Wrong(
+            address: UnknownAddress(json: #"{"kind":"moon""#),
+            message: "the text of an address of kind ? has to be a JSON object with a kind"),
+    ]
+
+    @Test(arguments: wrong)
+    func `an address that breaks its rules is refused with the part and what was expected`(wrong: Wrong) async {
+        let community = Community.mock()
+        let profile = community.profiles.make(user: community.users.make(username: "Ned"), address: wrong.address)
+        let failure = await #expect(throws: ModelFailure.self) { try await profile.create() }
+        #expect(failure?.code == .invalidValue)
+        #expect(failure?.message == "profile.address: \(wrong.message)")
+        #expect(profile.presence == .draft)
+    }
+
+    @Test func `a long ZIP code is right`() throws {
+        try USAddress(street: "1", city: "Winterfell", state: "AK", zip: "99501-1234").validate()
+    }
+}

@@ -1,0 +1,159 @@
+import Models
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncTestKit
+import Testing
+
+/// Objects over a store that others change too: the engine, and other processes.
+@Suite struct SyncedTests {
+    private let store = TinyStore()
+    private let community: Community
+
+    init() {
+        community = .synced(store: store, runtime: .mock())
+    }
+
+    @Test func `created is durable at once, and confirmed when the server has it`() async throws {
+        let user = community.users.make(username: "Ned")
+        #expect(try !user.isPending())
+        let receipt = try await user.create()
+        #expect(receipt.sequence != nil)
+        #expect(user.presence == .here)
+        #expect(!user.isValid)
+        #expect(try user.isPending())
+        async let uid = receipt.confirmation()
+        store.confirmAll()
+        #expect(try await uid == user.uid)
+        #expect(user.isValid)
+        #expect(try !user.isPending())
+    }
+
+    @Test func `a rejected creation is told with the server's reason, and the object is gone with its values`()
+        async throws
+    {
+        let user = community.users.make(username: "Ned")
+        let receipt = try await user.create()
+        store.rejectAll(Rejection(code: .forbidden, message: "no Starks here", mutation: 0))
+        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+        #expect(failure?.code == .rejected)
+        #expect(failure?.message == "the server refused it (forbidden): no Starks here")
+        for await presence in user.updates where presence == .gone { break }
+        #expect(user.username == "Ned")
+        let again = await #expect(throws: ModelFailure.self) { try await user.save() }
+        #expect(again == nil || again?.code == .gone)
+    }
+
+    @Test func `a creation that was taken back says so`() async throws {
+        let receipt = try await community.users.make(username: "Ned").create()
+        try store.cancel(try #require(receipt.sequence), now: WallTime(milliseconds: 0))
+        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+        #expect(failure?.code == .takenBack)
+    }
+
+    @Test func `a wait that is cancelled ends, and what was written goes on`() async throws {
+        let user = community.users.make(username: "Ned")
+        let receipt = try await user.create()
+        let wait = EngineRuntime.mock().spawn {
+            let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+            #expect(failure?.code == .interrupted)
+        }
+        wait.cancel()
+        await wait.value
+        #expect(try user.isPending())
+    }
+
+    @Test func `the cached kind has no server that could confirm`() async throws {
+        let receipt = try await Community.cached(store: store, runtime: .mock()).users.make(username: "Ned").create()
+        let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmation() }
+        #expect(failure?.code == .noServer)
+    }
+
+    @Test func `an object shows what a pull brings, under what was set and not saved`() async throws {
+        let record = IdentityTests.record(uid: 3, username: "Arya")
+        store.arrive("user", record)
+        let user = try community.users.user(uid: 3)
+        user.username = "No One"
+        var news = user.updates.makeAsyncIterator()
+        _ = await news.next()
+        var changed = record
+        changed.version = Version(2)
+        changed.values[0] = .text("Arry")
+        store.arrive("user", changed)
+        #expect(await news.next() == .here)
+        #expect(user.username == "No One")
+        user.username = "Arry"
+        #expect(try await user.save() == nil, "what the server has is no change")
+    }
+
+    @Test func `the updates of one object tell each change and end when it is gone`() async throws {
+        let record = IdentityTests.record(uid: 3, username: "Arya")
+        store.arrive("user", record)
+        let user = try community.users.user(uid: 3)
+        var seen: [String] = []
+        var step = 0
+        for await presence in user.updates {
+            seen.append("\(presence) \(user.username)")
+            step += 1
+            switch step {
+            case 1:
+                var changed = record
+                changed.values[0] = .text("Arry")
+                store.arrive("user", changed)
+            default: store.vanish("user", record.id)
+            }
+        }
+        #expect(seen == ["here Arya", "here Arry", "gone Arry"])
+    }
+
+    @Test func `the updates of a query tell the list again after each change`() async throws {
+        var lists = community.users.updates.makeAsyncIterator()
+        #expect(try await lists.next()?.isEmpty == true)
+        let user = community.users.make(username: "Ned")
+        try await user.create()
+        #expect(try await lists.next()?.first === user)
+        store.arrive("user", IdentityTests.record(uid: 3, username: "Arya"))
+        var names: [String] = []
+        while names.count < 2, let list = try await lists.next() { names = list.map(\.username).sorted() }
+        #expect(names == ["Arya", "Ned"])
+    }
+
+    @Test func `a reference whose record is not here yet is a placeholder that fills`() async throws {
+        let author = IdentityTests.record(uid: 3, username: "Arya")
+        let picture = Record(
+            id: RecordID(bits: Identifier128(high: 1, low: 1)), uid: UID(8), version: Version(1),
+            values: [.null, .reference(author.id)])
+        store.arrive("avatar", picture)
+        let avatar = try community.avatars.avatar(uid: 8)
+        let user = try #require(avatar.author)
+        #expect(user.presence == .notHere)
+        store.arrive("user", author)
+        try await user.arrival()
+        #expect(user.username == "Arya")
+        #expect(avatar.author === user)
+    }
+
+    @Test func `a record with more or fewer fields than this build reads is shown as far as it goes`() throws {
+        var short = IdentityTests.record(uid: 3, username: "Arya")
+        short.values = []
+        store.arrive("user", short)
+        #expect(try community.users.user(uid: 3).username == "")
+        var long = IdentityTests.record(uid: 4, username: "Sansa")
+        long.values += [.integer(9)]
+        store.vanish("user", short.id)
+        store.arrive("user", long)
+        #expect(try community.users.user(uid: 4).username == "Sansa")
+    }
+
+    @Test func `two objects that were saved together refer to one transaction each time`() async throws {
+        let user = community.users.make(username: "Ned")
+        try await user.create()
+        let avatar = community.avatars.make(author: user)
+        user.avatar = avatar
+        user.username = "Eddard"
+        try await user.save()
+        let last = try #require(store.outbox(limit: 10).last)
+        #expect(last.transaction.mutations.map(\.collection).sorted() == ["avatar", "user"])
+        #expect(avatar.presence == .here)
+    }
+}

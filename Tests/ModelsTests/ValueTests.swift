@@ -1,0 +1,118 @@
+import Models
+import SyncCore
+import SyncModel
+import SyncTestKit
+import Testing
+
+/// Bad values are refused where they are written, with the name of the field and what was expected.
+@Suite struct ValueTests {
+    @Test(arguments: [
+        ("", "user.username is empty"),
+        (String(repeating: "n", count: 65), "user.username is too long: 65 bytes, at most 64 allowed"),
+        ("\u{7}\u{1B}\u{200B} ", "user.username has nothing to show: at least one visible character is expected"),
+        ("Ned\u{0}", "user.username contains U+0000, which no store keeps"),
+    ])
+    func `a username that breaks a rule is refused`(username: String, message: String) async throws {
+        let user = Community.mock().users.make(username: username)
+        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        #expect(failure?.code == .invalidValue)
+        #expect(failure?.message == message)
+        #expect(user.presence == .draft)
+        user.username = "Ned"
+        try await user.create()
+        #expect(user.isValid)
+    }
+
+    @Test func `a created user keeps its name when the new one is refused`() async throws {
+        let users = Community.mock().users
+        let user = users.make(username: "Ned")
+        try await user.create()
+        user.username = ""
+        await #expect(throws: ModelFailure.self) { try await user.save() }
+        user.username = "Ned"
+        #expect(try await user.save() == nil, "the old value is no change")
+    }
+
+    @Test func `names that look the same are the same`() async throws {
+        let users = Community.mock().users
+        try await users.make(username: "Zo\u{65}\u{308}").create()
+        let found = try await users.users(named: "Zo\u{EB}")
+        #expect(found.first.map { Array($0.username.unicodeScalars) } == Array("Zo\u{EB}".unicodeScalars))
+    }
+
+    @Test(arguments: [
+        ("ned.png", "avatar.image_url is no URL: a scheme such as https is expected, then a colon and an address"),
+        ("1:x", "avatar.image_url is no URL: a scheme such as https is expected, then a colon and an address"),
+        ("https:", "avatar.image_url is no URL: a scheme such as https is expected, then a colon and an address"),
+        (
+            "https://example.org/n d.png",
+            "avatar.image_url contains a character that no URL has: spaces, controls and letters beyond ASCII are to be percent-encoded"
+        ),
+        ("", "avatar.image_url is empty"),
+    ])
+    func `an image URL that is none is refused`(address: String, message: String) async {
+        let community = Community.mock()
+        let avatar = community.avatars.make(author: community.users.make(username: "Ned"), imageURL: address)
+        let failure = await #expect(throws: ModelFailure.self) { try await avatar.create() }
+        #expect(failure?.message == message)
+    }
+
+    @Test func `the standard picture is a URL, and is chosen by choosing none`() async throws {
+        let community = Community.mock()
+        let avatar = community.avatars.make(
+            author: community.users.make(username: "Ned"), imageURL: "https://example.org/ned.png")
+        try await avatar.create()
+        avatar.imageURL = ImageURL.standard
+        try await avatar.save()
+        #expect(avatar.imageURL == ImageURL.standard)
+        #expect(try await community.avatars.avatars().first?.imageURL == ImageURL.standard)
+    }
+
+    @Test func `what is not here cannot be referred to, and neither can what belongs to another composition`()
+        async throws
+    {
+        let community = Community.mock()
+        let user = community.users.make(username: "Ned")
+        user.avatar = try community.avatars.avatar(uid: 9)
+        let notHere = await #expect(throws: ModelFailure.self) { try await user.create() }
+        #expect(
+            notHere?.message
+                == "user.avatar cannot refer to avatar with uid 9: it is not here, and so its id is not known")
+
+        let other = Community.mock()
+        user.avatar = other.avatars.make(author: other.users.make(username: "Arya"))
+        let foreign = await #expect(throws: ModelFailure.self) { try await user.create() }
+        #expect(
+            foreign?.message == "user.avatar cannot refer to avatar of Arya: it belongs to another composition")
+
+        user.avatar = nil
+        try await user.create()
+    }
+
+    @Test func `creating what was queried is refused`() async throws {
+        let store = TinyStore()
+        let community = Community.synced(store: store, runtime: .mock())
+        store.arrive("user", IdentityTests.record(uid: 3, username: "Arya"))
+        let user = try community.users.user(uid: 3)
+        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        #expect(failure?.code == .alreadyExists)
+    }
+
+    @Test func `a store that fails tells why, and the draft stays a draft`() async throws {
+        let store = TinyStore()
+        let user = Community.cached(store: store, runtime: .mock()).users.make(username: "Ned")
+        store.fail(with: StoreFailure(.diskFull, "the disk is full"))
+        let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
+        #expect(failure?.code == .store)
+        #expect(failure?.cause == .store(StoreFailure(.diskFull, "the disk is full")))
+        #expect(user.presence == .draft)
+        store.fail(with: nil)
+        try await user.create()
+        #expect(user.presence == .here)
+    }
+
+    @Test(arguments: CommunityCatalog.catalog.models)
+    func `every schema names its collection as tables and routes do`(schema: ModelSchema) {
+        #expect(["user", "avatar", "profile"].contains(schema.collection))
+    }
+}
