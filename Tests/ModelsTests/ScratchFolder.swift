@@ -1,6 +1,7 @@
 import Foundation
 import Models
 import SyncCore
+import SyncModel
 import SyncStoreSQLite
 
 /// A folder of its own that goes with the test.
@@ -23,10 +24,11 @@ final class ScratchFolder: Sendable {
         }
     }
 
-    func open(_ runtime: EngineRuntime) throws(StoreFailure) -> SQLiteStore {
+    func open(
+        _ runtime: EngineRuntime, catalog: SchemaCatalog = CommunityCatalog.catalog
+    ) throws(StoreFailure) -> SQLiteStore {
         var random = runtime.generator
         return try SQLiteStore.open(
-            StoreConfiguration(file: path + "/cache.sqlite"), catalog: CommunityCatalog.catalog, now: runtime.now(),
-            random: &random)
+            StoreConfiguration(file: path + "/cache.sqlite"), catalog: catalog, now: runtime.now(), random: &random)
     }
 }

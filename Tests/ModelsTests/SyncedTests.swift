@@ -106,6 +106,19 @@ import Testing
         #expect(seen == ["here Arya", "here Arry", "gone Arry"])
     }
 
+    @Test func `what was deleted is here again when the server refuses the deletion`() async throws {
+        let record = IdentityTests.record(uid: 3, username: "Arya")
+        store.arrive("user", record)
+        let user = try community.users.user(uid: 3)
+        try await user.delete()
+        #expect(user.presence == .gone)
+        store.arrive("user", record)
+        #expect(try await community.users.users().first === user)
+        #expect(user.presence == .here)
+        user.username = "No One"
+        #expect(try await user.save() != nil)
+    }
+
     @Test func `the updates of a query tell the list again after each change`() async throws {
         var lists = community.users.updates.makeAsyncIterator()
         #expect(try await lists.next()?.isEmpty == true)
