@@ -1,4 +1,5 @@
 import SyncModel
+import SyncWire
 
 /// Values that the tests of the wire share: one of everything.
 enum Samples {
@@ -28,7 +29,7 @@ enum Samples {
     static let patch: Patch = [
         "username": .text("ann"), "display_name": .text("Ann \"é\" \n😀"), "avatar": .reference(avatar),
         "logins": .integer(.min), "score": .real(2), "is_active": .boolean(true),
-        "settings": .json(#"{"b": [1.50, {"$ref":"x"}],"a":null}"#),
+        "settings": .json(#"{"b":[1.50,{"$ref":"x"}],"a":null}"#),
     ]
 
     static let transaction = Transaction(
@@ -61,4 +62,87 @@ enum Samples {
         .rejected(Rejection(code: .danglingReference, message: "users.avatar: no such record", mutation: 1)),
         .rejected(Rejection(code: RejectionCode(rawValue: "from_the_future"), message: "", mutation: nil)),
     ]
+
+    static let epoch = Epoch(rawValue: "e1")
+
+    static let hello = ServerHello(
+        protocolVersions: 1...1, epoch: epoch, serverTime: time,
+        limits: ServerLimits(pushBytes: 4 << 20, pushTransactions: 256, pageRows: 1_000))
+
+    static let push = PushRequest(
+        identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, acknowledged: MutationNumber(3),
+        transactions: [number(4, transaction), number(5, smallTransaction)])
+
+    static let smallTransaction = Transaction(
+        space: .default,
+        mutations: [Mutation(collection: "users", record: user, time: time, intent: .create(["username": .text("bo")]))]
+    )
+
+    static func number(_ number: Int64, _ transaction: Transaction) -> NumberedTransaction {
+        // The canonical form of a sample always exists; a test of its own says so.
+        let hash = try? PayloadHash(of: transaction)
+        return NumberedTransaction(
+            number: MutationNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction)
+    }
+
+    static let userRecord = Record(
+        id: user, uid: UID(17), version: Version(12),
+        values: [
+            .text("ann"), .text("Ann \"é\" \n😀"), .reference(avatar), .integer(3), .real(1.5), .boolean(false),
+            .json(#"{"theme":"dark","sizes":[1,2.50]}"#),
+        ],
+        fieldVersions: [1, 12, 1, 4, 4, 1, 7].map { Version($0) })
+
+    static let avatarRecord = Record(
+        id: avatar, uid: UID(0), version: Version(3), values: [.text("a.png"), .reference(user)])
+
+    static let commits = page(
+        .commits([
+            Commit(
+                version: Version(13),
+                changes: [
+                    RecordChange(
+                        collection: "users", id: user, effect: .created(uid: UID(17), ["username": .text("ann")])),
+                    RecordChange(
+                        collection: "avatars", id: avatar, effect: .updated(["author": .reference(user)])),
+                ]),
+            Commit(
+                version: Version(14),
+                changes: [RecordChange(collection: "avatars", id: record(3), effect: .deleted)]),
+        ]), version: 14, head: 20, hasMore: true)
+
+    static let snapshot = page(
+        .snapshot(
+            [
+                SnapshotRows(
+                    collection: "users",
+                    records: [
+                        userRecord,
+                        Record(
+                            id: record(9), uid: UID(18), version: Version(12),
+                            values: [.text("bo"), .null, .null, .null, .null, .null, .null]),
+                    ]),
+                SnapshotRows(collection: "avatars", records: [avatarRecord]),
+            ], isFirst: true, isLast: false), version: 12, head: 12, hasMore: true)
+
+    static func page(_ content: PullPage.Content, version: Int64, head: Int64, hasMore: Bool) -> PullPage {
+        PullPage(
+            space: .default, epoch: epoch, serverTime: time, content: content, cursor: Cursor(rawValue: "e1.c.14"),
+            version: Version(version), head: Version(head), hasMore: hasMore)
+    }
+
+    static func message(for code: ErrorBody.Code) -> String {
+        switch code {
+        case .malformed: #"push: byte 12, transactions[0].seq: there is no key "seq" here"#
+        case .damaged: "push: transaction 4 does not match its hash: damaged on its way"
+        case .unauthorized: "a bearer token expected"
+        case .forbidden: "there is no space private, or none that you may read"
+        case .notFound: "there is no such record, or none that you may see"
+        case .timedOut: "the body did not come within 30 seconds"
+        case .tooLarge: "the body is longer than 4194304 bytes"
+        case .throttled: "ask again later"
+        case .unavailable: "the store is busy"
+        default: "the server failed"
+        }
+    }
 }

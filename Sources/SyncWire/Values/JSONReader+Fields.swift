@@ -40,6 +40,10 @@ extension JSONReader {
         Int(try integer(in: 0...Int64(Int32.max), what))
     }
 
+    mutating func positive(_ what: StaticString) throws(JSONError) -> Int {
+        Int(try integer(in: 1...Int64(Int32.max), what))
+    }
+
     mutating func version() throws(JSONError) -> Version {
         Version(try integer(in: 0...Int64.max, "the version"))
     }

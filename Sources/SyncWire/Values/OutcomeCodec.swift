@@ -11,11 +11,7 @@ package enum OutcomeCodec {
 
     /// Ignores keys that it does not know: a newer server may have written them.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Outcome {
-        do throws(JSONError) {
-            return try JSONReader.read(bytes) { (reader) throws(JSONError) in try read(&reader) }
-        } catch {
-            throw WireError(error, in: "outcome")
-        }
+        try Message.read(bytes, "outcome") { (reader) throws(JSONError) in try read(&reader) }
     }
 
     package static func write(_ outcome: Outcome, to writer: inout JSONWriter) throws(WireError) {

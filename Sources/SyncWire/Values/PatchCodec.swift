@@ -11,11 +11,7 @@ package enum PatchCodec {
 
     /// Reads fields in any order.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
-        do throws(JSONError) {
-            return try JSONReader.read(bytes) { (reader) throws(JSONError) in try read(&reader) }
-        } catch {
-            throw WireError(error, in: "patch")
-        }
+        try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader) }
     }
 
     package static func read(_ reader: inout JSONReader) throws(JSONError) -> Patch {

@@ -12,11 +12,7 @@ package enum TransactionCodec {
 
     /// Reads keys in any order; refuses keys that it does not know.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Transaction {
-        do throws(JSONError) {
-            return try JSONReader.read(bytes) { (reader) throws(JSONError) in try read(&reader) }
-        } catch {
-            throw WireError(error, in: "transaction")
-        }
+        try Message.read(bytes, "transaction") { (reader) throws(JSONError) in try read(&reader) }
     }
 
     package static func write(_ transaction: Transaction, to writer: inout JSONWriter) throws(WireError) {

@@ -1,0 +1,5 @@
+/// The wire's own description.
+package enum WireSchema {
+    /// The OpenAPI document of the protocol, as JSON.
+    package static var openAPI: [UInt8] { PackageResources.openapi_json }
+}

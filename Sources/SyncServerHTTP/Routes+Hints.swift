@@ -1,0 +1,100 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncWire
+
+extension Routes {
+    /// Server-sent events: a hint for each space in which something was committed, a comment line now and then, until
+    /// the client goes, the token is not good any more, or the server shuts down.
+    func hints(for request: Request, _ principal: Principal, _ secret: String) async throws -> Response {
+        let spaces = try Self.spaces(in: request.head.path ?? "")
+        if let hidden = try await endpoint.hidden(among: spaces, from: principal) {
+            throw Refusal(.forbidden, .forbidden, "there is no space \(hidden), or none that you may read")
+        }
+        // Before the head goes out: whoever has seen it misses no commit.
+        let commits = endpoint.authority.commits.subscribe()
+        let body = request.body
+        return Response(
+            status: .ok, headers: .plain(type: "text/event-stream"),
+            body: ResponseBody { [self] writer in
+                try await body.consumeWithCancellationOnInboundClose { _ in
+                    try await send(commits, of: Set(spaces), to: &writer) {
+                        authenticator.principal(bearing: secret) == principal
+                    }
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    /// `?space=a&space=b`: at least one, and nothing else.
+    private static func spaces(in path: String) throws -> [SpaceID] {
+        let query = path.split(separator: "?" as Character, maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
+        var spaces: [SpaceID] = []
+        for item in query.first?.split(separator: "&" as Character) ?? [] {
+            guard item.hasPrefix("space="), let space = SpaceID(rawValue: String(item.dropFirst(6))) else {
+                throw Refusal(.badRequest, .malformed, "?space=<name>&space=<name>… expected")
+            }
+            if !spaces.contains(space) { spaces.append(space) }
+        }
+        guard (1...SyncServerLimits.spacesPerStream).contains(spaces.count) else {
+            throw Refusal(
+                .badRequest, .malformed, "?space=<name> expected, at most \(SyncServerLimits.spacesPerStream) of them")
+        }
+        return spaces
+    }
+
+    private func send(
+        _ commits: CoalescingFeed<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
+        to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () -> Bool
+    ) async throws {
+        let news = CoalescingFeed<StreamNews>()
+        let subscription = news.subscribe()
+        let interval = TimeAmount(configuration.heartbeat)
+        let heartbeat = MultiThreadedEventLoopGroup.singleton.any()
+            .scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in news.publish(StreamNews(heads: [:])) }
+        defer { heartbeat.cancel() }
+        try await withGracefulShutdownHandler {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for await commit in commits { news.publish(StreamNews(heads: commit.heads)) }
+                    news.finish()
+                }
+                try await writer.write(ByteBuffer(string: ": welcome\n\n"))
+                for await item in subscription {
+                    guard isWelcome() else { break }
+                    try await writer.write(item.text(for: spaces))
+                }
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            news.finish()
+        }
+    }
+}
+
+/// What an event stream has to tell. Without heads it is a sign of life.
+struct StreamNews: Coalescing {
+    var heads: [SpaceID: Version]
+
+    mutating func absorb(_ later: StreamNews) {
+        heads.merge(later.heads) { max($0, $1) }
+    }
+
+    func text(for spaces: Set<SpaceID>) -> ByteBuffer {
+        let hints = heads.filter { spaces.contains($0.key) }.sorted { $0.key < $1.key }
+        guard !hints.isEmpty else { return ByteBuffer(string: ": alive\n\n") }
+        var buffer = ByteBuffer()
+        for (space, head) in hints {
+            buffer.writeString("event: hint\ndata: ")
+            buffer.writeBytes(HintCodec.encode(Hint(space: space, head: head)))
+            buffer.writeString("\n\n")
+        }
+        return buffer
+    }
+}

@@ -1,0 +1,46 @@
+import NIOPosix
+import SyncAuthority
+import SyncModel
+import SyncWire
+
+/// The calls of the protocol as bytes in, bytes out. The authority works on threads that may block.
+struct ServerEndpoint: Sendable {
+    let authority: any AuthorityService
+    let catalog: SchemaCatalog
+    let threads: NIOThreadPool
+    let now: @Sendable () -> WallTime
+
+    func hello(_ principal: Principal) async throws -> [UInt8] {
+        try await threads.runIfActive {
+            HelloCodec.encode(try authority.hello(for: principal, now: now()))
+        }
+    }
+
+    func push(_ body: [UInt8], by principal: Principal) async throws -> [UInt8] {
+        try await threads.runIfActive {
+            let request = try PushCodec.decodeRequest(body)
+            return try PushCodec.encode(authority.push(request, by: principal, now: now()))
+        }
+    }
+
+    func pull(_ body: [UInt8], by principal: Principal) async throws -> [UInt8] {
+        try await threads.runIfActive {
+            let request = try PullCodec.decodeRequest(body)
+            return try PullCodec.encode(authority.pull(request, by: principal, now: now()), catalog: catalog)
+        }
+    }
+
+    /// Nil when there is no such record, or none that the principal may see: the answer is the same.
+    func fetch(_ body: [UInt8], by principal: Principal) async throws -> [UInt8]? {
+        try await threads.runIfActive {
+            let request = try FetchCodec.decodeRequest(body)
+            guard let record = try authority.fetch(request, by: principal, now: now()) else { return nil }
+            return try FetchCodec.encode(record, of: request.collection, catalog: catalog)
+        }
+    }
+
+    /// The first of `spaces` of which the principal may not be told.
+    func hidden(among spaces: [SpaceID], from principal: Principal) async throws -> SpaceID? {
+        try await threads.runIfActive { spaces.first { !authority.mayRead($0, principal) } }
+    }
+}

@@ -1,0 +1,95 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+public import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+public import ServiceLifecycle
+public import SyncAuthority
+public import SyncModel
+
+/// The protocol's routes over an authority: HTTP/1.1, and HTTP/2 where there is TLS.
+///
+/// Runs until its task is cancelled or its service group shuts down; a graceful shutdown lets requests that are
+/// being answered end, and ends event streams.
+public struct SyncServer: Service {
+    private let configuration: SyncServerConfiguration
+    private let authority: any AuthorityService
+    private let catalog: SchemaCatalog
+    private let authenticator: any Authenticator
+    private let now: @Sendable () -> WallTime
+    private let logger: Logger
+    private let onRunning: @Sendable (Int) async -> Void
+
+    /// - Parameters:
+    ///   - authenticator: finds out who asks.
+    ///   - now: the server's wall clock.
+    ///   - onRunning: called once with the port on which the server listens.
+    public init(
+        configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
+        authenticator: any Authenticator, now: @escaping @Sendable () -> WallTime, logger: Logger,
+        onRunning: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.authority = authority
+        self.catalog = catalog
+        self.authenticator = authenticator
+        self.now = now
+        self.logger = logger
+        self.onRunning = onRunning
+    }
+
+    /// - Throws: `SyncServerConfigurationError` for certificates that are of no use; what the system says when the
+    ///   address cannot be listened on.
+    public func run() async throws {
+        let threads = NIOThreadPool(numberOfThreads: configuration.threads)
+        threads.start()
+        let routes = Routes(
+            endpoint: ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now),
+            authenticator: authenticator, configuration: configuration, logger: logger)
+        let application = Application(
+            responder: routes, server: try server(),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), serverName: nil,
+                backlog: SyncServerLimits.backlog,
+                availableConnectionsDelegate: .maximum(configuration.maximumConnections, logger: logger)),
+            onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
+            logger: logger)
+        do {
+            try await application.run()
+        } catch {
+            try await threads.shutdownGracefully()
+            throw error
+        }
+        try await threads.shutdownGracefully()
+    }
+
+    private func server() throws -> HTTPServerBuilder {
+        let channel = HTTP1Channel.Configuration(
+            idleTimeout: TimeAmount(configuration.idleTimeout),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: SyncServerLimits.headerBytes, maxHeaderListSize: SyncServerLimits.headerBytes,
+                maxHeaderFieldCount: SyncServerLimits.headerFields))
+        guard let files = configuration.tls else { return .http1(configuration: channel) }
+        return try .http2Upgrade(
+            tlsConfiguration: try Self.tls(files),
+            configuration: .init(idleTimeout: configuration.idleTimeout, streamConfiguration: channel))
+    }
+
+    private static func tls(_ files: SyncServerConfiguration.TLS) throws -> TLSConfiguration {
+        do {
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificateChain).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: files.privateKey, format: .pem)))
+            tls.minimumTLSVersion = .tlsv12
+            return tls
+        } catch {
+            throw SyncServerConfigurationError(
+                description:
+                    "\(files.certificateChain) and \(files.privateKey) are to be PEM files of a certificate and its key: \(error)"
+            )
+        }
+    }
+}

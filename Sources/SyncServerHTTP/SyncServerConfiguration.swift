@@ -1,0 +1,52 @@
+/// Where the server listens, and what it puts up with.
+public struct SyncServerConfiguration: Sendable {
+    public var host: String
+    /// 0 lets the system choose; `SyncServer` tells which it became.
+    public var port: Int
+    /// Without it the server speaks plain HTTP/1.1, which is for loopback and for behind a proxy.
+    public var tls: TLS?
+    /// The longest body of a request, in bytes. Not less than the authority's limit of a push.
+    public var maximumBodyBytes: Int
+    /// How long a body may take to arrive.
+    public var bodyTimeout: Duration
+    /// How long a connection may be silent.
+    public var idleTimeout: Duration
+    /// How often an event stream that has nothing to tell says so: less than clients wait.
+    public var heartbeat: Duration
+    /// Connections at one time; more wait to be accepted.
+    public var maximumConnections: Int
+    /// Threads on which the authority may wait for its store.
+    public var threads: Int
+
+    /// The PEM files of the server's certificate, with those between it and the root, and of its private key.
+    public struct TLS: Hashable, Sendable {
+        public var certificateChain: String
+        public var privateKey: String
+
+        public init(certificateChain: String, privateKey: String) {
+            self.certificateChain = certificateChain
+            self.privateKey = privateKey
+        }
+    }
+
+    public init(
+        host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, maximumBodyBytes: Int = 8 * 1_024 * 1_024,
+        bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75), heartbeat: Duration = .seconds(15),
+        maximumConnections: Int = 10_000, threads: Int = 4
+    ) {
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self.maximumBodyBytes = maximumBodyBytes
+        self.bodyTimeout = bodyTimeout
+        self.idleTimeout = idleTimeout
+        self.heartbeat = heartbeat
+        self.maximumConnections = maximumConnections
+        self.threads = threads
+    }
+}
+
+/// What is wrong with the configuration of a server.
+public struct SyncServerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+}

@@ -1,0 +1,168 @@
+import Crypto
+public import Logging
+public import SyncAuthority
+import SyncConcurrency
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Bearer tokens from a file: each line a principal, white space, and the SHA-256 of its token in hexadecimal. Empty
+/// lines and lines that begin with `#` say nothing.
+///
+/// The file holds no token, only hashes: a copy of it opens nothing. It must be readable by its owner alone (0600).
+/// A changed file is read again at the next request. When it is then not good, the tokens that were good stay so, and
+/// each look at it is logged; when it is gone, no token is good.
+public final class TokenFile: Authenticator {
+    private struct State: Sendable {
+        var stamp: FileStamp?
+        var principals: [[UInt8]: Principal] = [:]
+    }
+
+    private let path: String
+    private let logger: Logger
+    private let state: Guarded<State>
+
+    /// Reads the file; a file that is not good is a `TokenFileError`.
+    public init(path: String, logger: Logger) throws(TokenFileError) {
+        self.path = path
+        self.logger = logger
+        let (stamp, principals) = try Self.read(path)
+        state = Guarded(State(stamp: stamp, principals: principals))
+    }
+
+    public func principal(bearing token: String) -> Principal? {
+        guard token.utf8.count <= SyncServerLimits.tokenBytes else { return nil }
+        refresh()
+        // Looked up by its hash: how long that takes says nothing of the tokens themselves.
+        let digest = Array(SHA256.hash(data: Array(token.utf8)))
+        return state.withLock { state in state.principals[digest] }
+    }
+
+    /// The line for a token.
+    public static func line(principal: String, token: String) -> String {
+        let digits = SHA256.hash(data: Array(token.utf8)).map { byte in
+            let text = String(byte, radix: 16)
+            return text.count == 1 ? "0" + text : text
+        }
+        return "\(principal) \(digits.joined())"
+    }
+
+    private func refresh() {
+        guard let stamp = FileStamp(path: path) else {
+            state.withLock { state in state = State() }
+            logger.error("the file of tokens is gone: no token is good", metadata: ["path": "\(path)"])
+            return
+        }
+        guard state.withLock({ state in state.stamp != stamp }) else { return }
+        do throws(TokenFileError) {
+            let (stamp, principals) = try Self.read(path)
+            state.withLock { state in state = State(stamp: stamp, principals: principals) }
+            logger.notice("tokens read again", metadata: ["count": "\(principals.count)"])
+        } catch {
+            logger.error("the file of tokens is not good, the earlier tokens stay", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private static func read(_ path: String) throws(TokenFileError) -> (FileStamp, [[UInt8]: Principal]) {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else { throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))") }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw TokenFileError("\(path) is to be a plain file")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw TokenFileError("\(path) is open to others: expected mode 0600, so run chmod 600 on it")
+        }
+        guard status.st_size <= SyncServerLimits.tokenFileBytes else {
+            throw TokenFileError("\(path) is longer than \(SyncServerLimits.tokenFileBytes) bytes")
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1_024)
+        while true {
+            let count = Glibc.read(file, &buffer, buffer.count)
+            guard count >= 0 else {
+                throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            guard count > 0, bytes.count <= SyncServerLimits.tokenFileBytes else { break }
+            bytes += buffer[..<count]
+        }
+        return (FileStamp(status), try parse(String(decoding: bytes, as: UTF8.self), path))
+    }
+
+    static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {
+        var principals: [[UInt8]: Principal] = [:]
+        for (index, line) in text.split(separator: "\n" as Character, omittingEmptySubsequences: false).enumerated() {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            guard words.count == 2, first.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+                let digest = digest(words[1])
+            else {
+                // The line itself is not shown: someone may have put a token into it.
+                throw TokenFileError(
+                    "\(path), line \(index + 1): a principal and the SHA-256 of its token in 64 hexadecimal digits expected"
+                )
+            }
+            guard principals.updateValue(Principal(name: String(first)), forKey: digest) == nil else {
+                throw TokenFileError("\(path), line \(index + 1): this token occurs twice")
+            }
+        }
+        return principals
+    }
+
+    private static func digest(_ text: Substring) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count == 64 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 64, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// What is wrong with a file of tokens. Shows nothing of what it holds.
+public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Tells one state of a file from another.
+private struct FileStamp: Equatable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    let seconds: Int
+    let nanoseconds: Int
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        seconds = status.st_mtim.tv_sec
+        nanoseconds = status.st_mtim.tv_nsec
+    }
+
+    /// Nil when there is no such file.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+}

@@ -1,0 +1,142 @@
+public import SyncAuthority
+import SyncConcurrency
+public import SyncCore
+public import SyncModel
+import SyncTransportInProcess
+
+/// A server for tests: a real authority in process, behind a script of faults and canned replies.
+///
+/// Each call takes the next step of its script; without one it passes. Requests and replies go through the wire's
+/// codec as bytes, so that what passes here passes against a real server. Safe to call from any task.
+public final class MockServer: RemoteTransport {
+    private struct State: Sendable {
+        var steps: [MockCall: [MockStep]] = [:]
+        var hintSteps: [MockHintStep] = []
+        var log: [MockEntry] = []
+    }
+
+    private let endpoint: AuthorityEndpoint
+    private let wait: @Sendable (Duration) async throws -> Void
+    private let state = Guarded(State())
+
+    /// - Parameters:
+    ///   - now: the server's wall clock.
+    ///   - wait: carries out the script's delays, by the test's clock.
+    public init(
+        authority: any AuthorityService, catalog: SchemaCatalog, principal: Principal,
+        now: @escaping @Sendable () -> WallTime, wait: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        endpoint = AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)
+        self.wait = wait
+    }
+
+    /// Adds steps for the next calls of one kind, the first for the next call.
+    public func script(_ call: MockCall, _ steps: MockStep...) {
+        state.withLock { state in state.steps[call, default: []] += steps }
+    }
+
+    /// Adds steps for the next times that hints are opened.
+    public func scriptHints(_ steps: MockHintStep...) {
+        state.withLock { state in state.hintSteps += steps }
+    }
+
+    /// What was called so far, in order, with the step that was taken.
+    public var log: [MockEntry] {
+        state.withLock { state in state.log }
+    }
+
+    /// The steps that nothing has taken yet: a test that ends with some has not seen what it scripted.
+    public var remainingSteps: Int {
+        state.withLock { state in state.steps.values.reduce(state.hintSteps.count) { $0 + $1.count } }
+    }
+
+    public func hello() async throws(TransportFailure) -> ServerHello { try await client.hello() }
+
+    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        try await client.push(request)
+    }
+
+    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+        try await client.pull(request)
+    }
+
+    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+        try await client.fetch(request)
+    }
+
+    public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        let step = state.withLock { state in
+            state.log.append(.hints(spaces))
+            return state.hintSteps.isEmpty ? MockHintStep.pass : state.hintSteps.removeFirst()
+        }
+        switch step {
+        case .pass: return endpoint.hints(for: spaces)
+        case .fail(let failure): return AsyncThrowingStream { throw failure }
+        case .send(let hints):
+            let rest = Guarded(hints[...])
+            return AsyncThrowingStream { rest.withLock { rest in rest.popFirst() } }
+        }
+    }
+
+    private var client: ByteClient {
+        ByteClient(catalog: endpoint.catalog) { [self] (call, body) throws(TransportFailure) in
+            try await exchange(MockCall(call), call, body)
+        }
+    }
+
+    private func exchange(
+        _ kind: MockCall, _ call: ServerCall, _ body: [UInt8]
+    ) async throws(TransportFailure) -> [UInt8]? {
+        let step = state.withLock { state in
+            let step = state.steps[kind]?.isEmpty == false ? state.steps[kind]?.removeFirst() : nil
+            state.log.append(.call(kind, step ?? .pass, bytes: body.count))
+            return step ?? .pass
+        }
+        return try await take(step, call, body)
+    }
+
+    private func take(
+        _ step: MockStep, _ call: ServerCall, _ body: [UInt8]
+    ) async throws(TransportFailure) -> [UInt8]? {
+        switch step {
+        case .pass:
+            return try endpoint.exchange(call, body)
+        case .dropRequest:
+            throw TransportFailure(.timedOut, "\(call.rawValue): the request was lost")
+        case .dropReply:
+            _ = try endpoint.exchange(call, body)
+            throw TransportFailure(.timedOut, "\(call.rawValue): the reply was lost")
+        case .duplicate:
+            _ = try endpoint.exchange(call, body)
+            return try endpoint.exchange(call, body)
+        case .delay(let duration, let next):
+            do {
+                try await wait(duration)
+            } catch {
+                throw TransportFailure(.cancelled, "\(call.rawValue): the caller gave up")
+            }
+            return try await take(next, call, body)
+        case .fail(let failure):
+            throw failure
+        case .reply(let canned):
+            return canned.body(endpoint.catalog)
+        case .captivePortal:
+            return Array("<!DOCTYPE html><html><title>Welcome</title><body>Please sign in</body></html>".utf8)
+        case .corruptRequest(let offset, let mask):
+            return try endpoint.exchange(call, body.corrupted(at: offset, by: mask))
+        case .corruptReply(let offset, let mask):
+            return try endpoint.exchange(call, body)?.corrupted(at: offset, by: mask)
+        case .cutReply(let bytes):
+            return try endpoint.exchange(call, body).map { Array($0.prefix(bytes)) }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func corrupted(at offset: Int, by mask: UInt8) -> [UInt8] {
+        guard !isEmpty else { return self }
+        var result = self
+        result[offset % count] ^= mask
+        return result
+    }
+}

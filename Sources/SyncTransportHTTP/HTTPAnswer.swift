@@ -1,0 +1,94 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import SyncCore
+import SyncModel
+import SyncWire
+
+/// A whole answer: read within a deadline and a number of bytes.
+struct HTTPAnswer {
+    let status: Int
+    let isJSON: Bool
+    let retryAfter: Duration?
+    let bytes: [UInt8]
+
+    /// Throws a `TransportFailure` for an answer that is too long or too slow, or what the client throws.
+    ///
+    /// The client's own deadline ends with the head, so the body is held against it here, chunk by chunk; the read
+    /// timeout bounds the wait for each.
+    init(_ response: HTTPClientResponse, deadline: NIODeadline, maximumBytes: Int, now: WallTime) async throws {
+        status = Int(response.status.code)
+        isJSON = Self.isJSON(response.headers.first(name: "Content-Type"))
+        retryAfter = response.headers.first(name: "Retry-After").flatMap { RetryAfter.duration($0, now: now) }
+        let limit = status == 200 ? maximumBytes : HTTPTransportLimits.errorBytes
+        if let text = response.headers.first(name: "Content-Length"), let announced = Int(text), announced > limit {
+            guard status != 200 else { throw Self.tooLong(limit) }
+            bytes = []
+            return
+        }
+        var body: [UInt8] = []
+        for try await chunk in response.body {
+            if body.count + chunk.readableBytes > limit {
+                guard status != 200 else { throw Self.tooLong(limit) }
+                break
+            }
+            body.append(contentsOf: chunk.readableBytesView)
+            if NIODeadline.now() > deadline {
+                throw TransportFailure(.timedOut, "the reply did not end in time, after \(body.count) bytes")
+            }
+        }
+        bytes = body
+    }
+
+    private static func tooLong(_ limit: Int) -> TransportFailure {
+        TransportFailure(.notUnderstood, "the reply is longer than \(limit) bytes")
+    }
+
+    private static func isJSON(_ contentType: String?) -> Bool {
+        guard let type = contentType?.split(separator: ";", omittingEmptySubsequences: false).first else {
+            return false
+        }
+        return type.lowercased().trimmingSpaces == "application/json"
+    }
+
+    /// The error that the server told, when it told one.
+    var error: ErrorBody? {
+        isJSON && status != 200 ? try? ErrorBody.decode(bytes) : nil
+    }
+
+    /// The body of a good answer; for any other the failure that it stands for.
+    func goodBody(_ route: String) throws(TransportFailure) -> [UInt8] {
+        guard status == 200 else { throw failure(route) }
+        guard isJSON else {
+            throw TransportFailure(
+                .notUnderstood, "\(route): the answer is no JSON: perhaps a network that wants one to sign in")
+        }
+        return bytes
+    }
+
+    func failure(_ route: String) -> TransportFailure {
+        let code: TransportFailure.Code =
+            switch status {
+            case 401: .unauthorized
+            case 403: .forbidden
+            case 408: .timedOut
+            case 413: .tooLarge
+            case 426: .incompatible
+            case 429: .throttled
+            // A network that wants one to sign in (RFC 6585 §6).
+            case 511: .notUnderstood
+            case 400..<500: .refused
+            case 500..<600: .serverFailed
+            default: .notUnderstood
+            }
+        return TransportFailure(
+            code, "\(route): \(error?.message ?? "the server answers with status \(status)")", retryAfter: retryAfter)
+    }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: Substring {
+        let start = drop { $0 == " " || $0 == "\t" }
+        return start.dropLast(start.reversed().prefix { $0 == " " || $0 == "\t" }.count)
+    }
+}

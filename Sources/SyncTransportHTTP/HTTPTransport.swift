@@ -1,0 +1,184 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+public import SyncCore
+public import SyncModel
+import SyncWire
+
+/// The way to a server over HTTP/1.1 or HTTP/2.
+///
+/// Follows no redirect, reads no more than it is told to, and takes nothing for an answer that is not one: a captive
+/// portal's page is `notUnderstood`. Call `shutdown()` before the last reference goes.
+public final class HTTPTransport: RemoteTransport {
+    let configuration: HTTPTransportConfiguration
+    private let catalog: SchemaCatalog
+    private let token: @Sendable () async throws -> String?
+    let runtime: EngineRuntime
+    private let client: HTTPClient
+    /// Event streams have connections of their own: on HTTP/1.1 they would take those of the calls.
+    let streamClient: HTTPClient
+
+    /// - Parameters:
+    ///   - token: the bearer token, asked for before each request; nil for none.
+    ///   - runtime: the wall clock, for `Retry-After`, and the spawner, for event streams.
+    /// - Throws: `HTTPTransportConfigurationError` for a URL or a file of certificates that is of no use.
+    public init(
+        configuration: HTTPTransportConfiguration, catalog: SchemaCatalog, runtime: EngineRuntime,
+        token: @escaping @Sendable () async throws -> String?
+    ) throws {
+        var configuration = configuration
+        configuration.baseURL = try Self.checkedURL(configuration.baseURL)
+        self.configuration = configuration
+        self.catalog = catalog
+        self.runtime = runtime
+        self.token = token
+        let settings = try Self.settings(configuration)
+        var streamSettings = settings
+        streamSettings.timeout.read = TimeAmount(configuration.hintsTimeout)
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+        streamClient = HTTPClient(eventLoopGroupProvider: .singleton, configuration: streamSettings)
+    }
+
+    /// Ends what is in flight and closes all connections.
+    public func shutdown() async throws {
+        try await streamClient.shutdown()
+        try await client.shutdown()
+    }
+
+    public func hello() async throws(TransportFailure) -> ServerHello {
+        let reply = try await exchange(.GET, "hello", body: nil)
+        return try Self.reading { () throws(WireError) in try HelloCodec.decode(reply) }
+    }
+
+    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        let body: [UInt8]
+        do throws(WireError) {
+            body = try PushCodec.encode(request)
+        } catch {
+            throw TransportFailure(.refused, error.message)
+        }
+        let reply = try await exchange(.POST, "push", body: body)
+        return try Self.reading { () throws(WireError) in try PushCodec.decodeReply(reply) }
+    }
+
+    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+        let reply = try await exchange(.POST, "pull", body: PullCodec.encode(request))
+        return try Self.reading { () throws(WireError) in try PullCodec.decodeReply(reply, catalog: catalog) }
+    }
+
+    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+        let answer = try await send(.POST, "fetch", body: FetchCodec.encode(request))
+        if answer.status == 404, answer.error?.code == .notFound { return nil }
+        let reply = try body(of: answer, "fetch")
+        return try Self.reading { () throws(WireError) in
+            try FetchCodec.decodeReply(reply, to: request, catalog: catalog)
+        }
+    }
+
+    private static func reading<Value>(_ body: () throws(WireError) -> Value) throws(TransportFailure) -> Value {
+        do throws(WireError) {
+            return try body()
+        } catch {
+            throw TransportFailure(.notUnderstood, error.message)
+        }
+    }
+
+    private func exchange(
+        _ method: HTTPMethod, _ route: String, body: [UInt8]?
+    ) async throws(TransportFailure) -> [UInt8] {
+        try self.body(of: try await send(method, route, body: body), route)
+    }
+
+    private func send(
+        _ method: HTTPMethod, _ route: String, body: [UInt8]?
+    ) async throws(TransportFailure) -> HTTPAnswer {
+        let secret = try await bearer()
+        var request = request(method, route, secret, accept: "application/json")
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        let deadline = NIODeadline.now() + TimeAmount(configuration.callTimeout)
+        do {
+            let response = try await client.execute(request, deadline: deadline)
+            return try await HTTPAnswer(
+                response, deadline: deadline, maximumBytes: configuration.maximumReplyBytes, now: runtime.now())
+        } catch {
+            throw TransportFailure(error, calling: route, configuration).hiding(secret)
+        }
+    }
+
+    private func body(of answer: HTTPAnswer, _ route: String) throws(TransportFailure) -> [UInt8] {
+        do throws(TransportFailure) {
+            return try answer.goodBody(route)
+        } catch {
+            throw error
+        }
+    }
+
+    func request(
+        _ method: HTTPMethod, _ route: String, _ secret: String?, accept: String
+    ) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: "\(configuration.baseURL)/v1/\(route)")
+        request.method = method
+        request.headers.add(name: "Accept", value: accept)
+        request.headers.add(name: "User-Agent", value: "tombolo/\(ProtocolVersion.current)")
+        if let secret { request.headers.add(name: "Authorization", value: "Bearer \(secret)") }
+        return request
+    }
+
+    /// The token, checked: what does not belong into a header must not come near one.
+    func bearer() async throws(TransportFailure) -> String? {
+        let secret: String?
+        do {
+            secret = try await token()
+        } catch is CancellationError {
+            throw TransportFailure(.cancelled, "the caller gave up")
+        } catch {
+            throw TransportFailure(.unauthorized, "there is no token to be had")
+        }
+        guard let secret else { return nil }
+        guard !secret.isEmpty, secret.utf8.count <= HTTPTransportLimits.tokenBytes,
+            secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw TransportFailure(.unauthorized, "the token is empty, too long, or has characters other than ASCII")
+        }
+        return secret
+    }
+
+    // MARK: Settings
+
+    private static func checkedURL(_ text: String) throws -> String {
+        let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) }
+        guard let scheme, text.utf8.count > scheme.utf8.count, !text.contains(where: { "?#@ ".contains($0) }) else {
+            throw HTTPTransportConfigurationError(
+                description:
+                    "the server's URL is to be http://host:port or https://host:port, without user, query or fragment")
+        }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private static func settings(_ configuration: HTTPTransportConfiguration) throws -> HTTPClient.Configuration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let path = configuration.trustedCertificates {
+            do {
+                tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(path))
+            } catch {
+                throw HTTPTransportConfigurationError(
+                    description: "\(path) is to be a PEM file with the certificates to trust: \(error)")
+            }
+        }
+        var settings = HTTPClient.Configuration()
+        settings.tlsConfiguration = tls
+        settings.redirectConfiguration = .disallow
+        settings.timeout = HTTPClient.Configuration.Timeout(
+            connect: TimeAmount(configuration.connectTimeout), read: TimeAmount(configuration.readTimeout),
+            write: TimeAmount(configuration.readTimeout))
+        // Otherwise a refused connection shows only after the whole connect timeout, and looks like a slow network.
+        settings.connectionPool.retryConnectionEstablishment = false
+        settings.httpVersion = configuration.allowsHTTP2 ? .automatic : .http1Only
+        return settings
+    }
+}

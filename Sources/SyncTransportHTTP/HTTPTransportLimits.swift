@@ -1,0 +1,13 @@
+/// The limits of the HTTP client.
+enum HTTPTransportLimits {
+    /// The longest body of an error, in bytes: a sentence for a person, not a page.
+    static let errorBytes = 64 * 1_024
+    /// The longest line of an event stream, in bytes: a hint is short.
+    static let eventLineBytes = 8 * 1_024
+    /// Hints that nobody has taken yet; the oldest are dropped, for a later one says more.
+    static let waitingHints = 64
+    /// The longest `Retry-After` that is believed: a server that asks for more is asked again after a day.
+    static let retryAfter = Duration.seconds(24 * 60 * 60)
+    /// The longest token, in bytes: servers refuse longer headers anyway.
+    static let tokenBytes = 8 * 1_024
+}

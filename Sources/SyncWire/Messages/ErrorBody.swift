@@ -1,0 +1,81 @@
+import SyncJSON
+
+/// Why a server did not do what it was asked: `{"error":{"code":…,"message":…}}`.
+package struct ErrorBody: Hashable, Sendable {
+    /// Open: a newer server may send a code that this build does not name.
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+
+        package init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        package static let malformed = Code(rawValue: "malformed")
+        /// A transaction does not match its own hash.
+        package static let damaged = Code(rawValue: "damaged")
+        package static let unauthorized = Code(rawValue: "unauthorized")
+        package static let forbidden = Code(rawValue: "forbidden")
+        package static let notFound = Code(rawValue: "not_found")
+        package static let timedOut = Code(rawValue: "timed_out")
+        package static let tooLarge = Code(rawValue: "too_large")
+        package static let throttled = Code(rawValue: "throttled")
+        package static let unavailable = Code(rawValue: "unavailable")
+        package static let failed = Code(rawValue: "failed")
+
+        package static let known: [Code] = [
+            .malformed, .damaged, .unauthorized, .forbidden, .notFound, .timedOut, .tooLarge, .throttled, .unavailable,
+            .failed,
+        ]
+    }
+
+    package let code: Code
+    /// What was wrong and what was expected, for a person.
+    package let message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package func encode() -> [UInt8] {
+        var writer = JSONWriter(reserving: 128 + message.utf8.count)
+        writer.beginObject()
+        writer.key("error")
+        writer.beginObject()
+        writer.key("code")
+        writer.string(code.rawValue)
+        writer.key("message")
+        writer.string(message)
+        writer.endObject()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    package static func decode(_ bytes: [UInt8]) throws(WireError) -> ErrorBody {
+        try Message.read(bytes, "error") { (reader) throws(JSONError) in
+            var body: ErrorBody?
+            var members = try reader.beginObject()
+            while let key = try reader.nextKey(&members) {
+                switch key {
+                case "error": body = try read(&reader)
+                default: try reader.unknown(key, .ignoringUnknownKeys)
+                }
+            }
+            return try reader.require(body, "error")
+        }
+    }
+
+    private static func read(_ reader: inout JSONReader) throws(JSONError) -> ErrorBody {
+        var code: Code?
+        var message: String?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "code": code = Code(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the code"))
+            case "message": message = try reader.text(bytes: WireLimits.messageBytes, "the message")
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return ErrorBody(try reader.require(code, "code"), try reader.require(message, "message"))
+    }
+}

@@ -1,0 +1,80 @@
+import SyncJSON
+package import SyncModel
+
+/// One record straight from the server: the question and its answer.
+package enum FetchCodec {
+    package static func encode(_ request: FetchRequest) -> [UInt8] {
+        var writer = JSONWriter(reserving: 128)
+        writer.beginObject()
+        writer.key("space")
+        writer.string(request.space.rawValue)
+        writer.key("collection")
+        writer.string(request.collection.rawValue)
+        switch request.key {
+        case .id(let id):
+            writer.key("id")
+            writer.identifier(id.bits)
+        case .uid(let uid):
+            writer.key("uid")
+            writer.integer(uid.rawValue)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> FetchRequest {
+        try Message.read(bytes, "fetch") { (reader) throws(JSONError) in
+            var space: SpaceID?
+            var collection: CollectionName?
+            var record: RecordKey?
+            var members = try reader.beginObject()
+            while let key = try reader.nextKey(&members) {
+                switch key {
+                case "space": space = try reader.name()
+                case "collection": collection = try reader.name()
+                case "id", "uid":
+                    guard record == nil else { throw reader.content("one of id and uid expected", at: key.offset) }
+                    if case "id" = key { record = .id(try reader.recordID()) } else { record = .uid(try reader.uid()) }
+                default: try reader.unknown(key, .refusingUnknownKeys)
+                }
+            }
+            guard let record else { throw reader.content("one of id and uid is missing") }
+            return FetchRequest(
+                space: try reader.require(space, "space"), collection: try reader.require(collection, "collection"),
+                key: record)
+        }
+    }
+
+    /// A record as one row of its collection, in the form of a snapshot's.
+    package static func encode(
+        _ record: Record, of collection: CollectionName, catalog: SchemaCatalog
+    ) throws(WireError) -> [UInt8] {
+        var writer = JSONWriter(reserving: 512)
+        try SnapshotRowsCoding.write(
+            SnapshotRows(collection: collection, records: [record]), catalog: catalog, to: &writer)
+        return writer.bytes
+    }
+
+    /// Reads the answer to `request`; a record other than the one asked for is refused.
+    package static func decodeReply(
+        _ bytes: [UInt8], to request: FetchRequest, catalog: SchemaCatalog
+    ) throws(WireError) -> Record {
+        try Message.read(bytes, "reply to fetch") { (reader) throws(JSONError) in
+            var newest = (version: Version.zero, offset: 0)
+            let rows = try SnapshotRowsCoding.read(&reader, catalog: catalog, newest: &newest)
+            guard rows.collection == request.collection else {
+                throw reader.content("a record of \(rows.collection) found, one of \(request.collection) expected")
+            }
+            guard rows.records.count == 1, let record = rows.records.first else {
+                throw reader.content("\(rows.records.count) records found, one expected")
+            }
+            let isMeant =
+                switch request.key {
+                case .id(let id): record.id == id
+                case .uid(let uid): record.uid == uid
+                }
+            guard isMeant else { throw reader.content("another record than the one asked for") }
+            return record
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import SyncJSON
+package import SyncModel
+
+/// What a server says of itself.
+package enum HelloCodec {
+    package static func encode(_ hello: ServerHello) -> [UInt8] {
+        var writer = JSONWriter(reserving: 256)
+        writer.beginObject()
+        writer.key("protocol")
+        writer.beginObject()
+        writer.key("from")
+        writer.integer(hello.protocolVersions.lowerBound)
+        writer.key("to")
+        writer.integer(hello.protocolVersions.upperBound)
+        writer.endObject()
+        writer.key("epoch")
+        writer.string(hello.epoch.rawValue)
+        writer.key("serverTime")
+        writer.hybridTime(hello.serverTime)
+        writer.key("limits")
+        writer.beginObject()
+        writer.key("pushBytes")
+        writer.integer(hello.limits.pushBytes)
+        writer.key("pushTransactions")
+        writer.integer(hello.limits.pushTransactions)
+        writer.key("pageRows")
+        writer.integer(hello.limits.pageRows)
+        writer.endObject()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    package static func decode(_ bytes: [UInt8]) throws(WireError) -> ServerHello {
+        try Message.read(bytes, "hello") { (reader) throws(JSONError) in try read(&reader) }
+    }
+
+    private static func read(_ reader: inout JSONReader) throws(JSONError) -> ServerHello {
+        var versions: ClosedRange<Int>?
+        var epoch: Epoch?
+        var serverTime: HybridTime?
+        var limits: ServerLimits?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "protocol": versions = try readVersions(&reader)
+            case "epoch": epoch = try reader.epoch()
+            case "serverTime": serverTime = try reader.hybridTime()
+            case "limits": limits = try readLimits(&reader)
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return ServerHello(
+            protocolVersions: try reader.require(versions, "protocol"), epoch: try reader.require(epoch, "epoch"),
+            serverTime: try reader.require(serverTime, "serverTime"), limits: try reader.require(limits, "limits"))
+    }
+
+    private static func readVersions(_ reader: inout JSONReader) throws(JSONError) -> ClosedRange<Int> {
+        var lowest: Int?
+        var highest: Int?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "from": lowest = try reader.count("the lowest version")
+            case "to": highest = try reader.count("the highest version")
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        let from = try reader.require(lowest, "from")
+        let to = try reader.require(highest, "to")
+        guard from <= to else { throw reader.content("protocol versions from \(from) to \(to) are none") }
+        return from...to
+    }
+
+    private static func readLimits(_ reader: inout JSONReader) throws(JSONError) -> ServerLimits {
+        var bytes: Int?
+        var transactions: Int?
+        var rows: Int?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "pushBytes": bytes = try reader.positive("the bytes of a push")
+            case "pushTransactions": transactions = try reader.positive("the transactions of a push")
+            case "pageRows": rows = try reader.positive("the rows of a page")
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return ServerLimits(
+            pushBytes: try reader.require(bytes, "pushBytes"),
+            pushTransactions: try reader.require(transactions, "pushTransactions"),
+            pageRows: try reader.require(rows, "pageRows"))
+    }
+}

@@ -1,0 +1,198 @@
+import SyncJSON
+package import SyncModel
+
+/// What is new in a space: the question and its answer.
+package enum PullCodec {
+    // MARK: Request
+
+    package static func encode(_ request: PullRequest) -> [UInt8] {
+        var writer = JSONWriter(reserving: 128)
+        writer.beginObject()
+        writer.key("space")
+        writer.string(request.space.rawValue)
+        if let cursor = request.cursor {
+            writer.key("cursor")
+            writer.string(cursor.rawValue)
+        }
+        writer.key("limit")
+        writer.integer(request.limit)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> PullRequest {
+        try Message.read(bytes, "pull") { (reader) throws(JSONError) in
+            var space: SpaceID?
+            var cursor: Cursor?
+            var limit: Int?
+            var members = try reader.beginObject()
+            while let key = try reader.nextKey(&members) {
+                switch key {
+                case "space": space = try reader.name()
+                case "cursor": if try !reader.null() { cursor = try reader.cursor() }
+                case "limit": limit = try reader.positive("the limit")
+                default: try reader.unknown(key, .refusingUnknownKeys)
+                }
+            }
+            return PullRequest(
+                space: try reader.require(space, "space"), cursor: cursor, limit: try reader.require(limit, "limit"))
+        }
+    }
+
+    // MARK: Reply
+
+    /// - Parameter catalog: names the columns of snapshots.
+    package static func encode(_ reply: PullReply, catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        switch reply {
+        case .mustReset(let reason):
+            writer.key("mustReset")
+            writer.string(reason.rawValue)
+        case .page(let page):
+            writer.key("page")
+            writer.beginObject()
+            writer.key("space")
+            writer.string(page.space.rawValue)
+            writer.key("epoch")
+            writer.string(page.epoch.rawValue)
+            writer.key("serverTime")
+            writer.hybridTime(page.serverTime)
+            writer.key("cursor")
+            writer.string(page.cursor.rawValue)
+            writer.key("version")
+            writer.integer(page.version.rawValue)
+            writer.key("head")
+            writer.integer(page.head.rawValue)
+            writer.key("hasMore")
+            writer.boolean(page.hasMore)
+            switch page.content {
+            case .snapshot(let groups, let isFirst, let isLast):
+                writer.key("snapshot")
+                writer.beginObject()
+                writer.key("isFirst")
+                writer.boolean(isFirst)
+                writer.key("isLast")
+                writer.boolean(isLast)
+                writer.key("collections")
+                writer.beginArray()
+                for group in groups { try SnapshotRowsCoding.write(group, catalog: catalog, to: &writer) }
+                writer.endArray()
+                writer.endObject()
+            case .commits(let commits):
+                writer.key("commits")
+                writer.beginArray()
+                for commit in commits { try CommitCoding.write(commit, to: &writer) }
+                writer.endArray()
+            }
+            writer.endObject()
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Reads an answer, and checks what must hold of any page: versions that grow, uids that are valid, values of the
+    /// types that the catalog names.
+    ///
+    /// Fields and collections that the catalog does not know are kept in `Record.unknown`; a column that the server
+    /// does not send is null.
+    package static func decodeReply(_ bytes: [UInt8], catalog: SchemaCatalog) throws(WireError) -> PullReply {
+        try Message.read(bytes, "reply to pull") { (reader) throws(JSONError) in
+            var reply: PullReply?
+            var members = try reader.beginObject()
+            while let key = try reader.nextKey(&members) {
+                switch key {
+                case "page", "mustReset":
+                    guard reply == nil else {
+                        throw reader.content("one of page and mustReset expected", at: key.offset)
+                    }
+                    if case "page" = key {
+                        reply = .page(try readPage(&reader, catalog: catalog))
+                    } else {
+                        // A reason that this build does not know still means to start again; `epoch` claims the least.
+                        let reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
+                        reply = .mustReset(ResetReason(rawValue: reason) ?? .epoch)
+                    }
+                default: try reader.unknown(key, .ignoringUnknownKeys)
+                }
+            }
+            guard let reply else { throw reader.content("one of page and mustReset is missing") }
+            return reply
+        }
+    }
+
+    private static func readPage(_ reader: inout JSONReader, catalog: SchemaCatalog) throws(JSONError) -> PullPage {
+        var space: SpaceID?
+        var epoch: Epoch?
+        var serverTime: HybridTime?
+        var cursor: Cursor?
+        var version: Version?
+        var head: Version?
+        var hasMore: Bool?
+        var content: PullPage.Content?
+        var newest = (version: Version.zero, offset: 0)
+        var members = try reader.beginObject()
+        let start = reader.position
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "space": space = try reader.name()
+            case "epoch": epoch = try reader.epoch()
+            case "serverTime": serverTime = try reader.hybridTime()
+            case "cursor": cursor = try reader.cursor()
+            case "version": version = try reader.version()
+            case "head": head = try reader.version()
+            case "hasMore": hasMore = try reader.boolean()
+            case "snapshot", "commits":
+                guard content == nil else {
+                    throw reader.content("one of snapshot and commits expected", at: key.offset)
+                }
+                if case "snapshot" = key {
+                    content = try readSnapshot(&reader, catalog: catalog, newest: &newest)
+                } else {
+                    content = .commits(try CommitCoding.readAll(&reader, catalog: catalog, newest: &newest))
+                }
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        guard let content else { throw reader.content("one of snapshot and commits is missing") }
+        let page = PullPage(
+            space: try reader.require(space, "space"), epoch: try reader.require(epoch, "epoch"),
+            serverTime: try reader.require(serverTime, "serverTime"), content: content,
+            cursor: try reader.require(cursor, "cursor"), version: try reader.require(version, "version"),
+            head: try reader.require(head, "head"), hasMore: try reader.require(hasMore, "hasMore"))
+        guard page.version <= page.head else {
+            throw reader.content("version \(page.version) is beyond the head \(page.head)", at: start)
+        }
+        let bound = if case .commits = content { page.version } else { page.head }
+        guard newest.version <= bound else {
+            throw reader.content("version \(newest.version) is beyond that of its page, \(bound)", at: newest.offset)
+        }
+        return page
+    }
+
+    private static func readSnapshot(
+        _ reader: inout JSONReader, catalog: SchemaCatalog, newest: inout (version: Version, offset: Int)
+    ) throws(JSONError) -> PullPage.Content {
+        var isFirst: Bool?
+        var isLast: Bool?
+        var groups: [SnapshotRows]?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "isFirst": isFirst = try reader.boolean()
+            case "isLast": isLast = try reader.boolean()
+            case "collections":
+                var result: [SnapshotRows] = []
+                var elements = try reader.beginArray()
+                while try reader.nextElement(&elements) {
+                    result.append(try SnapshotRowsCoding.read(&reader, catalog: catalog, newest: &newest))
+                }
+                groups = result
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return .snapshot(
+            try reader.require(groups, "collections"), isFirst: try reader.require(isFirst, "isFirst"),
+            isLast: try reader.require(isLast, "isLast"))
+    }
+}

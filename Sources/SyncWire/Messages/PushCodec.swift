@@ -1,0 +1,264 @@
+import SyncJSON
+package import SyncModel
+
+/// Transactions on their way to the server, and its answer.
+package enum PushCodec {
+    // MARK: Request
+
+    /// Throws `unencodable` when a value has no form on the wire.
+    package static func encode(_ request: PushRequest) throws(WireError) -> [UInt8] {
+        var writer = JSONWriter(reserving: request.transactions.reduce(256) { $0 + $1.transaction.byteCount * 2 })
+        writer.beginObject()
+        writer.key("client")
+        writer.identifier(request.identity.client.bits)
+        writer.key("incarnation")
+        writer.integer(request.identity.incarnation)
+        if let epoch = request.epoch {
+            writer.key("epoch")
+            writer.string(epoch.rawValue)
+        }
+        writer.key("acknowledged")
+        writer.integer(request.acknowledged.rawValue)
+        writer.key("transactions")
+        writer.beginArray()
+        for item in request.transactions {
+            writer.beginObject()
+            writer.key("number")
+            writer.integer(item.number.rawValue)
+            writer.key("hash")
+            writer.string(item.hash.rawValue)
+            writer.key("transaction")
+            try TransactionCodec.write(item.transaction, to: &writer)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Reads a request strictly.
+    ///
+    /// The numbers must follow each other without a gap. A transaction that does not match its hash is `damaged`.
+    package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> PushRequest {
+        try Message.read(bytes, "push") { (reader) throws(JSONError) in try readRequest(&reader) }
+    }
+
+    private static func readRequest(_ reader: inout JSONReader) throws(JSONError) -> PushRequest {
+        var client: ClientID?
+        var incarnation: Int?
+        var epoch: Epoch?
+        var acknowledged: MutationNumber?
+        var transactions: [NumberedTransaction]?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "client": client = try reader.clientID()
+            case "incarnation": incarnation = try reader.count("the incarnation")
+            case "epoch": if try !reader.null() { epoch = try reader.epoch() }
+            case "acknowledged": acknowledged = try reader.mutationNumber()
+            case "transactions": transactions = try readTransactions(&reader)
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        return PushRequest(
+            identity: ClientIdentity(
+                client: try reader.require(client, "client"),
+                incarnation: try reader.require(incarnation, "incarnation")),
+            epoch: epoch, acknowledged: try reader.require(acknowledged, "acknowledged"),
+            transactions: try reader.require(transactions, "transactions"))
+    }
+
+    private static func readTransactions(_ reader: inout JSONReader) throws(JSONError) -> [NumberedTransaction] {
+        var expected: MutationNumber?
+        return try reader.list { (reader) throws(JSONError) in
+            _ = try reader.kind()
+            let start = reader.position
+            let transaction = try readTransaction(&reader)
+            if let expected, transaction.number != expected {
+                throw reader.content(
+                    "number \(transaction.number) follows \(expected.rawValue - 1), \(expected) expected", at: start)
+            }
+            guard transaction.number.rawValue < .max else {
+                throw reader.content("the mutation number is the last that there is", at: start)
+            }
+            expected = transaction.number.next
+            return transaction
+        }
+    }
+
+    private static func readTransaction(_ reader: inout JSONReader) throws(JSONError) -> NumberedTransaction {
+        let start = reader.position
+        var number: MutationNumber?
+        var hash: String?
+        var transaction: Transaction?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "number": number = try reader.mutationNumber()
+            case "hash": hash = try reader.text(bytes: 64, "the hash")
+            case "transaction": transaction = try TransactionCodec.read(&reader)
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        let result = NumberedTransaction(
+            number: try reader.require(number, "number"),
+            hash: PayloadHash(rawValue: try reader.require(hash, "hash")),
+            transaction: try reader.require(transaction, "transaction"))
+        try check(result, from: start)
+        return result
+    }
+
+    private static func check(_ item: NumberedTransaction, from start: Int) throws(JSONError) {
+        do throws(WireError) {
+            guard try PayloadHash(of: item.transaction) == item.hash else {
+                throw WireError(.damaged, "transaction \(item.number) does not match its hash: damaged on its way")
+            }
+        } catch {
+            throw JSONError(error.code == .damaged ? .damage : .content, at: start, error.message)
+        }
+    }
+
+    // MARK: Reply
+
+    package static func encode(_ reply: PushReply) throws(WireError) -> [UInt8] {
+        var writer = JSONWriter(reserving: 256)
+        writer.beginObject()
+        switch reply {
+        case .answered(let results, let epoch, let serverTime):
+            writer.key("answered")
+            writer.beginObject()
+            writer.key("epoch")
+            writer.string(epoch.rawValue)
+            writer.key("serverTime")
+            writer.hybridTime(serverTime)
+            writer.key("results")
+            writer.beginArray()
+            for result in results {
+                writer.beginObject()
+                writer.key("number")
+                writer.integer(result.number.rawValue)
+                writer.key("outcome")
+                try OutcomeCodec.write(result.outcome, to: &writer)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.endObject()
+        case .refused(let refusal):
+            writer.key("refused")
+            write(refusal, to: &writer)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func write(_ refusal: PushRefusal, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("reason")
+        switch refusal {
+        case .gap(let expected):
+            writer.string("gap")
+            writer.key("expected")
+            writer.integer(expected.rawValue)
+        case .identityConflict(let number):
+            writer.string("identity_conflict")
+            writer.key("number")
+            writer.integer(number.rawValue)
+        case .epochChanged(let epoch):
+            writer.string("epoch_changed")
+            writer.key("epoch")
+            writer.string(epoch.rawValue)
+        }
+        writer.endObject()
+    }
+
+    package static func decodeReply(_ bytes: [UInt8]) throws(WireError) -> PushReply {
+        try Message.read(bytes, "reply to push") { (reader) throws(JSONError) in try readReply(&reader) }
+    }
+
+    private static func readReply(_ reader: inout JSONReader) throws(JSONError) -> PushReply {
+        var reply: PushReply?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "answered", "refused":
+                guard reply == nil else { throw reader.content("one of answered and refused expected", at: key.offset) }
+                if case "answered" = key {
+                    reply = try readAnswered(&reader)
+                } else {
+                    reply = .refused(try readRefusal(&reader))
+                }
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        guard let reply else { throw reader.content("one of answered and refused is missing") }
+        return reply
+    }
+
+    private static func readAnswered(_ reader: inout JSONReader) throws(JSONError) -> PushReply {
+        var epoch: Epoch?
+        var serverTime: HybridTime?
+        var results: [TransactionResult]?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "epoch": epoch = try reader.epoch()
+            case "serverTime": serverTime = try reader.hybridTime()
+            case "results": results = try readResults(&reader)
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return .answered(
+            try reader.require(results, "results"), epoch: try reader.require(epoch, "epoch"),
+            serverTime: try reader.require(serverTime, "serverTime"))
+    }
+
+    private static func readResults(_ reader: inout JSONReader) throws(JSONError) -> [TransactionResult] {
+        var last: MutationNumber?
+        return try reader.list { (reader) throws(JSONError) in
+            _ = try reader.kind()
+            let start = reader.position
+            var number: MutationNumber?
+            var outcome: Outcome?
+            var members = try reader.beginObject()
+            while let key = try reader.nextKey(&members) {
+                switch key {
+                case "number": number = try reader.mutationNumber()
+                case "outcome": outcome = try OutcomeCodec.read(&reader)
+                default: try reader.unknown(key, .ignoringUnknownKeys)
+                }
+            }
+            let result = TransactionResult(
+                number: try reader.require(number, "number"), outcome: try reader.require(outcome, "outcome"))
+            if let last, result.number.rawValue - 1 != last.rawValue {
+                throw reader.content("number \(result.number) follows \(last), without gaps expected", at: start)
+            }
+            last = result.number
+            return result
+        }
+    }
+
+    private static func readRefusal(_ reader: inout JSONReader) throws(JSONError) -> PushRefusal {
+        var reason: String?
+        var expected: MutationNumber?
+        var number: MutationNumber?
+        var epoch: Epoch?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "reason": reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
+            case "expected": expected = try reader.mutationNumber()
+            case "number": number = try reader.mutationNumber()
+            case "epoch": epoch = try reader.epoch()
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        switch try reader.require(reason, "reason") {
+        case "gap": return .gap(expected: try reader.require(expected, "expected"))
+        case "identity_conflict": return .identityConflict(number: try reader.require(number, "number"))
+        case "epoch_changed": return .epochChanged(try reader.require(epoch, "epoch"))
+        case let other:
+            // Nothing was taken, and what would help is not known: the push stays where it is, and is tried again.
+            throw reader.content("a refusal that this build does not know: \(other.prefix(64).debugDescription)")
+        }
+    }
+}

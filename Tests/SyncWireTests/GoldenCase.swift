@@ -1,0 +1,103 @@
+import SyncModel
+import SyncWire
+import Testing
+
+/// One message with its golden file under `Schemas/wire/examples`.
+struct GoldenCase: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// The schema of the OpenAPI document that describes the message.
+    let schema: String
+    let encode: @Sendable () throws -> [UInt8]
+    /// Reads the file and writes it again.
+    let recode: @Sendable ([UInt8]) throws -> [UInt8]
+
+    var testDescription: String { name }
+
+    static let all: [GoldenCase] =
+        [
+            hello,
+            pushRequest("push-request", Samples.push),
+            pushRequest(
+                "push-request-first-contact",
+                PushRequest(identity: Samples.push.identity, epoch: nil, acknowledged: .first, transactions: [])),
+            pushReply(
+                "push-reply-answered",
+                .answered(
+                    Samples.outcomes.enumerated().map { index, outcome in
+                        TransactionResult(number: MutationNumber(Int64(index) + 4), outcome: outcome)
+                    }, epoch: Samples.epoch, serverTime: Samples.time)),
+            pushReply("push-reply-gap", .refused(.gap(expected: MutationNumber(4)))),
+            pushReply("push-reply-identity-conflict", .refused(.identityConflict(number: MutationNumber(6)))),
+            pushReply("push-reply-epoch-changed", .refused(.epochChanged(Epoch(rawValue: "e2")))),
+            pullRequest("pull-request", PullRequest(space: .default, cursor: Cursor(rawValue: "e1.c.12"), limit: 500)),
+            pullRequest("pull-request-snapshot", PullRequest(space: .default, cursor: nil, limit: 500)),
+            pullReply("pull-reply-commits", .page(Samples.commits)),
+            pullReply("pull-reply-snapshot", .page(Samples.snapshot)),
+            pullReply("pull-reply-must-reset-horizon", .mustReset(.horizon)),
+            pullReply("pull-reply-must-reset-epoch", .mustReset(.epoch)),
+            fetchRequest(
+                "fetch-request-by-id", FetchRequest(space: .default, collection: "users", key: .id(Samples.user))),
+            fetchRequest(
+                "fetch-request-by-uid", FetchRequest(space: .default, collection: "users", key: .uid(UID(17)))),
+            fetchReply,
+            GoldenCase(
+                name: "hint", schema: "Hint",
+                encode: { HintCodec.encode(Hint(space: .default, head: Version(14))) },
+                recode: { HintCodec.encode(try HintCodec.decode($0)) }),
+        ]
+        + ErrorBody.Code.known.map { code in
+            GoldenCase(
+                name: "error-" + code.rawValue.replacing("_", with: "-"), schema: "Error",
+                encode: { ErrorBody(code, Samples.message(for: code)).encode() },
+                recode: { try ErrorBody.decode($0).encode() })
+        }
+
+    private static let hello = GoldenCase(
+        name: "hello-reply", schema: "Hello",
+        encode: { HelloCodec.encode(Samples.hello) },
+        recode: { HelloCodec.encode(try HelloCodec.decode($0)) })
+
+    private static let fetchReply: GoldenCase = {
+        let request = FetchRequest(space: .default, collection: "avatars", key: .id(Samples.avatar))
+        return GoldenCase(
+            name: "fetch-reply", schema: "Rows",
+            encode: { try FetchCodec.encode(Samples.avatarRecord, of: "avatars", catalog: Samples.catalog) },
+            recode: {
+                let record = try FetchCodec.decodeReply($0, to: request, catalog: Samples.catalog)
+                return try FetchCodec.encode(record, of: "avatars", catalog: Samples.catalog)
+            })
+    }()
+
+    private static func pushRequest(_ name: String, _ request: PushRequest) -> GoldenCase {
+        GoldenCase(
+            name: name, schema: "PushRequest", encode: { try PushCodec.encode(request) },
+            recode: { try PushCodec.encode(PushCodec.decodeRequest($0)) })
+    }
+
+    private static func pushReply(_ name: String, _ reply: PushReply) -> GoldenCase {
+        GoldenCase(
+            name: name, schema: "PushReply", encode: { try PushCodec.encode(reply) },
+            recode: { try PushCodec.encode(PushCodec.decodeReply($0)) })
+    }
+
+    private static func pullRequest(_ name: String, _ request: PullRequest) -> GoldenCase {
+        GoldenCase(
+            name: name, schema: "PullRequest", encode: { PullCodec.encode(request) },
+            recode: { PullCodec.encode(try PullCodec.decodeRequest($0)) })
+    }
+
+    private static func pullReply(_ name: String, _ reply: PullReply) -> GoldenCase {
+        GoldenCase(
+            name: name, schema: "PullReply", encode: { try PullCodec.encode(reply, catalog: Samples.catalog) },
+            recode: {
+                try PullCodec.encode(
+                    PullCodec.decodeReply($0, catalog: Samples.catalog), catalog: Samples.catalog)
+            })
+    }
+
+    private static func fetchRequest(_ name: String, _ request: FetchRequest) -> GoldenCase {
+        GoldenCase(
+            name: name, schema: "FetchRequest", encode: { FetchCodec.encode(request) },
+            recode: { FetchCodec.encode(try FetchCodec.decodeRequest($0)) })
+    }
+}

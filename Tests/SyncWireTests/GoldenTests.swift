@@ -1,0 +1,99 @@
+import Foundation
+import SyncJSON
+import SyncModel
+import SyncWire
+import Testing
+
+@Suite struct GoldenTests {
+    static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Schemas/wire")
+
+    static func example(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: folder.appending(path: "examples/\(name).json")))
+    }
+
+    @Test(arguments: GoldenCase.all)
+    func `a message is written as its golden file says`(golden: GoldenCase) throws {
+        let written = try golden.encode()
+        let expected = Self.withoutSpace(try Self.example(golden.name))
+        #expect(String(decoding: written, as: UTF8.self) == String(decoding: expected, as: UTF8.self))
+    }
+
+    @Test(arguments: GoldenCase.all)
+    func `a golden file is read, and written again as it was`(golden: GoldenCase) throws {
+        let file = try Self.example(golden.name)
+        #expect(try golden.recode(file) == Self.withoutSpace(file))
+    }
+
+    @Test(arguments: GoldenCase.all)
+    func `a golden file is as the OpenAPI document describes it`(golden: GoldenCase) throws {
+        let validator = try Self.openAPI()
+        let problems = validator.problems(with: try JSONValue(Self.example(golden.name)), schema: golden.schema)
+        #expect(problems.isEmpty, "\(problems)")
+    }
+
+    @Test(arguments: GoldenCase.all)
+    func `a message cut anywhere is refused`(golden: GoldenCase) throws {
+        let whole = try golden.encode()
+        for end in stride(from: 0, to: whole.count, by: 7) {
+            #expect(throws: WireError.self) { try golden.recode(Array(whole[..<end])) }
+        }
+    }
+
+    @Test(arguments: GoldenCase.all)
+    func `a message with any byte changed never traps`(golden: GoldenCase) throws {
+        let whole = try golden.encode()
+        for position in whole.indices {
+            for flip: UInt8 in [0x01, 0x80] {
+                var changed = whole
+                changed[position] ^= flip
+                do { _ = try golden.recode(changed) } catch { #expect(error is WireError) }
+            }
+        }
+    }
+
+    @Test func `each file has a case, and each case a file`() throws {
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: Self.folder.appending(path: "examples").path(percentEncoded: false))
+        #expect(files.sorted() == GoldenCase.all.map { $0.name + ".json" }.sorted())
+    }
+
+    @Test func `every reference inside the OpenAPI document leads somewhere`() throws {
+        let document = try Self.openAPI()
+        #expect(document.danglingReferences.isEmpty, "\(document.danglingReferences)")
+        #expect(
+            document.paths == [
+                "/healthz", "/v1/fetch", "/v1/hello", "/v1/hints", "/v1/openapi", "/v1/pull", "/v1/push",
+            ])
+    }
+
+    @Test func `the OpenAPI document names each error code that the server uses`() throws {
+        let document = try Self.openAPI()
+        #expect(
+            document.enumeration("ErrorCode").sorted() == ErrorBody.Code.known.map(\.rawValue).sorted())
+    }
+
+    private static func openAPI() throws -> SchemaValidator {
+        SchemaValidator(
+            document: try JSONValue(Array(Data(contentsOf: folder.appending(path: "openapi.json")))))
+    }
+
+    /// The text without the white space that makes it easier to read.
+    static func withoutSpace(_ bytes: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var isInString = false
+        var isEscaped = false
+        for byte in bytes {
+            if !isInString, [0x20, 0x0A, 0x0D, 0x09].contains(byte) { continue }
+            result.append(byte)
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isInString.toggle()
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,172 @@
+import SyncModel
+import SyncWire
+import Testing
+
+/// What must hold of any message, beyond its form.
+@Suite struct MessageRuleTests {
+    /// A golden message with one text in it replaced.
+    static func changed(_ name: String, _ old: String, _ new: String) throws -> [UInt8] {
+        let text = String(decoding: GoldenTests.withoutSpace(try GoldenTests.example(name)), as: UTF8.self)
+        try #require(text.contains(old), "\(name) does not contain \(old)")
+        return Array(text.replacing(old, with: new, maxReplacements: 1).utf8)
+    }
+
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let name: String
+        let old: String
+        let new: String
+        let words: String
+        var testDescription: String { "\(name): \(new) for \(old)" }
+
+        init(_ name: String, _ old: String, _ new: String, _ words: String) {
+            self.name = name
+            self.old = old
+            self.new = new
+            self.words = words
+        }
+    }
+
+    static let pullFaults = [
+        Fault("pull-reply-commits", #""uid":17"#, #""uid":-17"#, "page.commits[0].changes[0].uid: the uid is -17"),
+        Fault("pull-reply-commits", #""version":13"#, #""version":15"#, "version 14 follows 15"),
+        Fault("pull-reply-commits", #""version":14,"changes""#, #""version":13,"changes""#, "version 13 follows 13"),
+        Fault(
+            "pull-reply-commits", #""version":14,"head""#, #""version":13,"head""#,
+            "version 14 is beyond that of its page"),
+        Fault("pull-reply-commits", #""head":20"#, #""head":3"#, "version 14 is beyond the head 3"),
+        Fault("pull-reply-commits", #""version":13"#, #""version":0"#, "the version is 0, 1 or more expected"),
+        Fault("pull-reply-commits", #""deleted":true"#, #""deleted":false"#, "true expected"),
+        Fault(
+            "pull-reply-commits", #""deleted":true"#, #""moved":true"#, "one of created, updated and deleted is missing"
+        ),
+        Fault("pull-reply-commits", #""uid":17,"#, "", #""uid" is missing"#),
+        Fault("pull-reply-commits", #""username":"ann""#, #""username":7"#, "users.username holds text, not integer"),
+        Fault("pull-reply-commits", #""hasMore":true,"#, "", #""hasMore" is missing"#),
+        Fault(
+            "pull-reply-commits", #""commits":"#, #""commits":[],"snapshot":"#, "one of snapshot and commits expected"),
+        Fault("pull-reply-snapshot", ",17,12,", ",-17,12,", "rows[0][1]: the uid is -17"),
+        Fault("pull-reply-snapshot", ",17,12,", ",17,21,", "version 21 is beyond that of its page, 12"),
+        Fault("pull-reply-snapshot", "000000000009", "000000000001", "does not come after"),
+        Fault("pull-reply-snapshot", "[1,12,1,4,4,1,7]", "[1,12,1,4,4,1]", "6 versions for 7 columns"),
+        Fault("pull-reply-snapshot", "[1,12,1,4,4,1,7]", "[1,13,1,4,4,1,7]", "the version of a field is 13, 0 to 12"),
+        Fault("pull-reply-snapshot", #""logins","score""#, #""logins","logins""#, "column logins occurs twice"),
+        Fault("pull-reply-snapshot", ",3,1.5,false", ",3,1.5", "users.is_active holds boolean, not json"),
+        Fault("pull-reply-snapshot", ",null,null]", ",null]", "a row of 11 elements expected, and this one has fewer"),
+        Fault("pull-reply-snapshot", ",null,null]", ",null,null,null]", "and this one has more"),
+        Fault("pull-reply-snapshot", ",3,1.5,false", ",3,1,false", "users.score holds real, not integer"),
+    ]
+
+    @Test(arguments: pullFaults)
+    func `a page that breaks a rule is refused, with the place`(fault: Fault) throws {
+        let bytes = try Self.changed(fault.name, fault.old, fault.new)
+        let error = #expect(throws: WireError.self) {
+            try PullCodec.decodeReply(bytes, catalog: Samples.catalog)
+        }
+        #expect(error?.message.contains(fault.words) == true, "\(error?.message ?? "")")
+    }
+
+    static let pushFaults = [
+        Fault("push-request", #""number":5"#, #""number":6"#, "number 6 follows 4, 5 expected"),
+        Fault("push-request", #""number":5"#, #""number":4"#, "number 4 follows 4, 5 expected"),
+        Fault("push-request", #""incarnation":2"#, #""incarnation":-1"#, "the incarnation is -1"),
+        Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"owner":"root""#, #"no key "owner""#),
+        Fault("push-request", #""acknowledged":3"#, #""acknowledged":3,"acknowledged":4"#, "occurs twice"),
+    ]
+
+    @Test(arguments: pushFaults)
+    func `a push that breaks a rule is refused, with the place`(fault: Fault) throws {
+        let bytes = try Self.changed(fault.name, fault.old, fault.new)
+        let error = #expect(throws: WireError.self) { try PushCodec.decodeRequest(bytes) }
+        #expect(error?.code == .malformed)
+        #expect(error?.message.contains(fault.words) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `a transaction that was changed on its way is damaged`() throws {
+        let bytes = try Self.changed("push-request", #""username":"bo""#, #""username":"bp""#)
+        let error = #expect(throws: WireError.self) { try PushCodec.decodeRequest(bytes) }
+        #expect(error?.code == .damaged)
+        #expect(error?.message.contains("transaction 5 does not match its hash") == true)
+        #expect(error?.message.contains("transactions[1]") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `a request with any byte changed is refused or means the same`() throws {
+        let whole = GoldenTests.withoutSpace(try GoldenTests.example("push-request"))
+        let meant = try PushCodec.decodeRequest(whole)
+        for position in whole.indices {
+            var changed = whole
+            changed[position] ^= 0x01
+            guard let request = try? PushCodec.decodeRequest(changed) else { continue }
+            #expect(
+                request.transactions.map(\.transaction) == meant.transactions.map(\.transaction),
+                "byte \(position) changed a transaction, and nobody noticed")
+        }
+    }
+
+    @Test func `columns may come in another order, unknown ones are kept and missing ones are null`() throws {
+        let text = """
+            {"page":{"space":"default","epoch":"e","serverTime":"1.0","cursor":"c","version":9,"head":9,"hasMore":false,
+            "snapshot":{"isFirst":true,"isLast":true,"note":1,"collections":[
+              {"collection":"avatars","columns":["color","author","shape"],"rows":[
+                ["\(Samples.avatar)",4,9,[9,3,9],"red",{"$ref":"\(Samples.user)"},null]]},
+              {"collection":"medals","columns":["metal"],"rows":[["\(Samples.record(7))",0,2,null,"gold"]]}]}}}
+            """
+        guard
+            case .page(let page) = try PullCodec.decodeReply(Array(text.utf8), catalog: Samples.catalog),
+            case .snapshot(let groups, _, _) = page.content
+        else {
+            Issue.record("no snapshot")
+            return
+        }
+        #expect(
+            groups == [
+                SnapshotRows(
+                    collection: "avatars",
+                    records: [
+                        Record(
+                            id: Samples.avatar, uid: UID(4), version: Version(9),
+                            values: [.null, .reference(Samples.user)], fieldVersions: [Version(9), Version(3)],
+                            unknown: ["color": .text("red")])
+                    ]),
+                SnapshotRows(
+                    collection: "medals",
+                    records: [
+                        Record(
+                            id: Samples.record(7), uid: UID(0), version: Version(2), values: [],
+                            unknown: ["metal": .text("gold")])
+                    ]),
+            ])
+        let again = try PullCodec.encode(.page(page), catalog: Samples.catalog)
+        #expect(try PullCodec.decodeReply(again, catalog: Samples.catalog) == .page(page))
+    }
+
+    @Test func `what a newer server says is ignored where it is more, and refused where it is needed`() throws {
+        #expect(
+            try PullCodec.decodeReply(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)
+                == .mustReset(.epoch))
+        let hello = try Self.changed("hello-reply", #"{"protocol":{"#, #"{"motd":[{}],"protocol":{"minor":7,"#)
+        #expect(try HelloCodec.decode(hello) == Samples.hello)
+        #expect(throws: WireError.self) {
+            try PushCodec.decodeReply(Array(#"{"refused":{"reason":"too_hot"}}"#.utf8))
+        }
+        #expect(
+            try ErrorBody.decode(Array(#"{"error":{"code":"new","message":"m","help":1}}"#.utf8)).code.rawValue == "new"
+        )
+    }
+
+    @Test func `another record than the one asked for is refused`() throws {
+        let request = FetchRequest(space: .default, collection: "avatars", key: .uid(UID(5)))
+        let bytes = try GoldenTests.example("fetch-reply")
+        let error = #expect(throws: WireError.self) {
+            try FetchCodec.decodeReply(bytes, to: request, catalog: Samples.catalog)
+        }
+        #expect(error?.message.contains("another record") == true)
+    }
+
+    @Test(arguments: ["hello-reply", "hint"])
+    func `a negative number is refused`(name: String) throws {
+        let bytes = try Self.changed(name, name == "hint" ? "14" : "1000", "-1")
+        #expect(throws: WireError.self) {
+            if name == "hint" { _ = try HintCodec.decode(bytes) } else { _ = try HelloCodec.decode(bytes) }
+        }
+    }
+}
