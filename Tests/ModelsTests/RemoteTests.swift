@@ -78,6 +78,18 @@ import Testing
         #expect(user.presence == .awaited)
     }
 
+    @Test func `a slow answer does not replace what was written meanwhile`() async throws {
+        let user = community.users.make(username: "Ned")
+        try await user.create()
+        server.delayPulls {
+            user.username = "Eddard"
+            await #expect(throws: Never.self) { try await user.save() }
+        }
+        let list = try await community.users.users()
+        #expect(list.first === user)
+        #expect(user.username == "Eddard")
+    }
+
     @Test func `pushes of many tasks go one at a time, without a gap`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<20 {

@@ -119,6 +119,16 @@ import Testing
         #expect(try await user.save() != nil)
     }
 
+    @Test func `a reference to something that is gone leads to nothing`() async throws {
+        let user = community.users.make(username: "Ned")
+        let avatar = community.avatars.make(author: user)
+        user.avatar = avatar
+        try await user.create()
+        try await avatar.delete()
+        #expect(user.avatar == nil)
+        #expect(avatar.author === user, "what is gone shows what it was")
+    }
+
     @Test func `the updates of a query tell the list again after each change`() async throws {
         var lists = community.users.updates.makeAsyncIterator()
         #expect(try await lists.next()?.isEmpty == true)

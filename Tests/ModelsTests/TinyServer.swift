@@ -18,6 +18,8 @@ final class TinyServer: RemoteTransport {
     }
 
     private let state = Guarded(State())
+    /// Runs after a pull has read, and before it answers.
+    private let delay = Guarded<(@Sendable () async -> Void)?>(nil)
     private let epoch = Epoch(rawValue: "tiny")
 
     var pushes: [PushRequest] { state.withLock { $0.pushes } }
@@ -26,6 +28,7 @@ final class TinyServer: RemoteTransport {
     func loseNextAnswer() { state.withLock { $0.losesNextAnswer = true } }
     func rejectNext(_ rejection: Rejection) { state.withLock { $0.nextRejection = rejection } }
     func refuseNext(_ refusal: PushRefusal) { state.withLock { $0.nextRefusal = refusal } }
+    func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
     func goDown() { state.withLock { $0.isDown = true } }
 
     /// Somebody else makes a record.
@@ -90,7 +93,7 @@ final class TinyServer: RemoteTransport {
     }
 
     func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        state.withLock { state in
+        let reply: PullReply = state.withLock { state in
             let rows = state.records.map { SnapshotRows(collection: $0.key, records: Array($0.value.values)) }
             return .page(
                 PullPage(
@@ -98,6 +101,8 @@ final class TinyServer: RemoteTransport {
                     content: .snapshot(rows, isFirst: true, isLast: true), cursor: Cursor(rawValue: "end"),
                     version: state.version, head: state.version, hasMore: false))
         }
+        if let body = delay.withLock({ $0 }) { await body() }
+        return reply
     }
 
     func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
