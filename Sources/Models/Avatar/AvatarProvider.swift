@@ -1,0 +1,72 @@
+import SyncCore
+public import SyncModel
+
+/// Makes avatars, and finds them.
+public protocol AvatarProvider: Sendable {
+    /// A draft, until it is created; an author who is a draft is created along with it.
+    /// - Parameter imageURL: nil for the standard picture.
+    func make(author: any User, imageURL: String?) -> any Avatar
+
+    /// At once, from what is here; a placeholder when the avatar is not.
+    func avatar(uid: Int) throws(ModelFailure) -> any Avatar
+
+    func avatar(id: RecordID) throws(ModelFailure) -> any Avatar
+
+    /// In the order in which they were made.
+    func avatars(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Avatar]
+
+    func avatars(by author: any User) async throws(ModelFailure) -> [any Avatar]
+
+    /// All avatars, now and after each change.
+    var updates: QueryUpdates<any Avatar> { get }
+}
+
+extension AvatarProvider {
+    public func make(author: any User) -> any Avatar {
+        make(author: author, imageURL: nil)
+    }
+
+    public func avatars() async throws(ModelFailure) -> [any Avatar] {
+        try await avatars(limit: nil, offset: 0)
+    }
+}
+
+/// Avatars over live objects of any source.
+public struct LiveAvatars: AvatarProvider {
+    private let objects: LiveObjects
+
+    public init(_ objects: LiveObjects) {
+        self.objects = objects
+    }
+
+    public func make(author: any User, imageURL: String?) -> any Avatar {
+        objects.make(LiveAvatar.self) { record in
+            record.set(AvatarSchema.author, to: author)
+            record.set(AvatarSchema.imageURL, toText: imageURL)
+        }
+    }
+
+    public func avatar(uid: Int) throws(ModelFailure) -> any Avatar {
+        try objects.object(LiveAvatar.self, uid: uid)
+    }
+
+    public func avatar(id: RecordID) throws(ModelFailure) -> any Avatar {
+        try objects.object(LiveAvatar.self, id: id)
+    }
+
+    public func avatars(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Avatar] {
+        try await objects.objects(
+            LiveAvatar.self, matching: RecordQuery(LiveAvatar.kind.collection, limit: limit, offset: offset))
+    }
+
+    public func avatars(by author: any User) async throws(ModelFailure) -> [any Avatar] {
+        guard let id = author.id else { return [] }
+        let condition = RecordQuery.Condition(AvatarSchema.author.name, equals: .reference(id))
+        return try await objects.objects(
+            LiveAvatar.self, matching: RecordQuery(LiveAvatar.kind.collection, where: [condition]))
+    }
+
+    public var updates: QueryUpdates<any Avatar> {
+        objects.observe(LiveAvatar.self, matching: RecordQuery(LiveAvatar.kind.collection)).map { $0 }
+    }
+}

@@ -1,0 +1,65 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// The objects that match a query, now and after each change of their collection.
+public struct QueryUpdates<Model: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = [Model]
+    public typealias Failure = ModelFailure
+
+    let collection: CollectionName
+    let changes: CoalescingFeed<StoreChange>
+    let query: @Sendable () async throws(ModelFailure) -> [Model]
+
+    init(
+        collection: CollectionName, changes: CoalescingFeed<StoreChange>,
+        query: @escaping @Sendable () async throws(ModelFailure) -> [Model]
+    ) {
+        self.collection = collection
+        self.changes = changes
+        self.query = query
+    }
+
+    /// The same with each object shown as something else, a protocol that it conforms to.
+    public func map<Other: Sendable>(each body: @escaping @Sendable (Model) -> Other) -> QueryUpdates<Other> {
+        QueryUpdates<Other>(collection: collection, changes: changes) { [query] () async throws(ModelFailure) in
+            try await query().map(body)
+        }
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        // Subscribed before the first look, so that no change falls between the two.
+        Iterator(collection: collection, changes: changes.subscribe().makeAsyncIterator(), query: query)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let collection: CollectionName
+        var changes: CoalescingFeed<StoreChange>.Subscription.Iterator
+        let query: @Sendable () async throws(ModelFailure) -> [Model]
+        var hasBegun = false
+
+        init(
+            collection: CollectionName, changes: CoalescingFeed<StoreChange>.Subscription.Iterator,
+            query: @escaping @Sendable () async throws(ModelFailure) -> [Model]
+        ) {
+            self.collection = collection
+            self.changes = changes
+            self.query = query
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> [Model]? {
+            if !hasBegun {
+                hasBegun = true
+                return try await query()
+            }
+            while let change = await changes.next(isolation: actor) {
+                if change.extents[collection] != nil { return try await query() }
+            }
+            return nil
+        }
+
+        public mutating func next() async throws(ModelFailure) -> [Model]? {
+            try await next(isolation: #isolation)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import SyncConcurrency
+
+/// Lets one async body through at a time, in the order of arrival. Free of charge when nobody waits.
+///
+/// A caller that is cancelled while it waits still takes its turn, and its body sees the cancellation.
+final class Turnstile: Sendable {
+    private struct State: Sendable {
+        var isTaken = false
+        var queue: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Guarded(State())
+
+    func pass<Result: Sendable, Failure: Error>(
+        _ body: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        await enter()
+        defer { leave() }
+        return try await body()
+    }
+
+    private func enter() async {
+        if take(orQueue: nil) { return }
+        await withCheckedContinuation { continuation in
+            if take(orQueue: continuation) { continuation.resume() }
+        }
+    }
+
+    private func take(orQueue continuation: CheckedContinuation<Void, Never>?) -> Bool {
+        state.withLock { state in
+            if !state.isTaken {
+                state.isTaken = true
+                return true
+            }
+            if let continuation { state.queue.append(continuation) }
+            return false
+        }
+    }
+
+    /// The turn goes over to the next in the queue without becoming free.
+    private func leave() {
+        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+            if state.queue.isEmpty {
+                state.isTaken = false
+                return nil
+            }
+            return state.queue.removeFirst()
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,61 @@
+/// An address of a kind that this build knows: it lists its parts, and has its JSON and its validator from that.
+public protocol KnownAddress: Address, Hashable {
+    static var kind: String { get }
+    static var parts: [AddressPart<Self>] { get }
+    /// With all parts empty.
+    init()
+}
+
+/// One part of a kind of address.
+public struct AddressPart<Owner>: Sendable {
+    public let name: String
+    public let value: any WritableKeyPath<Owner, String> & Sendable
+    public let rule: AddressRule
+
+    public init(_ name: String, _ value: any WritableKeyPath<Owner, String> & Sendable, _ rule: AddressRule) {
+        self.name = name
+        self.value = value
+        self.rule = rule
+    }
+}
+
+/// What a part of an address has to be.
+public struct AddressRule: Sendable {
+    /// In words, behind "has to be".
+    public let expected: String
+    public let holds: @Sendable (String) -> Bool
+
+    public init(_ expected: String, holds: @escaping @Sendable (String) -> Bool) {
+        self.expected = expected
+        self.holds = holds
+    }
+
+    /// A line of text with something to see on it.
+    public static let line = AddressRule(
+        "a line of 1 to \(ModelsLimits.addressPartCharacters) characters, without control characters"
+    ) { text in
+        text.count <= ModelsLimits.addressPartCharacters
+            && text.unicodeScalars.contains { !$0.properties.isWhitespace }
+            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
+    public static func digits(_ count: Int) -> AddressRule {
+        AddressRule("\(count) digits") { $0.utf8.count == count && $0.utf8.allSatisfy(isDigit) }
+    }
+
+    static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}
+
+extension KnownAddress {
+    public var kind: String { Self.kind }
+
+    public var json: String { AddressCodec.json(of: self) }
+
+    public func validate() throws(InvalidAddress) {
+        for part in Self.parts where !part.rule.holds(self[keyPath: part.value]) {
+            throw InvalidAddress(kind: Self.kind, part: part.name, expected: part.rule.expected)
+        }
+    }
+}

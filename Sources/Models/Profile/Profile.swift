@@ -1,0 +1,17 @@
+/// What a user tells of themselves.
+public protocol Profile: Presentable, CustomStringConvertible {
+    /// Given when the profile is made. Nil only while the profile itself is a placeholder.
+    var user: (any User)? { get }
+
+    var fullName: String? { get set }
+
+    /// Checked by its own validator when it is written.
+    var address: (any Address)? { get set }
+
+    /// The address on one line, made by the address; empty when there is none.
+    var displayAddress: String { get }
+}
+
+extension Profile {
+    public var displayAddress: String { address?.display ?? "" }
+}

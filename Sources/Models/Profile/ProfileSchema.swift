@@ -1,0 +1,25 @@
+public import SyncModel
+
+/// The declaration of profiles, as engine, stores and authority know them.
+public enum ProfileSchema {
+    public static let schema = ModelSchema(
+        collection: "profile",
+        fields: [
+            .reference("user", to: "user", required: true),
+            .text("full_name", bytes: ModelsLimits.fullNameBytes),
+            .json("address", bytes: ModelsLimits.addressBytes),
+        ])
+
+    static let user = schema.handle("user")
+    static let fullName = schema.handle("full_name")
+    static let address = schema.handle("address")
+
+    static let kind = ModelKind(schema) { (patch) throws(ModelFailure) in
+        guard case .json(let json)? = patch[address.name] else { return }
+        do throws(InvalidAddress) {
+            try AddressCodec.address(json: json).validate()
+        } catch {
+            throw ModelFailure(.invalidValue, "profile.address: \(error)")
+        }
+    }
+}

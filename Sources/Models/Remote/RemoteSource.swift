@@ -1,0 +1,236 @@
+public import SyncConcurrency
+public import SyncCore
+public import SyncModel
+
+/// Live objects straight from the server, with no store: each write is one push, and is confirmed when it returns.
+///
+/// A push without an answer may have been applied. It is kept, and sent again under the same number before anything
+/// else, so that trying again never does a thing twice; it is forgotten with this source.
+public final class RemoteSource: ModelSource {
+    public let catalog: SchemaCatalog
+    let transport: any RemoteTransport
+    let space: SpaceID
+    private let hash: @Sendable (Transaction) throws -> PayloadHash
+    private let session: Guarded<Session>
+    private let pushes = Turnstile()
+
+    private struct Session: Sendable {
+        var identity: ClientIdentity
+        var number = MutationNumber.first
+        var epoch: Epoch?
+        var clock = HybridClock()
+        var unanswered: Unanswered?
+    }
+
+    private struct Unanswered: Sendable {
+        let edits: [ModelEdit]
+        let transaction: Transaction
+    }
+
+    private struct Applied {
+        let version: Version
+        let uids: [AssignedUID]
+        let conflicts: [FieldConflict]
+    }
+
+    /// - Parameter hash: over a transaction's canonical bytes, as the wire format defines them.
+    public init(
+        transport: any RemoteTransport, catalog: SchemaCatalog, space: SpaceID = .default, runtime: EngineRuntime,
+        hash: @escaping @Sendable (Transaction) throws -> PayloadHash
+    ) {
+        self.transport = transport
+        self.catalog = catalog
+        self.space = space
+        self.hash = hash
+        var random = runtime.generator
+        let client = ClientID.make(at: runtime.now(), random: &random)
+        session = Guarded(Session(identity: ClientIdentity(client: client, incarnation: 0)))
+    }
+
+    // MARK: Reads
+
+    public func look(_ collection: CollectionName, _ key: RecordKey) -> Sighting { .elsewhere }
+
+    public func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelFailure) -> Record? {
+        do {
+            return try await transport.fetch(FetchRequest(space: space, collection: collection, key: key))
+        } catch {
+            throw ModelFailure(error)
+        }
+    }
+
+    public func records(matching query: RecordQuery) async throws(ModelFailure) -> [Record] {
+        guard let schema = catalog[query.collection] else {
+            throw ModelFailure(.invalidValue, "there is no collection \(query.collection)")
+        }
+        var scan = RemoteScan(collection: query.collection, schema: schema, space: space)
+        do throws(TransportFailure) {
+            while let request = try scan.next { try scan.take(try await transport.pull(request)) }
+        } catch {
+            throw scan.isTooLarge ? scan.tooMuch : ModelFailure(error)
+        }
+        return query.matches(among: scan.records.values, schema: schema)
+    }
+
+    public func isPending(_ collection: CollectionName, _ id: RecordID) -> Bool {
+        session.withLock { $0.unanswered?.edits.contains { $0.edit.record == id } ?? false }
+    }
+
+    public var changes: CoalescingFeed<StoreChange>? { nil }
+
+    // MARK: Writes
+
+    public func write(_ edits: [ModelEdit], now: WallTime) async throws(ModelFailure) -> WriteTicket {
+        try await pushes.pass { () async throws(ModelFailure) in
+            var edits = edits
+            if let earlier = session.withLock({ $0.unanswered }) {
+                if earlier.edits == edits {
+                    return try await ticket(of: edits, after: send(earlier.transaction, now: now))
+                }
+                edits = try await settle(earlier, before: edits, now: now)
+            }
+            let transaction = transaction(of: edits, now: now)
+            if let rejection = catalog.rejection(of: transaction) { throw ModelFailure(rejection) }
+            session.withLock { [edits] in $0.unanswered = Unanswered(edits: edits, transaction: transaction) }
+            return try await ticket(of: edits, after: send(transaction, now: now))
+        }
+    }
+
+    /// What is written has been answered already.
+    public func confirm(_ ticket: WriteTicket) {}
+
+    /// Finds out what became of an earlier write. What it created is not created again, but updated.
+    private func settle(
+        _ earlier: Unanswered, before edits: [ModelEdit], now: WallTime
+    ) async throws(ModelFailure) -> [ModelEdit] {
+        let applied: Applied
+        do throws(ModelFailure) {
+            applied = try await send(earlier.transaction, now: now)
+        } catch {
+            if error.code == .rejected { return edits }
+            throw error
+        }
+        let known = Dictionary(
+            records(of: earlier.edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        return edits.map { edit in
+            guard case .create(let collection, let id, let patch) = edit.edit, let record = known[id] else {
+                return edit
+            }
+            return ModelEdit(.update(collection, id, patch), shown: record)
+        }
+    }
+
+    private func transaction(of edits: [ModelEdit], now: WallTime) -> Transaction {
+        let time = session.withLock { $0.clock.tick(now: now) }
+        return Transaction(
+            space: space,
+            mutations: edits.map { edit in
+                Mutation(
+                    collection: edit.edit.collection, record: edit.edit.record, time: time, intent: intent(of: edit))
+            })
+    }
+
+    private func intent(of edit: ModelEdit) -> Mutation.Intent {
+        switch edit.edit {
+        case .create(_, _, let patch): return .create(patch)
+        case .update(let collection, _, let patch):
+            return .update(
+                patch.map { name, value in
+                    guard let shown = edit.shown, let position = catalog[collection]?.position(of: name) else {
+                        return FieldEdit(field: name, value: value, before: .null, seen: .zero)
+                    }
+                    return FieldEdit(
+                        field: name, value: value, before: shown.values[position],
+                        seen: shown.version(ofFieldAt: position))
+                })
+        case .delete: return .delete(seen: edit.shown?.version ?? .zero)
+        }
+    }
+
+    /// Pushes one transaction until it is answered or the transport fails.
+    private func send(_ transaction: Transaction, now: WallTime) async throws(ModelFailure) -> Applied {
+        let payload: PayloadHash
+        do { payload = try hash(transaction) } catch {
+            throw ModelFailure(.invalidValue, "the transaction cannot be put on the wire: \(error)")
+        }
+        var isRenewed = false
+        while true {
+            let (identity, number, epoch) = session.withLock { ($0.identity, $0.number, $0.epoch) }
+            let numbered = NumberedTransaction(number: number, hash: payload, transaction: transaction)
+            let reply: PushReply
+            do throws(TransportFailure) {
+                reply = try await transport.push(
+                    PushRequest(identity: identity, epoch: epoch, acknowledged: number, transactions: [numbered]))
+            } catch {
+                throw ModelFailure(error)
+            }
+            switch reply {
+            case .answered(let results, let epoch, let serverTime):
+                guard let outcome = results.first(where: { $0.number == number })?.outcome else {
+                    throw ModelFailure(
+                        TransportFailure(.serverFailed, "the server gave no answer to transaction \(number)"))
+                }
+                session.withLock { session in
+                    session.epoch = epoch
+                    session.number = number.next
+                    session.unanswered = nil
+                    session.clock.observe(serverTime, now: now, permitting: ModelLimits.permittedSkew)
+                }
+                return try applied(outcome)
+            case .refused(let refusal):
+                guard !isRenewed else {
+                    throw ModelFailure(TransportFailure(.refused, "the server takes no push from here: \(refusal)"))
+                }
+                isRenewed = true
+                session.withLock { session in
+                    session.identity = session.identity.next
+                    session.number = .first
+                    if case .epochChanged(let epoch) = refusal { session.epoch = epoch }
+                }
+            }
+        }
+    }
+
+    private func applied(_ outcome: Outcome) throws(ModelFailure) -> Applied {
+        switch outcome {
+        case .rejected(let rejection): throw ModelFailure(rejection)
+        case .applied(let version, let uids, let conflicts):
+            if let bad = uids.first(where: { !$0.uid.isValid }) {
+                throw ModelFailure(
+                    TransportFailure(
+                        .notUnderstood,
+                        "the server gave \(bad.collection) \(bad.record) the uid \(bad.uid): uids are 0 or more"))
+            }
+            return Applied(version: version, uids: uids, conflicts: conflicts)
+        }
+    }
+
+    // MARK: What is there after a write
+
+    private func ticket(of edits: [ModelEdit], after applied: Applied) async -> WriteTicket {
+        var shown = Dictionary(
+            records(of: edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for conflict in applied.conflicts where shown[conflict.record] != nil {
+            // Another's value may have won. When the server cannot be asked just now, the next `load` tells.
+            do throws(ModelFailure) {
+                if let record = try await fetch(conflict.collection, .id(conflict.record)) { shown[record.id] = record }
+            } catch {
+                continue
+            }
+        }
+        return WriteTicket(sequence: nil, shown: shown)
+    }
+
+    private func records(of edits: [ModelEdit], after applied: Applied) -> [Record] {
+        edits.compactMap { edit in
+            guard let schema = catalog[edit.edit.collection] else { return nil }
+            switch edit.edit {
+            case .create(let collection, let id, let patch):
+                let uid = applied.uids.first { $0.collection == collection && $0.record == id }?.uid ?? .none
+                return Record(id: id, uid: uid, version: applied.version, creating: patch, schema: schema)
+            case .update(_, _, let patch): return edit.shown?.updated(by: patch, at: applied.version, schema: schema)
+            case .delete: return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+public import SyncModel
+
+/// The declaration of users, as engine, stores and authority know them.
+public enum UserSchema {
+    public static let schema = ModelSchema(
+        collection: "user",
+        fields: [
+            .text("username", required: true, bytes: ModelsLimits.usernameBytes),
+            .reference("avatar", to: "avatar"),
+        ])
+
+    static let username = schema.handle("username")
+    static let avatar = schema.handle("avatar")
+
+    static let kind = ModelKind(schema) { (patch) throws(ModelFailure) in
+        if case .text(let name)? = patch[username.name] { try Username.check(name) }
+    }
+}
