@@ -14,13 +14,21 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "tombolo",
     products: [
-        .library(name: "SyncSimulation", targets: ["SyncSimulation"])
+        .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
+        .library(name: "SyncSimulation", targets: ["SyncSimulation"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
         // The model: values, and nothing but values.
@@ -47,16 +55,61 @@ let package = Package(
 
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
-            name: "Schemas", path: "Schemas",
-            resources: [.embedInCode("local/m0001_local_cache.sql")], swiftSettings: strict),
+            name: "Schemas", path: "Schemas", exclude: ["wire/examples"],
+            resources: [
+                .embedInCode("local/m0001_local_cache.sql"), .embedInCode("authority/m0001_authority.sql"),
+                .embedInCode("wire/openapi.json"),
+            ],
+            swiftSettings: strict),
 
-        // Adapters: each implements ports, and is seen by the composition root alone.
+        // Adapters: each implements ports, and is seen by the composition root alone. First the client's.
         .target(name: "CSQLiteStore"),
         .target(
             name: "SyncStoreSQLite",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SyncTransportInProcess",
+            dependencies: ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
+            swiftSettings: strict),
+        .target(
+            name: "SyncTransportHTTP",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        // The server's.
+        .target(
+            name: "AuthorityStoreSQLite",
+            dependencies: [
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SyncServerHTTP",
+            dependencies: [
+                "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
@@ -67,7 +120,10 @@ let package = Package(
 
         // For tests, ours and our users': never linked into a production program.
         .target(
-            name: "SyncTestKit", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models"],
+            name: "SyncTestKit",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess", "Models",
+            ],
             swiftSettings: strict),
 
         // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
@@ -81,14 +137,6 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        .testTarget(
-            name: "SyncSimulationTests",
-            dependencies: [
-                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
-                "SyncStoreSQLite",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
         // Measures; nothing else links it.
         .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
@@ -96,7 +144,8 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncStoreSQLite", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
 
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"], swiftSettings: strict),
@@ -113,9 +162,29 @@ let package = Package(
             exclude: ["local-schema.golden.sql"],
             swiftSettings: strict),
         .testTarget(
+            name: "SyncTransportTests",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "ModelsTests",
             dependencies: [
                 "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncSimulationTests",
+            dependencies: [
+                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
+                "SyncStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
     ],

@@ -45,7 +45,9 @@ enum ImportArrows {
             "SyncModel", "SyncCore", "SyncStoreSQLite", "CRawSQLite", "Foundation", "ArgumentParser",
         ],
         // For tests, ours and our users'.
-        "SyncTestKit": ["SyncModel", "SyncCore", "SyncConcurrency"],
+        "SyncTestKit": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess", "Models",
+        ],
         "SyncSimulation": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire", "Logging",
         ],
