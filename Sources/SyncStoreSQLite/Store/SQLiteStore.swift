@@ -102,14 +102,12 @@ public final class SQLiteStore: Sendable {
         _ body: @Sendable (WriteTransaction) throws(StoreFailure) -> Value, on writer: Writer,
         _ catalog: SchemaCatalog, _ tables: [RecordTable], _ limits: StoreLimits
     ) throws(StoreFailure) -> (Value, StoreChange) {
-        var keeps = true
-        return try writer.inTransaction(keep: { keeps }) { connection throws(StoreFailure) in
+        try writer.inTransaction { connection throws(StoreFailure) in
             let transaction = try WriteTransaction(on: connection, catalog: catalog, tables: tables, limits: limits)
             let value = try body(transaction)
-            keeps = !transaction.rollsBack
-            guard keeps else { return (value, StoreChange()) }
+            if transaction.rollsBack { return .rollBack((value, StoreChange())) }
             try transaction.finish()
-            return (value, transaction.change)
+            return .commit((value, transaction.change))
         }
     }
 
@@ -183,12 +181,15 @@ public final class SQLiteStore: Sendable {
     }
 
     /// A number that changes when another connection than this store's writer has committed.
+    ///
+    /// Asked under the write lock: the log is written to a moment before the commit can be seen, and who was woken by
+    /// that write must not look too early.
     func foreignCommits() throws(StoreFailure) -> Int64 {
         try writer.withLock { state throws(StoreFailure) in
-            try Self.open(state).outsideTransaction { connection throws(StoreFailure) in
+            try Self.open(state).inTransaction { connection throws(StoreFailure) in
                 let statement = try connection.statement("PRAGMA data_version")
                 defer { statement.reset() }
-                return try statement.step() ? statement.integer(0) : 0
+                return .rollBack(try statement.step() ? statement.integer(0) : 0)
             }
         }
     }

@@ -144,6 +144,7 @@ final class Writer {
         try inTransaction { connection throws(StoreFailure) in
             if try Meta.load(connection) == nil { try fresh.save(connection) }
             try CatalogMigration(tables: tables, connection: connection).run()
+            return .commit(())
         }
     }
 
@@ -156,24 +157,35 @@ final class Writer {
 
     // MARK: Writing
 
-    /// Calls `body` between `BEGIN IMMEDIATE` and `COMMIT`; an error rolls back, and so does `keep` saying no.
+    /// How a transaction ends that did not fail.
+    enum Ending<Value> {
+        case commit(Value)
+        case rollBack(Value)
+    }
+
+    /// Calls `body` between `BEGIN IMMEDIATE` and the end that it chooses; an error rolls back.
     func inTransaction<Value>(
-        keep: () -> Bool = { true }, _ body: (Connection) throws(StoreFailure) -> Value
+        _ body: (Connection) throws(StoreFailure) -> Ending<Value>
     ) throws(StoreFailure) -> Value {
         let result = queue.writeWithoutTransaction { _ in
-            Result { () throws(StoreFailure) in try transact(keep, body) }
+            Result { () throws(StoreFailure) in try transact(body) }
         }
         return try result.get()
     }
 
     private func transact<Value>(
-        _ keep: () -> Bool, _ body: (Connection) throws(StoreFailure) -> Value
+        _ body: (Connection) throws(StoreFailure) -> Ending<Value>
     ) throws(StoreFailure) -> Value {
         try connection.statement("BEGIN IMMEDIATE").run()
         do throws(StoreFailure) {
-            let value = try body(connection)
-            try connection.statement(keep() ? "COMMIT" : "ROLLBACK").run()
-            return value
+            switch try body(connection) {
+            case .commit(let value):
+                try connection.statement("COMMIT").run()
+                return value
+            case .rollBack(let value):
+                try connection.statement("ROLLBACK").run()
+                return value
+            }
         } catch {
             // SQLite has rolled back by itself after some errors.
             if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("ROLLBACK") }
@@ -203,6 +215,7 @@ final class Writer {
     func checkpoint(through other: Connection) throws(StoreFailure) {
         try inTransaction { _ throws(StoreFailure) in
             try other.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            return .rollBack(())
         }
         logPages.pointee = 0
     }

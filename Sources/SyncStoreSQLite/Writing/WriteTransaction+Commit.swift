@@ -13,10 +13,15 @@ extension WriteTransaction {
         let transaction = Transaction(space: space, mutations: drafts.map { $0.mutation(at: time, tables) })
         if let rejection = catalog.rejection(of: transaction) { throw StoreFailure(rejection) }
 
-        for draft in drafts { try write(draft, in: spaceKey) }
+        var mayJoin = true
+        for draft in drafts {
+            let wasPending = try hasPending(draft.place)
+            try write(draft, wasPending: wasPending, in: spaceKey)
+            mayJoin = mayJoin && wasPending
+        }
         try checkReferences(of: drafts)
 
-        if let joined = try joinedToNewestEntry(transaction) { return joined }
+        if mayJoin, let joined = try joinedToNewestEntry(transaction) { return joined }
         return OutboxSequence(rawValue: try append(transaction, now: now))
     }
 
@@ -147,8 +152,8 @@ extension WriteTransaction {
 
     // MARK: Writing
 
-    private func write(_ draft: Draft, in space: Int64) throws(StoreFailure) {
-        if let original = draft.original, try !hasPending(draft.place) {
+    private func write(_ draft: Draft, wasPending: Bool, in space: Int64) throws(StoreFailure) {
+        if let original = draft.original, !wasPending {
             try setBase(draft.place, .shown(original.record))
         }
         if let record = draft.current {

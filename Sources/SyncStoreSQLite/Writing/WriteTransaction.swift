@@ -15,7 +15,6 @@ final class WriteTransaction {
     var change = StoreChange()
     /// Set by a call that has looked and decided to change nothing after all.
     var rollsBack = false
-    private var positions: [CollectionName: Int] = [:]
     private var spaceKeys: [SpaceID: Int64] = [:]
     /// Transactions decoded in here, by their place in the outbox.
     var decoded: [Int64: Transaction] = [:]
@@ -32,7 +31,6 @@ final class WriteTransaction {
         self.limits = limits
         self.meta = meta
         loadedMeta = meta
-        for table in tables { positions[table.model.collection] = table.position }
     }
 
     /// Writes down what has changed in `meta`; the last thing before the commit.
@@ -44,11 +42,11 @@ final class WriteTransaction {
     func table(_ collection: CollectionName, orElse code: StoreFailure.Code = .unknownCollection) throws(StoreFailure)
         -> RecordTable
     {
-        guard let position = positions[collection] else {
+        guard let table = tables.first(where: { $0.model.collection == collection }) else {
             let names = tables.map(\.name).joined(separator: ", ")
             throw StoreFailure(code, "there is no collection \(collection); there are: \(names)")
         }
-        return tables[position]
+        return table
     }
 
     /// The key of a space, which gets one when it is first used.
