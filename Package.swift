@@ -152,6 +152,19 @@ let package = Package(
         .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"], swiftSettings: strict),
         .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "SyncAuthorityTests",
+            dependencies: [
+                "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit", "SyncWire", "SyncSimulation",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AuthorityStoreSQLiteTests",
+            dependencies: [
+                "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncWire", "SyncSimulation",
+                "Schemas", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
         .testTarget(
             name: "SyncStoreSQLiteTests",

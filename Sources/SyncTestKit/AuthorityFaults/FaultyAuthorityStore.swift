@@ -1,0 +1,231 @@
+public import SyncAuthority
+import SyncConcurrency
+import SyncModel
+
+/// A store that fails at one call of its port, counted from the last `arm`: the way to see that nothing happens by half.
+public final class FaultyAuthorityStore: AuthorityStore {
+    private struct Plan: Sendable {
+        /// Calls that still pass; nil: all.
+        var passing: Int?
+        var losesAnswer = false
+        var calls = 0
+        var hasFailed = false
+    }
+
+    private let base: any AuthorityStore
+    private let plan = Guarded(Plan())
+
+    public init(_ base: any AuthorityStore) {
+        self.base = base
+    }
+
+    /// Lets `calls` calls pass and fails the next one; the commit of a write is a call too.
+    public func arm(after calls: Int) {
+        plan.withLock { $0 = Plan(passing: calls) }
+    }
+
+    /// Carries the next write out, and then fails: the answer was lost after the commit.
+    public func loseNextAnswer() {
+        plan.withLock { $0 = Plan(losesAnswer: true) }
+    }
+
+    public func disarm() {
+        plan.withLock { $0 = Plan() }
+    }
+
+    /// Whether the armed failure has come.
+    public var hasFailed: Bool { plan.withLock(\.hasFailed) }
+
+    public func read<Result>(
+        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        try base.read { (view) throws(AuthorityStoreFailure) in
+            try body(FaultyView(base: view, store: self))
+        }
+    }
+
+    public func write<Result>(
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        let result = try base.write { (transaction) throws(AuthorityStoreFailure) in
+            let result = try body(FaultyTransaction(base: transaction, store: self))
+            try self.step("commit")
+            return result
+        }
+        let isLost = plan.withLock { plan in
+            guard plan.losesAnswer else { return false }
+            plan.losesAnswer = false
+            plan.hasFailed = true
+            return true
+        }
+        if isLost { throw AuthorityStoreFailure(.inputOutput, "the answer to a commit was lost, as planned") }
+        return result
+    }
+
+    fileprivate func step(_ call: String) throws(AuthorityStoreFailure) {
+        let number = plan.withLock { plan -> Int? in
+            plan.calls += 1
+            guard let passing = plan.passing, plan.calls == passing + 1 else { return nil }
+            plan.hasFailed = true
+            return plan.calls
+        }
+        if let number { throw AuthorityStoreFailure(.inputOutput, "call \(number), \(call), fails as planned") }
+    }
+}
+
+private struct FaultyView: AuthorityView {
+    let base: any AuthorityView
+    let store: FaultyAuthorityStore
+}
+
+private struct FaultyTransaction: AuthorityTransaction {
+    let base: any AuthorityTransaction
+    let store: FaultyAuthorityStore
+}
+
+/// What both share: each read is counted, and then made.
+private protocol Counted {
+    associatedtype Base
+    var base: Base { get }
+    var store: FaultyAuthorityStore { get }
+    var view: any AuthorityView { get }
+}
+
+extension FaultyView: Counted {
+    var view: any AuthorityView { base }
+}
+
+extension FaultyTransaction: Counted {
+    var view: any AuthorityView { base }
+}
+
+extension Counted {
+    func state() throws(AuthorityStoreFailure) -> AuthorityState {
+        try store.step("state")
+        return try view.state()
+    }
+
+    func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent {
+        try store.step("extent")
+        return try view.extent(of: space)
+    }
+
+    func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord? {
+        try store.step("record")
+        return try view.record(address)
+    }
+
+    func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord? {
+        try store.step("record by uid")
+        return try view.record(collection, uid)
+    }
+
+    func referrers(
+        of target: RecordAddress, through fields: [ReferenceField], limit: Int
+    ) throws(AuthorityStoreFailure) -> [Referrer] {
+        try store.step("referrers")
+        return try view.referrers(of: target, through: fields, limit: limit)
+    }
+
+    func rows(
+        in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
+    ) throws(AuthorityStoreFailure) -> RowSlice {
+        try store.step("rows")
+        return try view.rows(in: space, of: collection, after: id, budget: budget)
+    }
+
+    func commits(
+        in space: SpaceID, after version: Version, budget: PageBudget
+    ) throws(AuthorityStoreFailure) -> [Commit] {
+        try store.step("commits")
+        return try view.commits(in: space, after: version, budget: budget)
+    }
+
+    func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor? {
+        try store.step("author")
+        return try view.author(of: version, in: space)
+    }
+
+    func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger {
+        try store.step("ledger")
+        return try view.ledger(of: key)
+    }
+
+    func outcome(of key: LedgerKey, _ number: MutationNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
+        try store.step("outcome")
+        return try view.outcome(of: key, number)
+    }
+
+    func conflicts(
+        in space: SpaceID, after number: Int64, limit: Int
+    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+        try store.step("conflicts")
+        return try view.conflicts(in: space, after: number, limit: limit)
+    }
+}
+
+extension FaultyTransaction {
+    func set(_ state: AuthorityState) throws(AuthorityStoreFailure) {
+        try store.step("set state")
+        try base.set(state)
+    }
+
+    func takeVersion(in space: SpaceID) throws(AuthorityStoreFailure) -> Version {
+        try store.step("take version")
+        return try base.takeVersion(in: space)
+    }
+
+    func takeUID(in collection: CollectionName) throws(AuthorityStoreFailure) -> UID {
+        try store.step("take uid")
+        return try base.takeUID(in: collection)
+    }
+
+    func put(_ record: StoredRecord) throws(AuthorityStoreFailure) {
+        try store.step("put")
+        try base.put(record)
+    }
+
+    func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreFailure) {
+        try store.step("link")
+        try base.link(referrer, to: target)
+    }
+
+    func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure) {
+        try store.step("unlink")
+        try base.unlink(referrer, from: target)
+    }
+
+    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor) throws(AuthorityStoreFailure) {
+        try store.step("append")
+        try base.append(commit, to: space, by: author)
+    }
+
+    func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure) {
+        try store.step("set ledger")
+        try base.set(ledger, of: key)
+    }
+
+    func keep(
+        _ outcome: StoredOutcome, of key: LedgerKey, _ number: MutationNumber
+    ) throws(AuthorityStoreFailure) {
+        try store.step("keep")
+        try base.keep(outcome, of: key, number)
+    }
+
+    func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) throws(AuthorityStoreFailure) {
+        try store.step("forget outcomes")
+        try base.forgetOutcomes(of: key, below: number)
+    }
+
+    func note(
+        _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
+    ) throws(AuthorityStoreFailure) {
+        try store.step("note")
+        try base.note(conflict, in: space, at: version, by: author)
+    }
+
+    func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure) {
+        try store.step("trim")
+        try base.trim(space, through: version)
+    }
+}

@@ -1,0 +1,131 @@
+import SyncAuthority
+import SyncModel
+
+extension AuthorityStoreConformance {
+    static var feedChecks: [Check] {
+        [
+            Check("versions grow by one in each space on its own") { world in
+                func take(_ space: SpaceID) throws -> Version {
+                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                        try transaction.takeVersion(in: space)
+                    }
+                }
+                try world.expect(try take(.default), Version(1), "the first")
+                try world.expect(try take(.default), Version(2), "the second")
+                try world.expect(try take("other"), Version(1), "the first of another space")
+                let extent = try world.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+                try world.expect(extent, SpaceExtent(head: Version(2), horizon: .zero), "the extent")
+            },
+            Check("a commit comes back as it was written, with who made it") { world in
+                let id = AuthorityStoreWorld.id(1)
+                var patch = Patch()
+                for (index, value) in values.enumerated() {
+                    patch.set(FieldName(unchecked: "f\(index)"), to: value)
+                }
+                let commit = Commit(
+                    version: Version(1),
+                    changes: [
+                        RecordChange(collection: "user", id: id, effect: .created(uid: UID(.max), patch)),
+                        RecordChange(collection: "user", id: id, effect: .created(uid: UID(0), [:])),
+                        RecordChange(collection: "avatar", id: id, effect: .updated(patch)),
+                        RecordChange(collection: "avatar", id: id, effect: .deleted),
+                    ])
+                let author = AuthorityStoreWorld.author(7, principal: "Änne \"x\"")
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    _ = try transaction.takeVersion(in: .default)
+                    try transaction.append(commit, to: .default, by: author)
+                }
+                let (commits, found, none) = try world.read { (view) throws(AuthorityStoreFailure) in
+                    (
+                        try view.commits(in: .default, after: .zero, budget: PageBudget(rows: 10, bytes: 1)),
+                        try view.author(of: Version(1), in: .default), try view.author(of: Version(1), in: "other")
+                    )
+                }
+                try world.expect(commits, [commit], "the feed")
+                try world.expect(found, author, "the author")
+                try world.expect(none, nil, "the author in another space")
+            },
+            Check("a page of the feed holds whole commits, in order, none missing, one at least") { world in
+                let sizes = [1, 3, 1, 1, 2, 5, 1]
+                let commits = sizes.enumerated().map {
+                    AuthorityStoreWorld.commit(Int64($0.offset + 1), changes: $0.element)
+                }
+                try append(commits, to: .default, in: world)
+                try append([AuthorityStoreWorld.commit(1)], to: "other", in: world)
+                for limit in 1...15 {
+                    for bytes in [1, AuthorityStoreWorld.ample] {
+                        var found: [Commit] = []
+                        while found.count < commits.count {
+                            let page = try world.read { (view) throws(AuthorityStoreFailure) in
+                                try view.commits(
+                                    in: .default, after: Version(Int64(found.count)),
+                                    budget: PageBudget(rows: limit, bytes: bytes))
+                            }
+                            let total = page.reduce(0) { $0 + $1.changes.count }
+                            try world.expect(page.isEmpty, false, "whether a page of \(limit) is empty")
+                            try world.expect(
+                                total <= limit || page.count == 1, true, "whether \(total) changes fit into \(limit)")
+                            if bytes == 1 { try world.expect(page.count, 1, "commits of a page without room") }
+                            let next = found.count + page.count
+                            if bytes > 1, next < commits.count {
+                                try world.expect(
+                                    total + sizes[next] > limit, true, "whether the page of \(limit) is full")
+                            }
+                            found += page
+                        }
+                        try world.expect(found, commits, "the feed in pages of \(limit)")
+                    }
+                }
+                let after = try world.read { (view) throws(AuthorityStoreFailure) in
+                    try view.commits(
+                        in: .default, after: Version(7), budget: PageBudget(rows: 9, bytes: AuthorityStoreWorld.ample))
+                }
+                try world.expect(after, [], "after the head")
+            },
+            Check("trimming moves the horizon, takes what is below it, and nothing else") { world in
+                let commits = (1...5).map { AuthorityStoreWorld.commit(Int64($0)) }
+                try append(commits, to: .default, in: world)
+                try append([AuthorityStoreWorld.commit(1)], to: "other", in: world)
+                let record = AuthorityStoreWorld.record(1, uid: 0, deletion: AuthorityStoreWorld.stamp(1))
+                try world.write { (transaction) throws(AuthorityStoreFailure) in try transaction.put(record) }
+                let budget = PageBudget(rows: 100, bytes: AuthorityStoreWorld.ample)
+                func trim(through version: Int64) throws -> ([Commit], SpaceExtent) {
+                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                        try transaction.trim(.default, through: Version(version))
+                    }
+                    return try world.read { (view) throws(AuthorityStoreFailure) in
+                        (
+                            try view.commits(in: .default, after: .zero, budget: budget),
+                            try view.extent(of: .default)
+                        )
+                    }
+                }
+                for (through, horizon) in [(0, 0), (2, 2), (2, 2), (1, 2), (4, 4), (99, 5)] as [(Int64, Int64)] {
+                    let (left, extent) = try trim(through: through)
+                    try world.expect(left, commits.filter { $0.version.rawValue > horizon }, "after \(through)")
+                    try world.expect(
+                        extent, SpaceExtent(head: Version(5), horizon: Version(horizon)), "after \(through)")
+                }
+                let (tombstone, other) = try world.read { (view) throws(AuthorityStoreFailure) in
+                    (try view.record(record.address), try view.commits(in: "other", after: .zero, budget: budget))
+                }
+                try world.expect(tombstone, record, "the tombstone")
+                try world.expect(other, [AuthorityStoreWorld.commit(1)], "the feed of another space")
+                let next = try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.takeVersion(in: .default)
+                }
+                try world.expect(next, Version(6), "the next version")
+            },
+        ]
+    }
+
+    private static func append(_ commits: [Commit], to space: SpaceID, in world: AuthorityStoreWorld) throws {
+        for commit in commits {
+            try world.write { (transaction) throws(AuthorityStoreFailure) in
+                _ = try transaction.takeVersion(in: space)
+                try transaction.append(
+                    commit, to: space, by: AuthorityStoreWorld.author(commit.version.rawValue))
+            }
+        }
+    }
+}

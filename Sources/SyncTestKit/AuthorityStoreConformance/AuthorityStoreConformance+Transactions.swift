@@ -1,0 +1,112 @@
+import SyncAuthority
+import SyncModel
+
+extension AuthorityStoreConformance {
+    static var transactionChecks: [Check] {
+        [
+            Check("a new store has its epoch and nothing else") { world in
+                let (state, extent, ledger) = try world.read { (view) throws(AuthorityStoreFailure) in
+                    (try view.state(), try view.extent(of: .default), try view.ledger(of: AuthorityStoreWorld.key("a")))
+                }
+                try world.expect(state.epoch, AuthorityStoreWorld.epoch, "the epoch")
+                try world.expect(state.clock.last, .zero, "the clock")
+                try world.expect(extent, .empty, "the extent of a space")
+                try world.expect(ledger, .empty, "a ledger")
+                try world.expect(try contents(of: world), nothing, "what is there")
+            },
+            Check("the state of the server is kept, also at the end of time") { world in
+                let state = AuthorityState(
+                    epoch: Epoch(rawValue: "other"), clock: HybridClock(last: HybridTime(rawValue: .max)))
+                try world.write { (transaction) throws(AuthorityStoreFailure) in try transaction.set(state) }
+                let found = try world.read { (view) throws(AuthorityStoreFailure) in try view.state() }
+                try world.expect(found, state, "the state")
+            },
+            Check("a transaction sees what it has written itself") { world in
+                let record = AuthorityStoreWorld.record(1, uid: 0)
+                let key = AuthorityStoreWorld.key("anna")
+                let seen = try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    _ = try transaction.takeVersion(in: .default)
+                    try transaction.put(record)
+                    try transaction.set(Ledger(next: MutationNumber(1), acknowledged: .first), of: key)
+                    return (
+                        try transaction.record(record.address), try transaction.extent(of: .default).head,
+                        try transaction.ledger(of: key).next
+                    )
+                }
+                try world.expect(seen.0, record, "the record")
+                try world.expect(seen.1, Version(1), "the head")
+                try world.expect(seen.2, MutationNumber(1), "the ledger")
+            },
+            Check("a write that throws leaves nothing behind") { world in
+                let thrown = AuthorityStoreFailure(.inputOutput, "on purpose")
+                do {
+                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                        try writeEverything(in: transaction)
+                        throw thrown
+                    }
+                    throw Violation(rule: world.rule, detail: "the failure of the body did not come out")
+                } catch let failure as AuthorityStoreFailure {
+                    try world.expect(failure, thrown, "the failure")
+                }
+                try world.expect(try contents(of: world), nothing, "what is left")
+                let version = try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.takeVersion(in: .default)
+                }
+                try world.expect(version, Version(1), "the version taken after the failure")
+            },
+            Check("everything that a write wrote is there afterwards") { world in
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try writeEverything(in: transaction)
+                }
+                try world.expect(
+                    try contents(of: world), Array(repeating: "something", count: 10), "what is there")
+            },
+        ]
+    }
+
+    private static func writeEverything(in transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) {
+        let record = AuthorityStoreWorld.record(1, uid: 0)
+        let key = AuthorityStoreWorld.key("anna")
+        let author = AuthorityStoreWorld.author(0)
+        let version = try transaction.takeVersion(in: .default)
+        _ = try transaction.takeUID(in: "user")
+        try transaction.put(record)
+        try transaction.link(
+            Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreWorld.id(2)))
+        try transaction.append(AuthorityStoreWorld.commit(1), to: .default, by: author)
+        try transaction.set(Ledger(next: MutationNumber(1), acknowledged: .first), of: key)
+        try transaction.keep(
+            StoredOutcome(
+                hash: PayloadHash(rawValue: "h"), outcome: .applied(version: version, uids: [], conflicts: [])),
+            of: key, .first)
+        try transaction.note(Self.conflict, in: .default, at: version, by: author)
+    }
+
+    private static func contents(of world: AuthorityStoreWorld) throws -> [String] {
+        try world.read { (view) throws(AuthorityStoreFailure) in
+            let key = AuthorityStoreWorld.key("anna")
+            let target = RecordAddress("avatar", AuthorityStoreWorld.id(2))
+            let budget = PageBudget(rows: 10, bytes: AuthorityStoreWorld.ample)
+            let isThere: [Bool] = [
+                try view.extent(of: .default) != .empty,
+                try view.record(RecordAddress("user", AuthorityStoreWorld.id(1))) != nil,
+                try view.record("user", UID(0)) != nil,
+                try !view.rows(in: .default, of: "user", after: nil, budget: budget).records.isEmpty,
+                try !view.referrers(of: target, through: [ReferenceField("user", "avatar")], limit: 5).isEmpty,
+                try !view.commits(in: .default, after: .zero, budget: budget).isEmpty,
+                try view.author(of: Version(1), in: .default) != nil,
+                try view.ledger(of: key) != .empty,
+                try view.outcome(of: key, .first) != nil,
+                try !view.conflicts(in: .default, after: 0, limit: 5).isEmpty,
+            ]
+            return isThere.map { $0 ? "something" : "nothing" }
+        }
+    }
+
+    private static let nothing = Array(repeating: "nothing", count: 10)
+
+    static let conflict = FieldConflict(
+        collection: "user", record: AuthorityStoreWorld.id(1), field: "bio", base: .null,
+        winner: Contender(value: .text("w"), stamp: AuthorityStoreWorld.stamp(9, 1)),
+        loser: Contender(value: .integer(7), stamp: AuthorityStoreWorld.stamp(8, 2)), rule: .latestEdit)
+}

@@ -1,0 +1,64 @@
+public import SyncAuthority
+public import SyncModel
+
+/// What any store of an authority must do, whatever it is made of: plain checks that any test framework can run.
+///
+/// ```swift
+/// let suite = AuthorityStoreConformance { epoch in try MyStore(newEpoch: epoch) }
+/// for rule in AuthorityStoreConformance.ruleNames { try suite.run(rule) }
+/// ```
+public struct AuthorityStoreConformance {
+    /// Makes an empty store of its own for each call.
+    private let makeStore: (Epoch) throws -> any AuthorityStore
+
+    public init(makeStore: @escaping (Epoch) throws -> any AuthorityStore) {
+        self.makeStore = makeStore
+    }
+
+    /// The names of all rules, the simple ones first.
+    public static let ruleNames: [String] = checks.map(\.rule)
+
+    /// Runs one rule against a store of its own.
+    ///
+    /// - Throws: `Violation` when the store breaks the rule, or what the store threw where it should not.
+    public func run(_ rule: String) throws {
+        guard let check = Self.checks.first(where: { $0.rule == rule }) else {
+            throw Violation(rule: rule, detail: "there is no such rule")
+        }
+        try check.body(AuthorityStoreWorld(store: try makeStore(AuthorityStoreWorld.epoch), rule: rule))
+    }
+
+    /// Runs all rules, and gives back what was broken.
+    public func run() -> [Violation] {
+        Self.ruleNames.compactMap { rule in
+            do {
+                try run(rule)
+                return nil
+            } catch let violation as Violation {
+                return violation
+            } catch {
+                return Violation(rule: rule, detail: "the store threw: \(error)")
+            }
+        }
+    }
+
+    /// A rule that a store broke, and how.
+    public struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
+        public let rule: String
+        public let detail: String
+
+        public var description: String { "\(rule): \(detail)" }
+    }
+
+    struct Check {
+        let rule: String
+        let body: (AuthorityStoreWorld) throws -> Void
+
+        init(_ rule: String, _ body: @escaping (AuthorityStoreWorld) throws -> Void) {
+            self.rule = rule
+            self.body = body
+        }
+    }
+
+    private static var checks: [Check] { transactionChecks + recordChecks + feedChecks + ledgerChecks }
+}

@@ -1,0 +1,303 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncTestKit
+import Testing
+
+@Suite struct PushTests {
+    private func numbered(_ device: inout Device, _ count: Int) throws -> [NumberedTransaction] {
+        try (0..<count).map { index in
+            try device.number([create("user", UInt64(device.next.rawValue) + 100, ["username": .text("u\(index)")])])
+        }
+    }
+
+    private func outcomes(_ reply: PushReply) throws -> [TransactionResult] {
+        guard case .answered(let results, let epoch, _) = reply else {
+            Issue.record("\(reply)")
+            return []
+        }
+        #expect(epoch == AuthorityWorld.epoch)
+        return results
+    }
+
+    @Test func `a repeat gets the outcome it had and does nothing again`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let batch = try numbered(&device, 3)
+        let first = try outcomes(world.reply(device.request(batch), by: device.principal))
+        #expect(first.map(\.outcome.version) == [Version(1), Version(2), Version(3)])
+        #expect(try outcomes(world.reply(device.request(batch), by: device.principal)) == first)
+        #expect(try outcomes(world.reply(device.request([batch[1]]), by: device.principal)) == [first[1]])
+        let more = try batch + numbered(&device, 1)
+        let joined = try outcomes(world.reply(device.request(more), by: device.principal))
+        #expect(Array(joined.prefix(3)) == first)
+        #expect(joined.last?.outcome.version == Version(4))
+        #expect(try world.head() == Version(4))
+    }
+
+    @Test func `a rejection is an outcome too, and is remembered`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let bad = try device.number([delete("user", 1)])
+        let first = try outcomes(world.reply(device.request([bad]), by: device.principal))
+        #expect(first.first?.outcome.rejection == .missingRecord)
+        var other = Device(2)
+        try world.push(&other, create("user", 1, ["username": .text("ann")]))
+        #expect(try outcomes(world.reply(device.request([bad]), by: device.principal)) == first)
+    }
+
+    @Test func `a gap in the numbers is refused, with the number that is expected`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let batch = try numbered(&device, 3)
+        #expect(
+            try world.reply(device.request([batch[1]]), by: device.principal) == .refused(.gap(expected: .first)))
+        _ = try world.reply(device.request([batch[0]]), by: device.principal)
+        #expect(
+            try world.reply(device.request([batch[2]]), by: device.principal)
+                == .refused(.gap(expected: MutationNumber(1))))
+        #expect(try world.head() == Version(1))
+    }
+
+    @Test func `a number with other contents is an identity conflict and takes nothing`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let batch = try numbered(&device, 2)
+        _ = try world.reply(device.request(batch), by: device.principal)
+        var copy = Device(1)
+        copy.next = MutationNumber(1)
+        let other = try copy.number([create("user", 55, ["username": .text("other")])])
+        let more = try copy.number([create("user", 56, ["username": .text("more")])])
+        #expect(
+            try world.reply(device.request([other, more]), by: device.principal)
+                == .refused(.identityConflict(number: MutationNumber(1))))
+        #expect(try world.head() == Version(2))
+        #expect(try world.fetch("user", .id(id(56))) == nil)
+    }
+
+    @Test func `an acknowledged outcome is forgotten, and its number is an identity conflict`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let batch = try numbered(&device, 2)
+        _ = try world.reply(device.request(batch), by: device.principal)
+        device.acknowledged = MutationNumber(1)
+        #expect(try outcomes(world.reply(device.request([]), by: device.principal)).isEmpty)
+        device.acknowledged = .first
+        #expect(
+            try world.reply(device.request(batch), by: device.principal)
+                == .refused(.identityConflict(number: .first)))
+        #expect(try outcomes(world.reply(device.request([batch[1]]), by: device.principal)).count == 1)
+    }
+
+    @Test func `another principal with the same client id has numbers and outcomes of its own`() throws {
+        let world = AuthorityWorld()
+        var anna = Device(1, principal: "anna")
+        var eve = Device(1, principal: "eve")
+        let batch = try numbered(&anna, 2)
+        let first = try outcomes(world.reply(anna.request(batch), by: anna.principal))
+        #expect(
+            try world.reply(anna.request([batch[1]]), by: eve.principal) == .refused(.gap(expected: .first)))
+        #expect(
+            try outcomes(world.reply(eve.request([eve.number([delete("user", 1)])]), by: eve.principal)).first?
+                .outcome.rejection == .missingRecord)
+        eve.acknowledged = MutationNumber(1)
+        _ = try world.reply(eve.request([]), by: eve.principal)
+        #expect(try outcomes(world.reply(anna.request(batch), by: anna.principal)) == first)
+    }
+
+    @Test func `acknowledging more than was given out forgets nothing that is still to come`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        device.acknowledged = MutationNumber(5)
+        _ = try world.reply(device.request([]), by: device.principal)
+        device.acknowledged = .first
+        let batch = try numbered(&device, 1)
+        #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
+        #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
+    }
+
+    @Test func `another epoch is refused with the right one; no epoch is the first contact`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let batch = try numbered(&device, 1)
+        #expect(
+            try world.reply(device.request(batch, epoch: Epoch(rawValue: "old")), by: device.principal)
+                == .refused(.epochChanged(AuthorityWorld.epoch)))
+        #expect(try world.head() == .zero)
+        #expect(try outcomes(world.reply(device.request(batch, epoch: nil), by: device.principal)).count == 1)
+        try world.authority.startNewEpoch(Epoch(rawValue: "epoch-2"))
+        #expect(
+            try world.reply(device.request(batch), by: device.principal)
+                == .refused(.epochChanged(Epoch(rawValue: "epoch-2"))))
+    }
+
+    struct BadNumbers: Sendable {
+        let numbers: [Int64]
+        let acknowledged: Int64
+    }
+
+    static let badNumbers: [BadNumbers] = [
+        BadNumbers(numbers: [0, 2], acknowledged: 0), BadNumbers(numbers: [1, 0], acknowledged: 0),
+        BadNumbers(numbers: [0, 0], acknowledged: 0), BadNumbers(numbers: [-1], acknowledged: -1),
+        BadNumbers(numbers: [0], acknowledged: 1), BadNumbers(numbers: [], acknowledged: -3),
+        BadNumbers(numbers: [.max], acknowledged: 0),
+    ]
+
+    @Test(arguments: badNumbers)
+    func `numbers that cannot be are malformed`(_ bad: BadNumbers) throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let transactions = try bad.numbers.map { number in
+            device.next = MutationNumber(number == .max ? .max - 1 : number)
+            let made = try device.number([delete("user", 1)])
+            return NumberedTransaction(
+                number: MutationNumber(number), hash: made.hash, transaction: made.transaction)
+        }
+        device.acknowledged = MutationNumber(bad.acknowledged)
+        let failure = #expect(throws: AuthorityFailure.self) {
+            try world.reply(device.request(transactions), by: device.principal)
+        }
+        #expect(failure?.code == .malformed)
+    }
+
+    @Test func `a push beyond the limits fails before anything is applied`() throws {
+        var policy = AuthorityPolicy()
+        policy.limits = ServerLimits(pushBytes: 1_000, pushTransactions: 3, pageRows: 10)
+        let world = AuthorityWorld(policy: policy)
+        var device = Device(1)
+        let many = try numbered(&device, 4)
+        let tooMany = #expect(throws: AuthorityFailure.self) {
+            try world.reply(device.request(many), by: device.principal)
+        }
+        #expect(tooMany?.code == .tooLarge)
+        var other = Device(2)
+        let heavy = try (0..<2).map { index in
+            try other.number([
+                create(
+                    "user", UInt64(index), ["username": .text("a"), "bio": .text(String(repeating: "x", count: 500))])
+            ])
+        }
+        let tooHeavy = #expect(throws: AuthorityFailure.self) {
+            try world.reply(other.request(heavy), by: other.principal)
+        }
+        #expect(tooHeavy?.code == .tooLarge)
+        #expect(try world.head() == .zero)
+    }
+
+    @Test func `one transaction that is too large by itself is rejected, and does not block those behind it`() throws {
+        var policy = AuthorityPolicy()
+        policy.limits = ServerLimits(pushBytes: 300, pushTransactions: 3, pageRows: 10)
+        let world = AuthorityWorld(policy: policy)
+        var device = Device(1)
+        let bio = FieldValue.text(String(repeating: "x", count: 500))
+        #expect(
+            try world.push(&device, create("user", 1, ["username": .text("a"), "bio": bio])).rejection == .tooLarge)
+        #expect(try world.push(&device, create("user", 2, ["username": .text("b")])).version == Version(1))
+    }
+
+    @Test func `who may not write is told so by an outcome`() throws {
+        var policy = AuthorityPolicy()
+        policy.access = AccessRules([
+            .init(principals: .everyone, spaces: .only([.default]), access: .read),
+            .init(principals: .only([Principal(name: "ben")]), spaces: .only([.default]), access: .readAndWrite),
+        ])
+        let world = AuthorityWorld(policy: policy)
+        var anna = Device(1, principal: "anna")
+        var ben = Device(2, principal: "ben")
+        #expect(try world.push(&anna, create("user", 1, ["username": .text("a")])).rejection == .forbidden)
+        #expect(try world.push(&ben, create("user", 1, ["username": .text("a")])).version == Version(1))
+        #expect(try world.push(&ben, create("user", 2, ["username": .text("a")]), in: "other").rejection == .forbidden)
+    }
+
+    @Test func `the server's clock hears of clients but not of one far in the future, and never goes back`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        func told(_ mutation: Mutation, now: WallTime = AuthorityWorld.now) throws -> HybridTime {
+            let request = device.request([try device.number([mutation])])
+            guard case .answered(_, _, let time) = try world.reply(request, by: device.principal, now: now) else {
+                return .zero
+            }
+            return time
+        }
+        let first = try told(create("user", 1, at: 1_000, ["username": .text("a")]))
+        #expect(first > time(1_000))
+        let second = try told(update("user", 1, at: 1 << 40, "bio", .text("x")))
+        #expect(second > first)
+        #expect(second.wall <= AuthorityWorld.now.advanced(by: .seconds(61)))
+        let third = try told(delete("user", 1), now: WallTime(milliseconds: 0))
+        #expect(third > second)
+        #expect(try world.authority.hello(for: device.principal, now: WallTime(milliseconds: 0)).serverTime > third)
+    }
+
+    @Test func `news of a commit come after it is durable, and none come without one`() async throws {
+        let world = AuthorityWorld()
+        let news = world.authority.commits.subscribe()
+        var device = Device(1)
+        try world.push(&device, delete("user", 1))
+        let batch = try [
+            device.number([create("user", 1, ["username": .text("a")])]),
+            device.number([update("user", 1, "bio", .text("x"))]),
+        ]
+        _ = try world.reply(device.request(batch), by: device.principal)
+        world.authority.commits.finish()
+        var heard: [SpaceHeads] = []
+        for await heads in news { heard.append(heads) }
+        #expect(heard == [SpaceHeads(heads: [.default: Version(2)])])
+    }
+
+    @Test(arguments: [1, 2, 100])
+    func `a store that fails at any step leaves nothing half done, and a repeat completes it`(group: Int) throws {
+        var policy = AuthorityPolicy()
+        policy.transactionsPerWrite = group
+        var n = 0
+        while true {
+            let world = AuthorityWorld(policy: policy)
+            var other = Device(2)
+            try world.push(&other, create("user", 1, ["username": .text("a")]))
+            var device = Device(1)
+            let batch = try [
+                device.number([
+                    create("avatar", 2, ["url": .text("x"), "author": .reference(id(1))]),
+                    update("user", 1, at: 9, "avatar", .reference(id(2)), seen: Version(1)),
+                ]),
+                device.number([delete("user", 77)]),
+                device.number([update("user", 1, at: 3, "username", .text("b"), seen: .zero)]),
+            ]
+            world.store.arm(after: n)
+            let reply = Result { try world.reply(device.request(batch), by: device.principal) }
+            let hasFailed = world.store.hasFailed
+            world.store.disarm()
+            let head = try world.head().rawValue
+            switch reply {
+            case .failure(let error as AuthorityFailure):
+                #expect(error.code == .unavailable)
+                #expect(head == 1, "call \(n): nothing has happened")
+                #expect(try world.fetch("avatar", .id(id(2))) == nil)
+            case .failure(let error): throw error
+            case .success(let reply):
+                let answered = try outcomes(reply)
+                #expect(hasFailed == (answered.count < batch.count), "call \(n)")
+                #expect(head == answered.compactMap(\.outcome.version?.rawValue).max() ?? 1, "call \(n)")
+            }
+            let completed = try outcomes(world.reply(device.request(batch), by: device.principal))
+            #expect(completed.map(\.outcome.version) == [Version(2), nil, Version(3)], "call \(n)")
+            #expect(completed[0].outcome.uids.map(\.uid) == [UID(0)])
+            #expect(try world.head() == Version(3), "call \(n)")
+            if !hasFailed { break }
+            n += 1
+        }
+        #expect(n > 20, "every call of the port was failed once")
+    }
+
+    @Test func `an answer that was lost after the commit is given again`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let batch = try numbered(&device, 2)
+        world.store.loseNextAnswer()
+        #expect(throws: AuthorityFailure.self) { try world.reply(device.request(batch), by: device.principal) }
+        #expect(try world.head() == Version(2))
+        let again = try outcomes(world.reply(device.request(batch), by: device.principal))
+        #expect(again.map(\.outcome.version) == [Version(1), Version(2)])
+        #expect(try world.head() == Version(2))
+    }
+}
