@@ -1,0 +1,165 @@
+import SyncModel
+
+/// What a server should do, said a second time, as naively as possible: no plan, no store, whole copies, linear
+/// searches. Fields are merged here by the words of DESIGN §5, not by the code under test.
+struct NaiveServer {
+    struct Cell: Equatable {
+        var value: FieldValue
+        var stamp: Stamp
+        var version: Version
+    }
+
+    struct Row: Equatable {
+        var uid: UID
+        var space: SpaceID
+        var claimed: HybridTime
+        var creator: ClientID
+        var cells: [FieldName: Cell]
+        var isDeleted = false
+    }
+
+    struct Key: Hashable {
+        let collection: CollectionName
+        let id: RecordID
+    }
+
+    let catalog: SchemaCatalog
+    var rows: [Key: Row] = [:]
+    var nextUID: [CollectionName: Int64] = [:]
+    var heads: [SpaceID: Version] = [:]
+
+    enum Answer: Equatable {
+        case applied(Version, uids: [UID], conflicts: Int)
+        case rejected
+    }
+
+    mutating func push(_ transaction: Transaction, by client: ClientID, latest: WallTime) -> Answer {
+        var copy = self
+        guard let answer = copy.apply(transaction, client, latest) else { return .rejected }
+        self = copy
+        return answer
+    }
+
+    private mutating func apply(_ transaction: Transaction, _ client: ClientID, _ latest: WallTime) -> Answer? {
+        guard !transaction.mutations.isEmpty else { return nil }
+        let before = self
+        let version = (heads[transaction.space] ?? .zero).next
+        var touched: [Key] = []
+        var told: [Key] = []
+        var deleted: [Key] = []
+        var conflicts = 0
+        for mutation in transaction.mutations {
+            let key = Key(collection: mutation.collection, id: mutation.record)
+            guard let schema = catalog[mutation.collection] else { return nil }
+            let limit = HybridTime(wall: latest, counter: .max)
+            let time = mutation.time.wall > latest ? limit : mutation.time
+            let stamp = Stamp(time: time, client: client)
+            let row = rows[key]
+            switch mutation.intent {
+            case .create(let patch):
+                for field in schema.fields where field.isRequired {
+                    if patch[field.name] == nil || patch[field.name] == .null { return nil }
+                }
+                if told.contains(key) { return nil }
+                if deleted.contains(key) { return nil }
+                if let row {
+                    guard row.creator == client, row.claimed == mutation.time, row.space == transaction.space else {
+                        return nil
+                    }
+                } else {
+                    var cells: [FieldName: Cell] = [:]
+                    for field in schema.fields {
+                        cells[field.name] = Cell(value: patch[field.name] ?? .null, stamp: stamp, version: version)
+                    }
+                    rows[key] = Row(
+                        uid: .none, space: transaction.space, claimed: mutation.time, creator: client, cells: cells)
+                    touched.append(key)
+                }
+                told.append(key)
+            case .update(let edits):
+                guard var row, row.space == transaction.space, !row.isDeleted else { return nil }
+                for edit in edits {
+                    guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else {
+                        return nil
+                    }
+                    let takes: Bool
+                    if cell.stamp.client == client {
+                        takes = cell.stamp <= stamp
+                    } else if cell.version <= edit.seen {
+                        takes = true
+                    } else if cell.value == edit.value {
+                        takes = stamp > cell.stamp
+                    } else {
+                        conflicts += 1
+                        switch field.mergeRule {
+                        case .latestEdit: takes = stamp > cell.stamp
+                        case .clientWins: takes = true
+                        case .serverWins: takes = false
+                        }
+                    }
+                    guard takes else { continue }
+                    row.cells[edit.field] = Cell(
+                        value: edit.value, stamp: stamp, version: cell.version)
+                    // Its version is settled at the end, when it is known whether the value is another one.
+                }
+                rows[key] = row
+                if !touched.contains(key) { touched.append(key) }
+            case .delete:
+                guard let row, row.space == transaction.space else { return nil }
+                if row.isDeleted { continue }
+                rows[key]?.isDeleted = true
+                deleted.append(key)
+                if !touched.contains(key) { touched.append(key) }
+            }
+        }
+        guard referencesHold(touched, deleted, before: before, in: transaction.space) else { return nil }
+        var hasChanged = false
+        for key in touched {
+            guard var row = rows[key] else { continue }
+            let old = before.rows[key]
+            if old == nil {
+                let uid = nextUID[key.collection, default: 0]
+                nextUID[key.collection] = uid + 1
+                row.uid = UID(uid)
+                hasChanged = true
+            }
+            if row.isDeleted { hasChanged = true }
+            for (name, cell) in row.cells {
+                if let old, old.cells[name]?.value != cell.value {
+                    row.cells[name]?.version = version
+                    hasChanged = true
+                }
+            }
+            rows[key] = row
+        }
+        if hasChanged { heads[transaction.space] = version }
+        return .applied(
+            heads[transaction.space] ?? .zero, uids: told.map { rows[$0]?.uid ?? .none }, conflicts: conflicts)
+    }
+
+    private func referencesHold(
+        _ touched: [Key], _ deleted: [Key], before: NaiveServer, in space: SpaceID
+    ) -> Bool {
+        for key in touched {
+            guard let row = rows[key], !row.isDeleted else { continue }
+            for (name, cell) in row.cells {
+                guard before.rows[key]?.cells[name]?.value != cell.value, case .reference(let id) = cell.value,
+                    let target = catalog[key.collection]?.field(named: name)?.target
+                else { continue }
+                guard let found = rows[Key(collection: target, id: id)], !found.isDeleted, found.space == space else {
+                    return false
+                }
+            }
+        }
+        for key in deleted {
+            for (other, row) in rows where !row.isDeleted {
+                for field in catalog[other.collection]?.fields ?? [] where field.isRequired {
+                    if field.target == key.collection, row.cells[field.name]?.value == .reference(key.id) {
+                        return false
+                    }
+                }
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,308 @@
+import SyncAuthority
+import SyncModel
+import SyncTestKit
+import Testing
+
+@Suite struct PullTests {
+    /// Ten users, five avatars, some edits and deletes: 20 commits.
+    private func world(policy: AuthorityPolicy = AuthorityPolicy()) throws -> AuthorityWorld {
+        let world = AuthorityWorld(policy: policy)
+        var device = Device(1)
+        for number in 0..<10 as Range<UInt64> {
+            try world.push(&device, create("user", number, ["username": .text("u\(number)")]))
+        }
+        try world.push(
+            &device,
+            create("avatar", 20, ["url": .text("a"), "author": .reference(id(0))]),
+            create("avatar", 21, ["url": .text("b"), "author": .reference(id(1))]),
+            create("avatar", 22, ["url": .text("c"), "author": .reference(id(1))]))
+        for number in 0..<7 as Range<UInt64> {
+            try world.push(&device, update("user", number, at: 5, "bio", .text("b\(number)"), seen: Version(99)))
+        }
+        try world.push(&device, delete("user", 9))
+        try world.push(&device, delete("avatar", 22))
+        #expect(try world.head() == Version(20))
+        return world
+    }
+
+    @Test(arguments: [1, 2, 3, 5, 7, 11, 12, 13, 1_000])
+    func `a snapshot in pages of any size shows every live record once, in order`(limit: Int) throws {
+        let world = try world()
+        var mirror = Mirror()
+        try mirror.pullAll(from: world, limit: limit)
+        #expect(try mirror.records == world.liveRecords())
+        #expect(mirror.version == Version(20))
+        #expect(mirror.largestPage <= limit)
+        #expect(mirror.shownRows == mirror.records.count, "each row is shown once")
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 100])
+    func `the feed from the beginning gives the same as a snapshot`(limit: Int) throws {
+        let world = try world()
+        var mirror = Mirror(
+            cursor: FeedCursor(epoch: AuthorityWorld.epoch, space: .default, place: .log(.zero)).text)
+        try mirror.pullAll(from: world, limit: limit)
+        #expect(try mirror.records == world.liveRecords())
+        #expect(mirror.version == Version(20))
+    }
+
+    @Test func `a page of the feed never splits a commit, and says whether another follows`() throws {
+        let world = try world()
+        let cursor = FeedCursor(epoch: AuthorityWorld.epoch, space: .default, place: .log(Version(10))).text
+        guard case .page(let page) = try world.page(cursor, limit: 2), case .commits(let commits) = page.content else {
+            Issue.record("no commits")
+            return
+        }
+        #expect(commits.map(\.changes.count) == [3])
+        #expect(page.version == Version(11))
+        #expect(page.head == Version(20))
+        #expect(page.hasMore)
+        #expect(page.epoch == AuthorityWorld.epoch)
+        guard case .page(let rest) = try world.page(page.cursor, limit: 100) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(rest.version == Version(20))
+        #expect(!rest.hasMore)
+        guard case .page(let nothing) = try world.page(rest.cursor) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(nothing.content == .commits([]))
+        #expect(nothing.cursor == rest.cursor)
+        #expect(!nothing.hasMore)
+    }
+
+    @Test func `an empty space has a snapshot of one empty page`() throws {
+        let world = AuthorityWorld()
+        guard case .page(let page) = try world.page(nil) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(page.content == .snapshot([], isFirst: true, isLast: true))
+        #expect(page.version == .zero)
+        #expect(page.head == .zero)
+        #expect(!page.hasMore)
+        var device = Device(1)
+        try world.push(&device, create("user", 1, ["username": .text("a")]))
+        guard case .page(let next) = try world.page(page.cursor), case .commits(let commits) = next.content else {
+            Issue.record("no commits")
+            return
+        }
+        #expect(commits.count == 1)
+    }
+
+    @Test func `a snapshot taken while commits go on, and the feed after it, give the exact state`() throws {
+        for limit in 1...6 {
+            let world = try world()
+            var device = Device(2)
+            var mirror = Mirror()
+            var step: UInt64 = 0
+            while !mirror.isComplete || mirror.hasMore || step < 12 {
+                try mirror.pull(from: world, limit: limit)
+                // Something happens before, at and behind the place of the walk.
+                guard step < 12 else { continue }
+                try world.push(
+                    &device, update("user", step % 9, at: 50, "bio", .text("new \(step)"), seen: Version(999)))
+                try world.push(&device, create("user", 100 + step, ["username": .text("new")]))
+                if step == 3 { try world.push(&device, delete("user", 8)) }
+                if step == 4 { try world.push(&device, delete("avatar", 20)) }
+                step += 1
+            }
+            try mirror.pullAll(from: world, limit: limit)
+            #expect(try mirror.records == world.liveRecords(), "limit \(limit)")
+            #expect(try mirror.version == world.head())
+        }
+    }
+
+    @Test func `a limit is clamped to what the server gives, and a negative one is malformed`() throws {
+        var policy = AuthorityPolicy()
+        policy.limits = ServerLimits(pushBytes: 100_000, pushTransactions: 10, pageRows: 3)
+        let world = try world(policy: policy)
+        for (asked, given) in [(0, 1), (2, 2), (1_000_000, 3)] {
+            guard case .page(let page) = try world.page(nil, limit: asked),
+                case .snapshot(let rows, _, _) = page.content
+            else {
+                Issue.record("no rows")
+                return
+            }
+            #expect(rows.reduce(0) { $0 + $1.records.count } == given)
+        }
+        let failure = #expect(throws: AuthorityFailure.self) { try world.page(nil, limit: -1) }
+        #expect(failure?.code == .malformed)
+    }
+
+    @Test func `a page is bounded in bytes too, and still goes on`() throws {
+        var policy = AuthorityPolicy()
+        policy.pageBytes = 1
+        let world = try world(policy: policy)
+        var mirror = Mirror()
+        try mirror.pullAll(from: world, limit: 1_000)
+        #expect(try mirror.records == world.liveRecords())
+        #expect(mirror.largestPage == 1)
+    }
+
+    static let strangeCursors = [
+        "", ".", "1", "1.epoch-1.default.log", "1.epoch-1.default.log.", "1.epoch-1.default.log.-1",
+        "1.epoch-1.default.log.+1", "1.epoch-1.default.log.01", "1.epoch-1.default.log.1.", "1.epoch-1.default.log.1.2",
+        "1.epoch-1.default.log.99999999999999999999", "2.epoch-1.default.log.1", "1.epoch-1.other.log.1",
+        "1.epoch-1.Default.log.1", "1.epoch 1.default.log.1", "1..default.log.1", "1.epoch-1.default.rows.1",
+        "1.epoch-1.default.rows.1.user", "1.epoch-1.default.rows.1.user.x",
+        "1.epoch-1.default.rows.1.user.00000000-0000-0007-0000-00000000000A",
+        "1.epoch-1.default.rows.1.user.00000000-0000-0007-0000-000000000001.", "1.epoch-1.default.feed.1",
+        "1.epoch-1.default.log.1' OR 1=1 --", "1.epoch-1.default.log.\u{0661}", "1.epoch-1.default.log.1\u{0}",
+        "1.epoch-1.default.log.21", "1.epoch-1.default.rows.21.user.00000000-0000-0007-0000-000000000001",
+        "1.epoch-1.default.log." + String(repeating: "1", count: 10_000),
+    ]
+
+    @Test(arguments: strangeCursors)
+    func `a cursor that this server did not make is malformed`(text: String) throws {
+        let world = try world()
+        let failure = #expect(throws: AuthorityFailure.self) { try world.page(Cursor(rawValue: text)) }
+        #expect(failure?.code == .malformed)
+    }
+
+    @Test func `a cursor with any one byte changed is refused, or means another place of the same space`() throws {
+        let world = try world()
+        guard case .page(let page) = try world.page(nil, limit: 3) else {
+            Issue.record("no page")
+            return
+        }
+        let bytes = Array(page.cursor.rawValue.utf8)
+        var refused = 0
+        for index in bytes.indices {
+            for byte in [UInt8(ascii: "0"), UInt8(ascii: "."), UInt8(ascii: "z"), UInt8(ascii: "A"), 0xC3] {
+                var changed = bytes
+                changed[index] = byte
+                let cursor = Cursor(rawValue: String(decoding: changed, as: UTF8.self))
+                do {
+                    switch try world.page(cursor) {
+                    case .mustReset(.epoch): #expect((2..<9).contains(index))
+                    case .mustReset(.horizon): #expect(index > 20)
+                    case .page: #expect(index > 20 || changed == bytes)
+                    }
+                } catch let failure as AuthorityFailure {
+                    #expect(failure.code == .malformed)
+                    refused += 1
+                }
+            }
+        }
+        #expect(refused > 100)
+    }
+
+    @Test func `a cursor of another epoch starts again`() throws {
+        let world = try world()
+        guard case .page(let page) = try world.page(nil) else {
+            Issue.record("no page")
+            return
+        }
+        try world.authority.startNewEpoch(Epoch(rawValue: "epoch-2"))
+        #expect(try world.page(page.cursor) == .mustReset(.epoch))
+        guard case .page(let again) = try world.page(nil) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(again.epoch == Epoch(rawValue: "epoch-2"))
+    }
+
+    @Test(arguments: ["", "no dots.please", "epoch-1", String(repeating: "e", count: 65), "é"])
+    func `an epoch that cannot be is refused`(name: String) throws {
+        let world = AuthorityWorld()
+        let failure = #expect(throws: AuthorityFailure.self) {
+            try world.authority.startNewEpoch(Epoch(rawValue: name))
+        }
+        #expect(failure?.code == .malformed)
+    }
+
+    @Test func `a cursor below the horizon starts again, and one at the horizon goes on`() throws {
+        let world = try world()
+        func cursor(_ version: Int64) -> Cursor {
+            FeedCursor(epoch: AuthorityWorld.epoch, space: .default, place: .log(Version(version))).text
+        }
+        try world.authority.trim(.default, before: Version(8))
+        #expect(try world.page(cursor(6)) == .mustReset(.horizon))
+        guard case .page(let page) = try world.page(cursor(7)), case .commits(let commits) = page.content else {
+            Issue.record("no commits")
+            return
+        }
+        #expect(commits.first?.version == Version(8))
+        try world.authority.compact(.default, keeping: 5)
+        #expect(try world.page(cursor(14)) == .mustReset(.horizon))
+        guard case .page = try world.page(cursor(15)) else {
+            Issue.record("no page")
+            return
+        }
+        try world.authority.trim(.default, before: Version(1))
+        try world.authority.trim(.default, before: Version(-5))
+        try world.authority.compact(.default, keeping: 50)
+        guard case .page = try world.page(cursor(15)) else {
+            Issue.record("the horizon went somewhere")
+            return
+        }
+        try world.authority.trim(.default, before: Version(.max))
+        #expect(try world.page(cursor(19)) == .mustReset(.horizon))
+        guard case .page = try world.page(cursor(20)) else {
+            Issue.record("no page")
+            return
+        }
+    }
+
+    @Test func `a snapshot whose beginning falls below the horizon starts again`() throws {
+        let world = try world()
+        guard case .page(let page) = try world.page(nil, limit: 2) else {
+            Issue.record("no page")
+            return
+        }
+        var device = Device(2)
+        try world.push(&device, create("user", 50, ["username": .text("a")]))
+        try world.authority.trim(.default, before: Version(22))
+        #expect(try world.page(page.cursor) == .mustReset(.horizon))
+    }
+
+    @Test func `a deleted record does not come back, also after its commit was trimmed`() throws {
+        let world = try world()
+        try world.authority.trim(.default, before: Version(21))
+        var old = Device(1, incarnation: 1)
+        #expect(try world.push(&old, create("user", 9, ["username": .text("u9")])).rejection == nil, "the repeat")
+        #expect(try world.push(&old, update("user", 9, "bio", .text("x"))).rejection == .recordDeleted)
+        var other = Device(7)
+        #expect(try world.push(&other, create("user", 9, ["username": .text("z")])).rejection == .recordDeleted)
+        var mirror = Mirror()
+        try mirror.pullAll(from: world, limit: 4)
+        #expect(mirror.records[RecordAddress("user", id(9))] == nil)
+    }
+
+    @Test func `who may not read is refused, and fetches nothing`() throws {
+        let world = try world()
+        let failure = #expect(throws: AuthorityFailure.self) { try world.page(nil, in: "secret") }
+        #expect(failure?.code == .forbidden)
+        #expect(try world.fetch("user", .id(id(1)), in: "secret") == nil)
+        #expect(!world.authority.mayRead("secret", Principal(name: "anna")))
+        #expect(world.authority.mayRead(.default, Principal(name: "anna")))
+    }
+
+    @Test func `a record is fetched by id and by uid, while it lives and where it lives`() throws {
+        var policy = AuthorityPolicy()
+        policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
+        let world = try world(policy: policy)
+        let byID = try world.fetch("user", .id(id(3)))
+        #expect(byID?.uid == UID(3))
+        #expect(byID?.values == [.text("u3"), .text("b3"), .null, .null, .null])
+        #expect(byID?.version == Version(15))
+        #expect(byID?.fieldVersions == [Version(4), Version(15), Version(4), Version(4), Version(4)])
+        #expect(try world.fetch("user", .uid(UID(3))) == byID)
+        #expect(try world.fetch("user", .id(id(9))) == nil)
+        #expect(try world.fetch("user", .uid(UID(9))) == nil)
+        #expect(try world.fetch("user", .id(id(3)), in: "other") == nil)
+        #expect(try world.fetch("ghost", .id(id(3))) == nil)
+    }
+
+    @Test func `hello tells the history and the limits`() throws {
+        let world = AuthorityWorld()
+        let hello = try world.authority.hello(for: Principal(name: "anna"), now: AuthorityWorld.now)
+        #expect(hello.epoch == AuthorityWorld.epoch)
+        #expect(hello.limits == world.authority.policy.limits)
+        #expect(hello.protocolVersions.contains(ProtocolVersion.current))
+        #expect(hello.serverTime.wall == AuthorityWorld.now)
+    }
+}
