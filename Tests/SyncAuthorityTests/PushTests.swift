@@ -114,6 +114,12 @@ import Testing
         let batch = try numbered(&device, 1)
         #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
         #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
+        device.acknowledged = MutationNumber(1)
+        _ = try world.reply(device.request([]), by: device.principal)
+        device.acknowledged = .first
+        #expect(
+            try world.reply(device.request(batch), by: device.principal)
+                == .refused(.identityConflict(number: .first)), "forgotten once it could have been seen")
     }
 
     @Test func `another epoch is refused with the right one; no epoch is the first contact`() throws {
