@@ -191,6 +191,15 @@ let package = Package(
             name: "ModelsTests",
             dependencies: [
                 "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire",
+                "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncSimulationTests",
+            dependencies: [
+                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
+                "SyncStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

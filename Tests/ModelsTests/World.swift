@@ -5,7 +5,10 @@ import SyncTestKit
 
 /// The kinds of the model, each as a composition of its own; tests are the same for all.
 enum Kind: CaseIterable, Sendable {
-    case mock, cached, cachedSQLite, remote, synced
+    /// In memory, or with a double on the other side.
+    case mock, cached, remote, synced
+    /// SQLite, the real engine and the real authority.
+    case cachedSQLite, remoteAuthority, syncedEngine
 
     /// Whether anything gets a uid here.
     var hasServer: Bool { self != .cached && self != .cachedSQLite }
@@ -21,6 +24,11 @@ enum Kind: CaseIterable, Sendable {
             return World(
                 community: .cached(store: store, runtime: .mock()), hasServer: false,
                 server: { withExtendedLifetime(folder) {} })
+        case .remoteAuthority:
+            return World(community: try LiveServer().community)
+        case .syncedEngine:
+            let device = try LiveDevice(LiveServer())
+            return World(community: device.community, server: { withExtendedLifetime(device) {} })
         case .remote:
             return World(community: .remote(transport: TinyServer(), runtime: .mock(), hash: Self.hash))
         case .synced:

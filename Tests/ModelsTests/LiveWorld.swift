@@ -1,0 +1,76 @@
+import AuthorityStoreSQLite
+import Foundation
+import Logging
+import Models
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import SyncTransportInProcess
+import SyncWire
+import Testing
+
+/// A real authority on SQLite, reached through the wire's codec in process.
+final class LiveServer: Sendable {
+    let transport: InProcessTransport
+
+    init() throws {
+        let store = try SQLiteAuthorityStore(
+            singleConnectionTo: ":memory:", newEpoch: Epoch(rawValue: "first-epoch"))
+        transport = InProcessTransport(
+            authority: Authority(store: store, catalog: CommunityCatalog.catalog), catalog: CommunityCatalog.catalog,
+            principal: Principal(name: "ned"), now: EngineRuntime.live.now)
+    }
+
+    /// Straight from the server.
+    var community: Community {
+        .remote(transport: transport, runtime: .live) { try PayloadHash(of: $0) }
+    }
+}
+
+/// A device: a local cache on SQLite, and the real engine that keeps it in step.
+final class LiveDevice: Sendable {
+    let community: Community
+    let store: SQLiteStore
+    private let run: Task<Void, Never>
+
+    init(_ server: LiveServer) throws {
+        let folder = try ScratchFolder()
+        store = try folder.open(.live)
+        // A space that the device knows is one that the engine keeps in step.
+        try store.resetCursor(of: .default)
+        let engine = SyncEngine(
+            store: store, transport: server.transport, reachability: AlwaysUp(), runtime: .live,
+            logger: Logger(label: "models.tests", factory: { _ in SwiftLogNoOpLogHandler() }))
+        run = EngineRuntime.live.spawn {
+            await #expect(throws: Never.self) { try await engine.run() }
+            // The folder goes when nobody writes into it any more.
+            withExtendedLifetime(folder) {}
+        }
+        community = .synced(store: store, runtime: .live)
+    }
+
+    deinit {
+        run.cancel()
+    }
+}
+
+private final class AlwaysUp: Reachability {
+    let current = LinkState.up
+    let changes = CoalescingFeed<LinkState>()
+    func run() async {}
+}
+
+extension EngineRuntime {
+    /// The machine's own time and chance: the engine's waits are real here, and none of them is long.
+    static let live: EngineRuntime = {
+        let clock = ContinuousClock()
+        let start = clock.now
+        return EngineRuntime(
+            clock: clock,
+            now: { WallTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) },
+            uptime: { start.duration(to: clock.now) },
+            random: { UInt64.random(in: .min ... .max) })
+    }()
+}

@@ -1,0 +1,70 @@
+import Models
+import SyncCore
+import SyncModel
+import Testing
+
+/// The same objects on two devices and on the server: SQLite on both sides, the real engine, the real authority.
+@Suite struct TwoDeviceTests {
+    private let server: LiveServer
+
+    init() throws {
+        server = try LiveServer()
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `what one device creates is found by the other and by the server's own clients`() async throws {
+        let (laptop, kiosk) = (try LiveDevice(server), try LiveDevice(server))
+        let user = laptop.community.users.make(username: "Ned Stark")
+        let avatar = laptop.community.avatars.make(author: user, imageURL: "https://example.org/ned.png")
+        user.avatar = avatar
+        let profile = laptop.community.profiles.make(user: user, address: AddressTests.nanjing)
+        try await profile.create()
+        let uid = try await user.create().confirmation()
+        #expect(avatar.isValid)
+        #expect(profile.isValid)
+
+        let seen = try kiosk.community.users.user(uid: uid)
+        try await seen.arrival()
+        #expect(seen.username == "Ned Stark")
+        #expect(seen.avatar?.author === seen)
+        #expect(seen.avatar?.imageURL == "https://example.org/ned.png")
+        let found = try await kiosk.community.profiles.profiles(of: seen).first
+        #expect(found?.displayAddress == profile.displayAddress)
+
+        let remote = try server.community.users.user(uid: uid)
+        try await remote.load()
+        #expect(remote.username == "Ned Stark")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a live object shows what another device wrote`() async throws {
+        let (laptop, kiosk) = (try LiveDevice(server), try LiveDevice(server))
+        let user = laptop.community.users.make(username: "Arya")
+        let uid = try await user.create().confirmation()
+        let seen = try kiosk.community.users.user(uid: uid)
+        try await seen.arrival()
+        seen.username = "No One"
+        try await #require(try await seen.save()).confirmation()
+        for await _ in user.updates where user.username == "No One" { break }
+        #expect(user.username == "No One")
+
+        try await #require(try await user.delete()).confirmation()
+        for await presence in seen.updates where presence == .gone { break }
+        #expect(try await kiosk.community.users.users().isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a deletion that the server refuses brings the object back`() async throws {
+        let laptop = try LiveDevice(server)
+        let user = laptop.community.users.make(username: "Ned")
+        let avatar = laptop.community.avatars.make(author: user)
+        try await avatar.create().confirmation()
+        // Another client straight at the server: the local store of the device would refuse it itself.
+        let remote = try server.community.users.user(uid: user.uid)
+        try await remote.load()
+        let failure = await #expect(throws: ModelFailure.self) { try await remote.delete() }
+        #expect(failure?.code == .rejected)
+        #expect(remote.presence == .here)
+        #expect(user.presence == .here)
+    }
+}
