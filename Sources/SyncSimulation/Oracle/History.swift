@@ -136,6 +136,20 @@ final class History: ServerWitness, DeviceWitness {
         state.withLock { state in state.owed[device, default: [:]][sequence] = Owed() }
     }
 
+    /// What a device owes at this moment, to be put back with an old image of its disk.
+    func debts(of device: String) -> Debts {
+        state.withLock { Debts(owed: $0.owed[device] ?? [:]) }
+    }
+
+    /// The device's disk has been rolled back: what it was told since then is lost, but for what the server has.
+    func rollBack(_ device: String, to debts: Debts) {
+        state.withLock { $0.owed[device] = debts.owed }
+    }
+
+    struct Debts: Sendable {
+        fileprivate let owed: [OutboxSequence: Owed]
+    }
+
     /// Checks one device against all that it was told and all that the server has done.
     ///
     /// - Returns: whether all could be checked; not so while it is not known what the server has done.
@@ -151,9 +165,11 @@ final class History: ServerWitness, DeviceWitness {
                     isCertain = false
                     continue
                 }
-                let expected = replay.models[Int(stored.version.rawValue)]
-                    .visible(over: entries.map(\.transaction).filter { $0.space == stored.space })
-                let found = try Self.rows(of: store, catalog)
+                let model = replay.models[Int(stored.version.rawValue)]
+                let pending = entries.map(\.transaction).filter { $0.space == stored.space }
+                let uncertain = model.uncertain(over: pending)
+                let expected = model.visible(over: pending).filter { !uncertain.contains($0.key) }
+                let found = try Self.rows(of: store, catalog).filter { !uncertain.contains($0.key) }
                 if let difference = NaiveModel.difference(expected: expected, found: found) {
                     throw Violation("I5", "\(device) at version \(stored.version): \(difference)")
                 }

@@ -21,10 +21,16 @@ struct NaiveModel: Hashable, Sendable {
         var version: Version
     }
 
+    private struct Origin: Hashable, Sendable {
+        let client: ClientID
+        let time: HybridTime
+    }
+
     typealias Row = [FieldName: Field]
 
     private(set) var rows: [Place: Row] = [:]
     private(set) var dead: Set<Place> = []
+    private var created: [Place: Origin] = [:]
     let catalog: SchemaCatalog
 
     init(catalog: SchemaCatalog) {
@@ -46,10 +52,13 @@ struct NaiveModel: Hashable, Sendable {
             let time = min(mutation.time, limit)
             switch mutation.intent {
             case .create(let patch):
+                // A device whose disk was rolled back says again what it has said before: that has no effect.
+                if created[place] == Origin(client: client, time: mutation.time) { continue }
                 guard !dead.contains(place) else {
                     throw Violation("I12", "\(place) was deleted, and created again at \(version)")
                 }
                 guard rows[place] == nil else { throw Violation("I2", "\(place) was created twice, at \(version)") }
+                created[place] = Origin(client: client, time: mutation.time)
                 rows[place] = Dictionary(
                     uniqueKeysWithValues: schema.fields.map { field in
                         (
@@ -80,7 +89,10 @@ struct NaiveModel: Hashable, Sendable {
 
     /// DESIGN §5, word by word.
     private static func takes(_ pushed: Field, seen: Version, over stored: Field, _ rule: MergeRule) -> Bool {
-        if stored.version <= seen || stored.client == pushed.client { return true }
+        // One's own earlier edits are seen, also those that were confirmed after this one was made; and what one has
+        // said before does not take back what one has said since.
+        if stored.client == pushed.client { return pushed.time >= stored.time }
+        if stored.version <= seen { return true }
         let isLater = (pushed.time, pushed.client) > (stored.time, stored.client)
         if stored.value == pushed.value { return isLater }
         return switch rule {
@@ -97,8 +109,6 @@ struct NaiveModel: Hashable, Sendable {
             let place = Place(collection: mutation.collection, id: mutation.record)
             switch mutation.intent {
             case .create(let patch):
-                // A record that the server has deleted stays gone, although its creation is still to be confirmed (I12).
-                guard !dead.contains(place) else { continue }
                 if shown[place] == nil {
                     let fields = catalog[mutation.collection]?.fields ?? []
                     shown[place] = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, .null) })
@@ -110,6 +120,18 @@ struct NaiveModel: Hashable, Sendable {
             }
         }
         return shown
+    }
+
+    /// The records that the server has deleted and that a device believes still to have to create: one that has
+    /// heard of the deletion shows them no more (I12), one that has seen nothing but a snapshot without them cannot
+    /// know.
+    func uncertain(over pending: [Transaction]) -> Set<Place> {
+        var uncertain: Set<Place> = []
+        for mutation in pending.flatMap(\.mutations) {
+            let place = Place(collection: mutation.collection, id: mutation.record)
+            if case .create = mutation.intent, dead.contains(place) { uncertain.insert(place) }
+        }
+        return uncertain
     }
 
     /// In words, how what is shown differs from what should be; nil when it does not.

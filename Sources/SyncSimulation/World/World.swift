@@ -21,6 +21,8 @@ public final class World {
     private var step = 0
     /// How much had been written to each device's disk when it was last found right.
     private var checked: [String: Int] = [:]
+    /// The images of disks that someone has kept.
+    private var images: [String: (image: DiskImage, debts: History.Debts)] = [:]
     private var versions: [String: (version: Version, resets: Int)] = [:]
     private let deeds = Guarded(Deeds())
 
@@ -216,6 +218,7 @@ public final class World {
             let fault = drawDiskFault()
             if happens(plan.rates.deviceDiskFault, "device disk planned", device.isUp) { device.disk.plan(fault) }
         }
+        try travelInTime()
         if chance.chance(plan.rates.recover), !server.isUp { try startServer() }
         if happens(plan.rates.killServer, "server killed", server.isUp) {
             simulation.start("kill server") { [server] in server.stop() }
@@ -226,6 +229,27 @@ public final class World {
         }
         let fault = drawDiskFault()
         if happens(plan.rates.serverDiskFault, "server disk planned", server.isUp) { server.disk.plan(fault) }
+    }
+
+    /// Rolls disks of devices back to what they were.
+    private func travelInTime() throws {
+        for device in devices {
+            let keeps = chance.chance(2 * plan.rates.rollBackDevice)
+            if happens(plan.rates.rollBackDevice, "device rolled back", images[device.name] != nil) {
+                guard let (image, debts) = images[device.name] else { continue }
+                device.kill()
+                device.disk.restore(image)
+                history.rollBack(device.name, to: debts)
+                versions[device.name] = nil
+                checked[device.name] = nil
+                simulation.note("rolled back", by: device.name)
+                try startDevice(device)
+            }
+            if keeps, device.isUp {
+                images[device.name] = (device.disk.image(), history.debts(of: device.name))
+                simulation.note("kept an image", by: device.name)
+            }
+        }
     }
 
     private func happens(_ rate: Double, _ name: String, _ isPossible: Bool) -> Bool {

@@ -46,6 +46,8 @@ public struct WorldPlan: Hashable, Sendable {
         /// A fault of the disk somewhere among the next operations: an error, a kill, or a loss of power.
         public var deviceDiskFault = 0.0
         public var serverDiskFault = 0.0
+        /// Someone keeps an image of the device's disk, or puts the last one back.
+        public var rollBackDevice = 0.0
         /// What is down comes back, what sleeps wakes, and what is cut off is connected again.
         public var recover = 0.3
 
@@ -82,6 +84,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.cutDevice = rate(upTo: 0.05)
         plan.rates.dropLink = rate(upTo: 0.05)
         plan.rates.jumpClock = rate(upTo: 0.05)
+        plan.rates.rollBackDevice = rate(upTo: 0.02)
         plan.rates.killServer = rate(upTo: 0.03)
         plan.rates.losePowerOfServer = rate(upTo: 0.02)
         plan.rates.deviceDiskFault = rate(upTo: 0.1)

@@ -63,6 +63,8 @@ final class PlainAuthority: AuthorityService {
         let catalog: SchemaCatalog
         var rows: [CollectionName: [RecordID: Row]] = [:]
         var dead: Set<RecordID> = []
+        /// Who made each record, and when they say to have done it.
+        var origins: [RecordID: Stamp] = [:]
         var clients: [ClientIdentity: Client] = [:]
         var commits: [Commit] = []
         var nextUID: [CollectionName: Int64] = [:]
@@ -176,7 +178,7 @@ extension PlainAuthority.State {
             commits.append(Commit(version: head.next, changes: []))
             return .applied(version: head, uids: [], conflicts: [])
         }
-        let before = (rows, dead, nextUID)
+        let before = (rows, dead, origins, nextUID)
         var changes: [RecordChange] = []
         var uids: [AssignedUID] = []
         var conflicts: [FieldConflict] = []
@@ -184,12 +186,12 @@ extension PlainAuthority.State {
             if let code = apply(
                 mutation, in: transaction, by: client, now: now, mutant, &changes, &uids, &conflicts)
             {
-                (rows, dead, nextUID) = before
+                (rows, dead, origins, nextUID) = before
                 return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: position))
             }
         }
         if let code = danglingReference(in: transaction) ?? strandedReference(after: transaction) {
-            (rows, dead, nextUID) = before
+            (rows, dead, origins, nextUID) = before
             return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: nil))
         }
         if mutant == .tearsCommits, changes.count > 1 { changes.removeLast() }
@@ -209,8 +211,16 @@ extension PlainAuthority.State {
         let id = mutation.record
         switch mutation.intent {
         case .create(let patch):
+            if let origin = origins[id], origin == Stamp(time: mutation.time, client: client) {
+                // It comes again, under a new incarnation: it has had its effect.
+                if let row = rows[mutation.collection]?[id] {
+                    uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
+                }
+                return nil
+            }
             guard rows[mutation.collection]?[id] == nil else { return .duplicateRecord }
             guard !dead.contains(id) else { return .recordDeleted }
+            origins[id] = Stamp(time: mutation.time, client: client)
             let uid = nextUID[mutation.collection, default: 0]
             if mutant != .repeatsUIDs || uid % 5 != 0 { nextUID[mutation.collection, default: 0] += 1 }
             if mutant == .repeatsUIDs, uid % 5 == 0 { nextUID[mutation.collection, default: 0] += Int64(pushes % 2) }
