@@ -49,7 +49,8 @@ enum ImportArrows {
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess", "Models",
         ],
         "SyncSimulation": [
-            "SyncModel", "SyncCore", "SyncAuthority", "SyncConcurrency", "CFaultVFS", "CConcurrencyTripwire", "Logging",
+            "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "CFaultVFS",
+            "CConcurrencyTripwire", "Logging",
         ],
     ]
 

@@ -1,7 +1,8 @@
 /// What can happen to bytes on their way.
 enum Damage: Hashable, Sendable {
-    /// Bits of one byte are flipped; the place is a fraction of the length.
-    case flip(at: Double, mask: UInt8)
+    /// One byte gets its highest bit, which no text that is read here has; the place is a fraction of the length.
+    /// (Damage that makes other valid text is found by TLS, not by us.)
+    case flip(at: Double)
     /// The end is missing.
     case cut(at: Double)
     /// A captive portal answers instead.
@@ -12,11 +13,10 @@ enum Damage: Hashable, Sendable {
     static func drawn(_ random: inout SeededRandom, rate: Double) -> Damage? {
         let happens = random.chance(rate)
         let place = random.fraction()
-        let mask = UInt8(truncatingIfNeeded: 1 << random.below(8))
         let kind = random.below(4)
         guard happens else { return nil }
         return switch kind {
-        case 0: .flip(at: place, mask: mask)
+        case 0: .flip(at: place)
         case 1: .cut(at: place)
         case 2: .page
         default: .empty
@@ -25,9 +25,9 @@ enum Damage: Hashable, Sendable {
 
     func apply(to bytes: inout [UInt8]) {
         switch self {
-        case .flip(let place, let mask):
+        case .flip(let place):
             guard !bytes.isEmpty else { return }
-            bytes[min(Int(place * Double(bytes.count)), bytes.count - 1)] ^= mask
+            bytes[min(Int(place * Double(bytes.count)), bytes.count - 1)] |= 0x80
         case .cut(let place): bytes.removeLast(bytes.count - Int(place * Double(bytes.count)))
         case .page: bytes = Array("<html><head><title>Sign in</title></head><body>Welcome</body></html>".utf8)
         case .empty: bytes = []

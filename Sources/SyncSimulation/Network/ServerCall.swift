@@ -24,7 +24,7 @@ public enum ServerAnswer: Hashable, Sendable {
     case hello(ServerHello)
     case push(PushReply)
     case pull(PullReply)
-    case fetch(Record?)
+    case fetch(Record?, of: CollectionName)
     /// The server did not do it.
     case failed(TransportFailure)
 }

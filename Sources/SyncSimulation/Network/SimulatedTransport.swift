@@ -47,7 +47,7 @@ public final class SimulatedTransport: RemoteTransport {
     }
 
     public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
-        guard case .fetch(let record) = try await ask(.fetch(request)) else { throw Self.unexpected }
+        guard case .fetch(let record, _) = try await ask(.fetch(request)) else { throw Self.unexpected }
         return record
     }
 

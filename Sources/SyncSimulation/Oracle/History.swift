@@ -93,12 +93,18 @@ final class History: ServerWitness, DeviceWitness {
                     continue
                 }
                 let operation = Operation(identity: request.identity, number: result.number)
-                guard let sent = state.sent[operation] else { continue }
-                guard sent.transaction == request.transactions[position] else {
-                    state.violations.append(
-                        Violation(
-                            "I16", "\(operation) came with other contents, and was answered as if it were the same"))
-                    continue
+                guard var sent = state.sent[operation] else { continue }
+                if sent.transaction != request.transactions[position] {
+                    guard sent.outcome == nil else {
+                        state.violations.append(
+                            Violation(
+                                "I16", "\(operation) came with other contents, and was answered as if it were the same")
+                        )
+                        continue
+                    }
+                    // The first one under this number has come to nothing.
+                    sent = Sent(transaction: request.transactions[position], device: sent.device, now: now)
+                    state.sent[operation] = sent
                 }
                 if let earlier = sent.outcome {
                     if earlier != result.outcome {
@@ -241,6 +247,11 @@ extension History.State {
         switch outcome {
         case .applied(let version, let assigned, _):
             applied[transaction.space, default: [:]][version, default: []].append(operation)
+            // One that changed nothing that can be seen has no version of its own, and shares the newest one. It may
+            // still have left a stamp, so what came after it is worked out again.
+            if let replay = replays[transaction.space], version <= replay.head {
+                replays[transaction.space]?.models.removeLast(replay.models.count - max(Int(version.rawValue), 1))
+            }
             for given in assigned {
                 if !given.uid.isValid {
                     violations.append(Violation("I13", "\(given.record) was given the uid \(given.uid)"))

@@ -44,6 +44,8 @@ struct NaiveModel: Hashable, Sendable {
     mutating func apply(
         _ transaction: Transaction, by client: ClientID, at version: Version, limit: HybridTime
     ) throws(Violation) {
+        let before = rows
+        defer { keepVersions(of: transaction, from: before) }
         for mutation in transaction.mutations {
             let place = Place(collection: mutation.collection, id: mutation.record)
             guard let schema = catalog[mutation.collection] else {
@@ -83,6 +85,17 @@ struct NaiveModel: Hashable, Sendable {
             case .delete:
                 rows[place] = nil
                 dead.insert(place)
+            }
+        }
+    }
+
+    /// A version says when a field was last *changed*: to be given the value that it had is no change.
+    private mutating func keepVersions(of transaction: Transaction, from before: [Place: Row]) {
+        for mutation in transaction.mutations {
+            let place = Place(collection: mutation.collection, id: mutation.record)
+            for (name, field) in rows[place] ?? [:] {
+                guard let old = before[place]?[name], old.value == field.value else { continue }
+                rows[place]?[name]?.version = old.version
             }
         }
     }

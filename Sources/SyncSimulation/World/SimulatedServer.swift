@@ -116,7 +116,8 @@ public final class SimulatedServer: Sendable {
                 let reply = try authority.pull(request, by: principal, now: now)
                 simulation.note("shows \(device) \(reply.word)", by: "server")
                 return .pull(reply)
-            case .fetch(let request): return .fetch(try authority.fetch(request, by: principal, now: now))
+            case .fetch(let request):
+                return .fetch(try authority.fetch(request, by: principal, now: now), of: request.collection)
             case .push(let request):
                 witness.pushArrived(request, from: device, now: now)
                 let reply: PushReply

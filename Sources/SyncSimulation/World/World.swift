@@ -490,7 +490,7 @@ extension RecordEdit {
         switch self {
         case .create(let collection, let id, _): "create \(collection) \(id)"
         case .update(let collection, let id, let patch):
-            "update \(collection) \(id) \(patch.map(\.field.rawValue).joined(separator: " "))"
+            "update \(collection) \(id) \(patch)"
         case .delete(let collection, let id): "delete \(collection) \(id)"
         }
     }

@@ -13,7 +13,7 @@ struct CrashPointTests {
         while true {
             var plan = WorldPlan.calm(seed: 7, steps: 8)
             plan.planned = [.init(.device(0), DiskFault(.changes, skip: point, effect: effect))]
-            let report = try World(plan, parts: .plain()).run()
+            let report = try World(plan, parts: .real()).run()
             if report.faults["disk faults"] == 0 { break }
             point += 1
         }

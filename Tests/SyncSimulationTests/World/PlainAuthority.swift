@@ -256,7 +256,8 @@ extension PlainAuthority.State {
                 switch decision {
                 case .take(let winner, let conflict):
                     rows[mutation.collection]?[id]?.cells[place] = PlainAuthority.Cell(
-                        value: winner.value, stamp: winner.stamp, version: version)
+                        value: winner.value, stamp: winner.stamp,
+                        version: winner.value == cell.value ? cell.version : version)
                     taken.set(edit.field, to: winner.value)
                     if let conflict { conflicts.append(conflict) }
                 case .keep(let conflict):

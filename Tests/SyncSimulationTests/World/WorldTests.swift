@@ -1,14 +1,10 @@
-import SyncAuthority
-import SyncCore
-import SyncModel
 import SyncSimulation
-import SyncStoreSQLite
 import Testing
 
 @Suite
 struct WorldTests {
     @Test func `a calm world comes to rest`() throws {
-        let report = try World(.calm(seed: 1), parts: .plain()).run()
+        let report = try World(.calm(seed: 1), parts: .real()).run()
         #expect(report.deeds > 50)
         #expect(report.commits > 30)
         #expect(Set(report.refusals.keys).isSubset(of: ["stillReferenced"]), "\(report.refusals)")
@@ -17,37 +13,16 @@ struct WorldTests {
 
     @Test func `the same seed gives the same world`() throws {
         for seed in 0..<4 as Range<UInt64> {
-            let first = try World(.drawn(seed: seed, steps: 60), parts: .plain()).run()
-            let second = try World(.drawn(seed: seed, steps: 60), parts: .plain()).run()
+            let first = try World(.drawn(seed: seed, steps: 60), parts: .real()).run()
+            let second = try World(.drawn(seed: seed, steps: 60), parts: .real()).run()
             #expect(first == second)
         }
     }
 
     @Test func `worlds of many seeds keep every promise`() throws {
         for seed in 0..<30 as Range<UInt64> {
-            _ = try World(.drawn(seed: seed, steps: 100), parts: .plain()).run()
+            _ = try World(.drawn(seed: seed, steps: 100), parts: .real()).run()
         }
-    }
-}
-
-extension WorldParts {
-    /// Stores on SQLite, and the plain authority with its bug.
-    static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
-        let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
-        return WorldParts(
-            wire: TableWire(),
-            openStore: { process, runtime in
-                var configuration = StoreConfiguration(file: "/cache.sqlite")
-                configuration.vfs = process.vfsName
-                configuration.connections = .single
-                configuration.durability = .full
-                var random = runtime.generator
-                let store = try SQLiteStore.open(
-                    configuration, catalog: WorldCatalog.catalog, now: runtime.now(), random: &random)
-                if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
-                return store
-            },
-            openAuthority: { _ in PlainAuthority(disk: disk, mutant: mutant) })
     }
 }
 

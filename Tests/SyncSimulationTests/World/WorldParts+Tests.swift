@@ -1,0 +1,42 @@
+import AuthorityStoreSQLite
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+
+extension WorldParts {
+    /// Everything that production has, but for HTTP: the stores on SQLite, the authority, and the codec.
+    static func real() -> WorldParts {
+        WorldParts(
+            wire: WireForm(catalog: WorldCatalog.catalog), openStore: openSQLiteStore,
+            openAuthority: { process in
+                let store = try SQLiteAuthorityStore(
+                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
+                return Authority(store: store, catalog: WorldCatalog.catalog)
+            })
+    }
+
+    /// Stores on SQLite, and the plain authority with its bug.
+    static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
+        let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
+        return WorldParts(
+            wire: TableWire(), openStore: openSQLiteStore,
+            openAuthority: { _ in PlainAuthority(disk: disk, mutant: mutant) })
+    }
+
+    @Sendable
+    private static func openSQLiteStore(
+        _ process: DiskProcess, _ runtime: EngineRuntime
+    ) throws -> SimulatedDevice.Store {
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = .single
+        configuration.durability = .full
+        var random = runtime.generator
+        let store = try SQLiteStore.open(
+            configuration, catalog: WorldCatalog.catalog, now: runtime.now(), random: &random)
+        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
+        return store
+    }
+}
