@@ -133,7 +133,7 @@ let package = Package(
             name: "SyncSimulation",
             dependencies: [
                 "CConcurrencyTripwire", "CFaultVFS", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
-                .product(name: "Logging", package: "swift-log"),
+                "SyncWire", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
@@ -199,14 +199,14 @@ let package = Package(
             name: "SyncSimulationTests",
             dependencies: [
                 "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
-                "SyncStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncStoreSQLite", "AuthorityStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SyncSimulationTests",
             dependencies: [
                 "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
-                "SyncStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncStoreSQLite", "AuthorityStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
     ],
