@@ -202,13 +202,6 @@ let package = Package(
                 "SyncStoreSQLite", "AuthorityStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        .testTarget(
-            name: "SyncSimulationTests",
-            dependencies: [
-                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
-                "SyncStoreSQLite", "AuthorityStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
