@@ -88,15 +88,15 @@ public final class World {
     // MARK: Safety
 
     private func begin() throws {
-        try server.start()
-        for device in devices { try device.start() }
-        network.conditions = plan.network
         for planned in plan.planned {
             switch planned.party {
             case .server: server.disk.plan(planned.fault)
             case .device(let index): devices[index].disk.plan(planned.fault)
             }
         }
+        try startServer()
+        for device in devices { try startDevice(device) }
+        network.conditions = plan.network
     }
 
     private func live() throws {

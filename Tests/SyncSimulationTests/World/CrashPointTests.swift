@@ -9,14 +9,36 @@ struct CrashPointTests {
 
     @Test(arguments: effects)
     func `a device may meet a fault at any change of its disk`(effect: DiskFault.Effect) throws {
-        var point = 0
+        let points = try Self.enumerate(.device(0), .changes, effect)
+        #expect(points > 40)
+    }
+
+    @Test(arguments: effects)
+    func `the server may meet a fault at any change of its disk`(effect: DiskFault.Effect) throws {
+        let points = try Self.enumerate(.server, .changes, effect)
+        #expect(points > 60)
+    }
+
+    @Test(arguments: [WorldPlan.PlannedFault.Party.device(0), .server])
+    func `any lock may be refused once`(party: WorldPlan.PlannedFault.Party) throws {
+        let points = try Self.enumerate(party, [.lock, .sharedMemoryLock], .fail(.busy))
+        #expect(points > 40)
+    }
+
+    /// Every so manieth point is tried; the wide run tries all of them.
+    private static let stride = Soak.isOn ? 1 : 5
+
+    /// How many points there were.
+    private static func enumerate(
+        _ party: WorldPlan.PlannedFault.Party, _ operations: DiskOperations, _ effect: DiskFault.Effect
+    ) throws -> Int {
+        var points = 0
         while true {
-            var plan = WorldPlan.calm(seed: 7, steps: 8)
-            plan.planned = [.init(.device(0), DiskFault(.changes, skip: point, effect: effect))]
+            var plan = WorldPlan.calm(seed: 7, steps: 12)
+            plan.planned = [.init(party, DiskFault(operations, skip: points, effect: effect))]
             let report = try World(plan, parts: .real()).run()
-            if report.faults["disk faults"] == 0 { break }
-            point += 1
+            if report.faults["disk faults"] == 0 { return points }
+            points += stride
         }
-        #expect(point > 40)
     }
 }

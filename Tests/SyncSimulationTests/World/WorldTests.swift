@@ -20,9 +20,24 @@ struct WorldTests {
     }
 
     @Test func `worlds of many seeds keep every promise`() throws {
-        for seed in 0..<30 as Range<UInt64> {
-            _ = try World(.drawn(seed: seed, steps: 100), parts: .real()).run()
+        var deeds = 0
+        var faults: [String: Int] = [:]
+        var longestRest = Duration.zero
+        for seed in Soak.seeds {
+            do {
+                let report = try World(.drawn(seed: seed, steps: Soak.steps), parts: .real()).run()
+                deeds += report.deeds
+                faults.merge(report.faults, uniquingKeysWith: +)
+                longestRest = max(longestRest, report.timeToRest)
+            } catch {
+                Issue.record("\(error)")
+            }
         }
+        // A generator that has become too narrow is a failure too.
+        #expect(deeds > Soak.seeds.count * Soak.steps / 2)
+        #expect(faults.count > 15, "\(faults)")
+        print("\(Soak.seeds.count) worlds, \(deeds) deeds, longest rest \(longestRest)")
+        for (name, count) in faults.sorted(by: { $0.key < $1.key }) { print("  \(name): \(count)") }
     }
 }
 
