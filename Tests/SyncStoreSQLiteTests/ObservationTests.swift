@@ -1,0 +1,83 @@
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+@Suite struct ObservationTests {
+    @Test func `an observed record is given at once, and again after each change of it`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        defer { store.close() }
+        var seen = store.observe("users", .id(Samples.id(1))).makeAsyncIterator()
+        #expect(try await seen.next() == .some(nil), "it does not exist yet")
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        #expect(try await seen.next()??.values[0] == .text("ada"))
+        // Another record's change, and one that changes nothing, are not told.
+        _ = try store.commit([Samples.create(2, "bob")], in: .default, now: Samples.now)
+        _ = try store.commit(
+            [.update("users", Samples.id(1), ["username": .text("ada")])], in: .default, now: Samples.now)
+        _ = try store.commit([.delete("users", Samples.id(1))], in: .default, now: Samples.now)
+        #expect(try await seen.next() == .some(nil))
+    }
+
+    @Test func `an observed query gives its records in their order, and a slow reader the newest`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        defer { store.close() }
+        var seen = store.observe(RecordQuery("users", order: .field("username"))).makeAsyncIterator()
+        #expect(try await seen.next() == [])
+        for (number, name) in [(1, "cid"), (2, "bob"), (3, "ada")] as [(UInt64, String)] {
+            _ = try store.commit([Samples.create(number, name)], in: .default, now: Samples.now)
+        }
+        #expect(try await seen.next()?.map { $0.values[0] } == [.text("ada"), .text("bob"), .text("cid")])
+    }
+
+    @Test func `an observed outbox counts what is owed`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        defer { store.close() }
+        var seen = store.observeOutbox().makeAsyncIterator()
+        #expect(try await seen.next()?.waiting == 0)
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        #expect(try await seen.next()?.waiting == 1)
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000))
+        #expect(try await seen.next()?.sent == 1)
+    }
+
+    @Test func `observations end with the store`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        var seen = store.observeOutbox().makeAsyncIterator()
+        _ = try await seen.next()
+        store.close()
+        #expect(try await seen.next() == nil)
+    }
+
+    @Test func `what another program writes is observed, too`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let other = try scratch.open()
+        defer {
+            store.close()
+            other.close()
+        }
+        let watcher = try ExternalChangeWatcher(watching: store)
+        defer { watcher.stop() }
+        var seen = store.observe("users", .id(Samples.id(7))).makeAsyncIterator()
+        #expect(try await seen.next() == .some(nil))
+        _ = try other.commit([Samples.create(7, "eve")], in: .default, now: Samples.now)
+        #expect(try await seen.next()??.values[0] == .text("eve"))
+    }
+
+    @Test func `awaiting a fate that never comes ends with its task`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        defer { store.close() }
+        let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
+        let waiting = Task { try await store.settledFate(of: sequence) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        try store.cancel(sequence, now: Samples.now)
+        #expect(try await store.settledFate(of: sequence) == .cancelled)
+    }
+}
