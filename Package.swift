@@ -14,6 +14,9 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "tombolo",
     products: [
+        .library(name: "Tombolo", targets: ["Tombolo"]),
+        .executable(name: "syncctl", targets: ["syncctl"]),
+        .executable(name: "syncd", targets: ["syncd"]),
         .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
         .library(name: "SyncSimulation", targets: ["SyncSimulation"]),
     ],
@@ -55,7 +58,7 @@ let package = Package(
 
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
-            name: "Schemas", path: "Schemas", exclude: ["wire/examples"],
+            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config"],
             resources: [
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
@@ -122,7 +125,8 @@ let package = Package(
         .target(
             name: "SyncTestKit",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess", "Models",
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
+                "Models",
             ],
             swiftSettings: strict),
 
@@ -142,7 +146,55 @@ let package = Package(
         .executableTarget(
             name: "syncbench",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncStoreSQLite", "CRawSQLite",
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        // The machine's own clocks, dice, threads, links and routes.
+        .target(
+            name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncConcurrency", "SyncCore"], swiftSettings: strict),
+        .target(name: "CNetlink"),
+        .target(
+            name: "SyncReachabilityLinux", dependencies: ["SyncConcurrency", "SyncCore", "CNetlink"],
+            swiftSettings: strict),
+
+        // Real input for a local store: accounts, JSON Lines, CSV.
+        .target(
+            name: "RecordImport",
+            dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+
+        // The composition root, and the programs.
+        .target(
+            name: "SyncBootstrap",
+            dependencies: [
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
+                "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
+                "SyncReachabilityLinux",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        // What a client program imports.
+        .target(
+            name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "syncd",
+            dependencies: [
+                "SyncBootstrap", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "syncctl",
+            dependencies: [
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "Models",
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -202,6 +254,21 @@ let package = Package(
                 "SyncStoreSQLite", "AuthorityStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "SyncReachabilityLinuxTests", dependencies: ["SyncReachabilityLinux", "SyncCore"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RecordImportTests", dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncBootstrapTests",
+            dependencies: [
+                "SyncBootstrap", "SyncModel", "SyncCore", "SyncConcurrency",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncctlTests", dependencies: ["syncctl", "syncd", "SyncModel", "SyncCore"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -3,18 +3,27 @@ import Foundation
 
 /// Prints what the engine costs, as ratios to the SQLite C API doing the same work in the same run.
 @main
-struct SyncBench: ParsableCommand {
+struct SyncBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "syncbench", abstract: "Measure the engine beside the SQLite C API.")
+        commandName: "syncbench", abstract: "Measure the engine beside the SQLite C API.",
+        subcommands: [MeasureCommand.self, MainlandCommand.self, IslandCommand.self],
+        defaultSubcommand: MeasureCommand.self)
+}
+
+struct MeasureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "measure", abstract: "Measure everything, and print medians of ratios.")
 
     @Option(help: "How often each pair is measured; the medians are printed.")
     var rounds = 5
 
-    @Option(help: "Users in the local database.")
+    @Option(help: "Users in the databases, a multiple of 1000.")
     var rows: Int64 = 100_000
 
     func validate() throws {
-        guard rounds > 0, rows >= 1_000 else { throw ValidationError("at least 1 round and 1000 rows are needed") }
+        guard rounds > 0, rows >= 1_000, rows % 1_000 == 0 else {
+            throw ValidationError("at least 1 round, and a multiple of 1000 rows, are needed")
+        }
     }
 
     func run() throws {
@@ -22,17 +31,30 @@ struct SyncBench: ParsableCommand {
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
-        Self.show(try LocalDuels(folder: folder, rows: rows).run(rounds: rounds))
+
+        for row in try LocalDuels(folder: folder, rows: rows).run(rounds: rounds) { Self.show(row) }
+        let sync = SyncDuels(folder: folder)
+        let first = try sync.firstSync(of: rows, rounds: rounds)
+        Self.show(first.row)
+        Self.say("  its peak memory: \(Int(first.peakBytes / 1_048_576)) MiB")
+        let large = try sync.delta(of: 1_000, in: rows, rounds: rounds)
+        let small = try sync.delta(of: 1_000, in: 1_000, rounds: rounds)
+        Self.say(
+            "delta of 1000 changes: out of \(rows) it costs \(Self.text(large / small)) of what it costs out of 1000 (\(Self.text(large * 1_000)) against \(Self.text(small * 1_000)) ms of CPU)"
+        )
     }
 
-    private static func show(_ rows: [Row]) {
-        for row in rows {
-            print(
-                "\(row.name): \(text(row.ratio)) of the floor (\(Int(row.ours)) against \(Int(row.floor)) \(row.unit))")
-        }
+    private static func show(_ row: Row) {
+        say("\(row.name): \(text(row.ratio)) of the floor (\(Int(row.ours)) against \(Int(row.floor)) \(row.unit))")
     }
 
-    private static func text(_ ratio: Double) -> String {
-        String(format: "%.2f", ratio)
+    /// At once, also into a pipe: a benchmark takes minutes.
+    private static func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+
+    private static func text(_ number: Double) -> String {
+        String(format: "%.2f", number)
     }
 }

@@ -40,10 +40,31 @@ enum ImportArrows {
         ],
         // The model of the application, which the engine does not know.
         "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
-        // Programs.
-        "syncbench": [
-            "SyncModel", "SyncCore", "SyncStoreSQLite", "CRawSQLite", "Foundation", "ArgumentParser",
+        // Time, chance, threads and links of a real machine.
+        "SyncRuntimeLive": ["SyncModel", "SyncCore", "SyncConcurrency", "Dispatch"],
+        "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
+        // Real input for a local store.
+        "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto"],
+        // The composition root, which alone sees the adapters.
+        "SyncBootstrap": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
+            "SyncTransportHTTP", "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux",
+            "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
         ],
+        // Programs.
+        "syncctl": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncBootstrap", "RecordImport", "Models",
+            "ArgumentParser", "Crypto", "Logging", "Foundation",
+        ],
+        "syncd": ["SyncBootstrap", "ArgumentParser", "Foundation"],
+        "syncbench": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
+            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite", "Foundation",
+            "ArgumentParser",
+            "Logging",
+        ],
+        // The product that a client imports.
+        "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
         // For tests, ours and our users'.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess", "Models",

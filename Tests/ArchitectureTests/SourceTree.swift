@@ -27,7 +27,9 @@ enum SourceTree {
             }
         }
 
-        private static let modifiers: Set<String> = ["public", "package", "internal", "fileprivate", "private"]
+        private static let modifiers: Set<String> = [
+            "public", "package", "internal", "fileprivate", "private", "@_exported",
+        ]
         private static let kinds: Set<String> = [
             "struct", "class", "enum", "protocol", "func", "var", "let", "typealias",
         ]

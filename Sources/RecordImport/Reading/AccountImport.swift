@@ -1,0 +1,138 @@
+public import SyncModel
+
+/// Reads the accounts of a machine in the format of passwd(5): what `getent passwd` prints.
+///
+/// Each account becomes a user; its comment, a profile with the full name; a picture of them, an avatar whose author
+/// is that user.
+public struct AccountImport: Sendable {
+    let mapping: AccountMapping
+    let pictureExists: @Sendable (String) -> Bool
+
+    /// - Parameter pictureExists: whether there is a readable picture at a path.
+    public init(mapping: AccountMapping, pictureExists: @escaping @Sendable (String) -> Bool) {
+        self.mapping = mapping
+        self.pictureExists = pictureExists
+    }
+
+    public func read(_ bytes: [UInt8]) -> ImportedRows {
+        var result = ImportedRows()
+        var seen: Set<String> = []
+        for (number, line) in InputLines(bytes) where !line.isBlank {
+            do throws(ImportProblem) {
+                let account = try Account(line, number)
+                guard seen.insert(account.name).inserted else {
+                    throw ImportProblem(line: number, "the account '\(account.name)' occurs twice")
+                }
+                result.rows += try rows(of: account, number)
+            } catch {
+                result.problems.append(error)
+            }
+        }
+        return result
+    }
+
+    /// One line of passwd(5).
+    private struct Account {
+        let name: String
+        let comment: String
+        let home: String
+
+        init(_ line: ArraySlice<UInt8>, _ number: Int) throws(ImportProblem) {
+            guard line.count <= ImportLimits.rowBytes, let text = line.validText else {
+                throw ImportProblem(
+                    line: number, "the line is not UTF-8, or longer than \(ImportLimits.rowBytes) bytes")
+            }
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 7 else {
+                throw ImportProblem(
+                    line: number, "\(parts.count) parts; expected 7: name:password:uid:group:comment:home:shell")
+            }
+            guard !parts[0].isEmpty, !parts[0].hasPrefix("+"), !parts[0].hasPrefix("-") else {
+                throw ImportProblem(line: number, "'\(parts[0].prefix(32))' is no name of an account")
+            }
+            guard UInt32(parts[2]) != nil else {
+                throw ImportProblem(
+                    line: number, "the uid '\(parts[2].prefix(32))' is no number from 0 to \(UInt32.max)")
+            }
+            name = parts[0]
+            // The comment may hold office and telephone after commas; the first part is the person's name.
+            comment = parts[4].split(separator: ",", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+            home = parts[5]
+        }
+
+        /// Where desktops keep the picture of a person.
+        var picturePaths: [String] {
+            ["/var/lib/AccountsService/icons/\(name)"] + (home.hasPrefix("/") ? ["\(home)/.face"] : [])
+        }
+    }
+
+    private func rows(of account: Account, _ line: Int) throws(ImportProblem) -> [ImportRow] {
+        let picture = account.name.contains("/") ? nil : account.picturePaths.first(where: pictureExists)
+        var user = RowBuilder(schema: mapping.user, line: line)
+        try user.setKey(account.name)
+        try user.set(try user.field(mapping.username.rawValue), to: .text(account.name))
+        if picture != nil { try user.setReference(try user.field(mapping.userAvatar.rawValue), to: "@\(account.name)") }
+        var rows = [try user.finish(fallbackKey: nil)]
+        if !account.comment.isEmpty {
+            var profile = RowBuilder(schema: mapping.profile, line: line)
+            try profile.setKey(account.name)
+            try profile.setReference(try profile.field(mapping.profileUser.rawValue), to: "@\(account.name)")
+            try profile.set(try profile.field(mapping.fullName.rawValue), to: .text(account.comment))
+            rows.append(try profile.finish(fallbackKey: nil))
+        }
+        if let picture {
+            var avatar = RowBuilder(schema: mapping.avatar, line: line)
+            try avatar.setKey(account.name)
+            try avatar.set(try avatar.field(mapping.image.rawValue), to: .text("file://" + Self.urlPath(picture)))
+            try avatar.setReference(try avatar.field(mapping.author.rawValue), to: "@\(account.name)")
+            rows.append(try avatar.finish(fallbackKey: nil))
+        }
+        return rows
+    }
+
+    /// The path with everything percent-encoded that a URL has no place for.
+    private static func urlPath(_ path: String) -> String {
+        var result = ""
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += byte < 16 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return result
+    }
+}
+
+/// Which collections and fields take what an account says. The number of the account is not kept: numbers of records
+/// are the server's to give.
+public struct AccountMapping: Hashable, Sendable {
+    public let user: ModelSchema
+    public let username: FieldName
+    public let userAvatar: FieldName
+    public let profile: ModelSchema
+    public let profileUser: FieldName
+    public let fullName: FieldName
+    public let avatar: ModelSchema
+    public let image: FieldName
+    public let author: FieldName
+
+    public init(
+        user: ModelSchema, username: FieldName, userAvatar: FieldName, profile: ModelSchema, profileUser: FieldName,
+        fullName: FieldName, avatar: ModelSchema, image: FieldName, author: FieldName
+    ) {
+        self.user = user
+        self.username = username
+        self.userAvatar = userAvatar
+        self.profile = profile
+        self.profileUser = profileUser
+        self.fullName = fullName
+        self.avatar = avatar
+        self.image = image
+        self.author = author
+    }
+}

@@ -1,0 +1,80 @@
+public import SyncModel
+
+/// Reads CSV: the first row names the columns; `key` or `id` says which record a row is, the rest are fields.
+///
+/// An empty cell says nothing about its field.
+public struct CSVImport: Sendable {
+    let schema: ModelSchema
+    let fallbackKey: FieldName?
+
+    /// - Parameter fallbackKey: the field that serves as key where there is no column `key` or `id`.
+    public init(schema: ModelSchema, fallbackKey: FieldName?) {
+        self.schema = schema
+        self.fallbackKey = fallbackKey
+    }
+
+    public func read(_ bytes: [UInt8]) -> ImportedRows {
+        var result = ImportedRows()
+        var header: [String]?
+        for row in CSVTable(bytes) {
+            do throws(ImportProblem) {
+                let row = try row.get()
+                guard let header else {
+                    header = try columns(of: row)
+                    continue
+                }
+                result.rows.append(try self.row(row, header: header))
+            } catch {
+                result.problems.append(error)
+                // Without a header no row means anything.
+                if header == nil { return result }
+            }
+        }
+        return result
+    }
+
+    private func columns(of row: CSVTable.Row) throws(ImportProblem) -> [String] {
+        var seen: Set<String> = []
+        for name in row.cells {
+            guard seen.insert(name).inserted else {
+                throw ImportProblem(line: row.line, "the column '\(name.prefix(64))' occurs twice")
+            }
+            if name == RowBuilder.keyName || name == RowBuilder.idName || RowBuilder.exportedNames.contains(name) {
+                continue
+            }
+            _ = try RowBuilder(schema: schema, line: row.line).field(name)
+        }
+        return row.cells
+    }
+
+    private func row(_ row: CSVTable.Row, header: [String]) throws(ImportProblem) -> ImportRow {
+        guard row.cells.count == header.count else {
+            throw ImportProblem(
+                line: row.line, "\(row.cells.count) columns; expected \(header.count), as in the first row")
+        }
+        var builder = RowBuilder(schema: schema, line: row.line)
+        for (name, cell) in zip(header, row.cells) where !cell.isEmpty {
+            if name == RowBuilder.keyName {
+                try builder.setKey(cell)
+            } else if name == RowBuilder.idName {
+                try builder.setID(cell)
+            } else if !RowBuilder.exportedNames.contains(name) {
+                let field = try builder.field(name)
+                if field.type == .reference {
+                    try builder.setReference(field, to: cell)
+                } else {
+                    try builder.set(field, to: try value(cell, field, row.line))
+                }
+            }
+        }
+        return try builder.finish(fallbackKey: fallbackKey)
+    }
+
+    private func value(_ cell: String, _ field: FieldSchema, _ line: Int) throws(ImportProblem) -> FieldValue {
+        guard let value = FieldValue(cell, as: field.type) else {
+            throw ImportProblem(
+                line: line, "\(schema.collection).\(field.name): '\(cell.prefix(64))' is no \(field.type.rawValue)")
+        }
+        return value
+    }
+}

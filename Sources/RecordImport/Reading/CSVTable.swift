@@ -1,0 +1,130 @@
+/// Comma-separated values as RFC 4180 has them: fields may be quoted, and quoted fields may hold commas, doubled
+/// quotation marks and line breaks. Lines end with CRLF or LF; a byte order mark is skipped.
+///
+/// A row that breaks the rules is told, and reading goes on after the next line break; no parser at hand tells where.
+struct CSVTable: Sequence, IteratorProtocol {
+    private let bytes: [UInt8]
+    private var position: Int
+    private var line = 1
+
+    struct Row: Hashable {
+        /// Where the row began, counted from 1.
+        let line: Int
+        let cells: [String]
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        position = bytes.starts(with: InputLines.byteOrderMark) ? InputLines.byteOrderMark.count : 0
+    }
+
+    /// The next row that is not empty, or what is wrong with it.
+    mutating func next() -> Result<Row, ImportProblem>? {
+        skipBlankLines()
+        guard position < bytes.count else { return nil }
+        let start = (line: line, position: position)
+        do throws(ImportProblem) {
+            return .success(Row(line: start.line, cells: try readCells(from: start)))
+        } catch {
+            skipLine(from: start)
+            return .failure(error)
+        }
+    }
+
+    private mutating func skipBlankLines() {
+        while position < bytes.count {
+            if bytes[position] == Byte.lineFeed {
+                line += 1
+                position += 1
+            } else if bytes[position] == Byte.carriageReturn, position + 1 < bytes.count,
+                bytes[position + 1] == Byte.lineFeed
+            {
+                line += 1
+                position += 2
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func readCells(from start: (line: Int, position: Int)) throws(ImportProblem) -> [String] {
+        var cells: [String] = []
+        while true {
+            let cell =
+                position < bytes.count && bytes[position] == Byte.quote ? try readQuoted(start) : try readPlain(start)
+            guard let text = String(validating: cell, as: UTF8.self) else {
+                throw ImportProblem(line: start.line, "column \(cells.count + 1) is not UTF-8")
+            }
+            cells.append(text)
+            guard position - start.position <= ImportLimits.rowBytes else {
+                throw ImportProblem(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
+            }
+            guard position < bytes.count, bytes[position] == Byte.comma else { break }
+            position += 1
+        }
+        if position < bytes.count, bytes[position] == Byte.carriageReturn { position += 1 }
+        if position < bytes.count {
+            position += 1
+            line += 1
+        }
+        return cells
+    }
+
+    private mutating func readPlain(_ start: (line: Int, position: Int)) throws(ImportProblem) -> ArraySlice<UInt8> {
+        let begin = position
+        while position < bytes.count, bytes[position] != Byte.comma, !isLineEnd(position) {
+            guard bytes[position] != Byte.quote else {
+                throw ImportProblem(
+                    line: start.line,
+                    "a quotation mark inside a field that does not begin with one; expected it doubled, in a quoted field"
+                )
+            }
+            position += 1
+        }
+        return bytes[begin..<position]
+    }
+
+    private mutating func readQuoted(_ start: (line: Int, position: Int)) throws(ImportProblem) -> ArraySlice<UInt8> {
+        var cell: [UInt8] = []
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == Byte.quote {
+                guard position < bytes.count, bytes[position] == Byte.quote else {
+                    guard position == bytes.count || bytes[position] == Byte.comma || isLineEnd(position) else {
+                        throw ImportProblem(line: start.line, "text after a closing quotation mark; expected a comma")
+                    }
+                    return cell[...]
+                }
+                position += 1
+            } else if byte == Byte.lineFeed {
+                line += 1
+            }
+            cell.append(byte)
+            guard cell.count <= ImportLimits.rowBytes else {
+                throw ImportProblem(line: start.line, "the row is longer than \(ImportLimits.rowBytes) bytes")
+            }
+        }
+        throw ImportProblem(line: start.line, "a quoted field is not closed before the end of the file")
+    }
+
+    private func isLineEnd(_ index: Int) -> Bool {
+        bytes[index] == Byte.lineFeed
+            || bytes[index] == Byte.carriageReturn && index + 1 < bytes.count && bytes[index + 1] == Byte.lineFeed
+    }
+
+    /// Goes on after the line in which a broken row began: what follows may be whole.
+    private mutating func skipLine(from start: (line: Int, position: Int)) {
+        let end = bytes[start.position...].firstIndex(of: Byte.lineFeed) ?? bytes.count
+        position = Swift.min(end + 1, bytes.count)
+        line = start.line + 1
+    }
+
+    private enum Byte {
+        static let comma = UInt8(ascii: ",")
+        static let quote = UInt8(ascii: "\"")
+        static let lineFeed = UInt8(ascii: "\n")
+        static let carriageReturn = UInt8(ascii: "\r")
+    }
+}

@@ -1,0 +1,99 @@
+import SyncJSON
+public import SyncModel
+
+/// Reads JSON Lines: one object a line. `type` names the collection, `key` or `id` says which record it is, the rest
+/// are fields. What `list --json` prints can be read back.
+public struct JSONLinesImport: Sendable {
+    let catalog: SchemaCatalog
+    let types: [String: CollectionName]
+    let fallbackKeys: [CollectionName: FieldName]
+
+    /// - Parameters:
+    ///   - types: what may stand in `type`, beside the names of the collections: `user` for `users`.
+    ///   - fallbackKeys: the fields that serve as keys where there is no `key` or `id`.
+    public init(
+        catalog: SchemaCatalog, types: [String: CollectionName], fallbackKeys: [CollectionName: FieldName]
+    ) {
+        self.catalog = catalog
+        self.types = types
+        self.fallbackKeys = fallbackKeys
+    }
+
+    public func read(_ bytes: [UInt8]) -> ImportedRows {
+        var result = ImportedRows()
+        for (number, line) in InputLines(bytes) where !line.isBlank {
+            do throws(ImportProblem) {
+                result.rows.append(try row(line, number))
+            } catch {
+                result.problems.append(error)
+            }
+        }
+        return result
+    }
+
+    private func row(_ line: ArraySlice<UInt8>, _ number: Int) throws(ImportProblem) -> ImportRow {
+        guard line.count <= ImportLimits.rowBytes else {
+            throw ImportProblem(line: number, "the line is longer than \(ImportLimits.rowBytes) bytes")
+        }
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(Array(line))
+        } catch {
+            throw ImportProblem(line: number, "not JSON: \(error)")
+        }
+        guard case .object(let members) = value else {
+            throw ImportProblem(line: number, "expected an object, such as {\"type\": \"user\", \"key\": \"ned\", …}")
+        }
+        var builder = RowBuilder(schema: try schema(of: value, number), line: number)
+        for member in members where member.key != Self.typeName && !RowBuilder.exportedNames.contains(member.key) {
+            try set(member, in: &builder)
+        }
+        return try builder.finish(fallbackKey: fallbackKeys[builder.schema.collection])
+    }
+
+    private static let typeName = "type"
+
+    private func schema(of value: JSONValue, _ number: Int) throws(ImportProblem) -> ModelSchema {
+        let known = types.keys.sorted().joined(separator: ", ")
+        guard case .string(let type)? = value[Self.typeName] else {
+            throw ImportProblem(line: number, "there is no \"type\"; expected one of \(known)")
+        }
+        guard let name = types[type] ?? CollectionName(rawValue: type), let schema = catalog[name] else {
+            throw ImportProblem(line: number, "there is no type '\(type.prefix(64))'; expected one of \(known)")
+        }
+        return schema
+    }
+
+    private func set(_ member: JSONValue.Member, in builder: inout RowBuilder) throws(ImportProblem) {
+        switch (member.key, member.value) {
+        case (RowBuilder.keyName, .string(let key)): try builder.setKey(key)
+        case (RowBuilder.idName, .string(let id)): try builder.setID(id)
+        case (RowBuilder.keyName, _), (RowBuilder.idName, _):
+            throw ImportProblem(line: builder.line, "\(member.key) is not text")
+        default:
+            let field = try builder.field(member.key)
+            if case .string(let text) = member.value, field.type == .reference {
+                try builder.setReference(field, to: text)
+            } else {
+                try builder.set(field, to: try fieldValue(member.value, field, builder))
+            }
+        }
+    }
+
+    private func fieldValue(
+        _ value: JSONValue, _ field: FieldSchema, _ builder: RowBuilder
+    ) throws(ImportProblem) -> FieldValue {
+        switch (field.type, value) {
+        case (_, .null): return .null
+        case (.text, .string(let text)): return .text(text)
+        case (.integer, .integer(let number)): return .integer(number)
+        case (.real, .integer(let number)): return .real(Double(number))
+        case (.real, .real(let number)): return .real(number)
+        case (.boolean, .boolean(let bool)): return .boolean(bool)
+        case (.json, _): return .json(value.text)
+        case (.text, _), (.integer, _), (.real, _), (.boolean, _), (.reference, _):
+            throw ImportProblem(
+                line: builder.line, "\(builder.schema.collection).\(field.name) holds \(field.type.rawValue)")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import SyncModel
+
+/// Makes an `ImportRow` of names and values, by the schema of its collection.
+struct RowBuilder {
+    let schema: ModelSchema
+    let line: Int
+    private var identity: ImportRow.Identity?
+    private var patch = Patch()
+    private var links: [ImportRow.Link] = []
+
+    init(schema: ModelSchema, line: Int) {
+        self.schema = schema
+        self.line = line
+    }
+
+    /// Names that every collection understands beside its fields.
+    static let keyName = "key"
+    static let idName = "id"
+    /// What an export also says of a record, and an import has no use for: the server gives these.
+    static let exportedNames: Set<String> = ["uid", "version", "pending"]
+
+    mutating func setKey(_ key: String) throws(ImportProblem) {
+        guard !key.isEmpty, key.utf8.count <= 1_024 else {
+            throw ImportProblem(line: line, "the key is empty or longer than 1024 bytes")
+        }
+        if identity == nil { identity = .key(key) }
+    }
+
+    mutating func setID(_ text: String) throws(ImportProblem) {
+        guard let id = RecordID(text) else {
+            throw ImportProblem(
+                line: line, "id: '\(text.prefix(64))' is not a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057")
+        }
+        identity = .record(id)
+    }
+
+    /// - Throws: when the collection has no such field.
+    func field(_ name: String) throws(ImportProblem) -> FieldSchema {
+        guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
+            let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
+            throw ImportProblem(
+                line: line, "\(schema.collection) has no field '\(name.prefix(64))'; expected key, id, \(known)")
+        }
+        return field
+    }
+
+    mutating func set(_ field: FieldSchema, to value: FieldValue) throws(ImportProblem) {
+        if let problem = field.problem(with: value) {
+            let invalid = InvalidValue(collection: schema.collection, field: field.name, problem: problem)
+            throw ImportProblem(line: line, invalid.description)
+        }
+        patch.set(field.name, to: value)
+    }
+
+    /// A reference as text: a UUID names a record, `@key` a row with that key.
+    mutating func setReference(_ field: FieldSchema, to text: String) throws(ImportProblem) {
+        guard let target = field.target else { return }
+        if text.hasPrefix("@"), text.count > 1 {
+            links.append(ImportRow.Link(field: field.name, target: target, key: String(text.dropFirst())))
+        } else if let id = RecordID(text) {
+            patch.set(field.name, to: .reference(id))
+        } else {
+            throw ImportProblem(
+                line: line,
+                "\(schema.collection).\(field.name): '\(text.prefix(64))' is no reference; expected a UUID, or @ and the key of a row"
+            )
+        }
+    }
+
+    /// - Parameter fallbackKey: the field whose text is the key of a row that has none.
+    func finish(fallbackKey: FieldName?) throws(ImportProblem) -> ImportRow {
+        var identity = identity
+        if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { identity = .key(text) }
+        guard let identity else {
+            let names = [Self.keyName, Self.idName] + (fallbackKey.map { [$0.rawValue] } ?? [])
+            throw ImportProblem(
+                line: line, "nothing says which record this is; expected one of \(names.joined(separator: ", "))")
+        }
+        return ImportRow(line: line, collection: schema.collection, identity: identity, patch: patch, links: links)
+    }
+}

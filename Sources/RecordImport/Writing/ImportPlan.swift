@@ -1,0 +1,226 @@
+import SyncCore
+import SyncModel
+
+/// What has to be written so that the store says what the rows say, in an order in which no reference dangles.
+///
+/// A row follows those that it must refer to. An optional reference that would point forward is left out at first, and
+/// set in a second round: user and avatar can name each other whatever their order and distance in the input.
+struct ImportPlan {
+    private(set) var problems: [ImportProblem] = []
+    private(set) var created = 0
+    private(set) var updated = 0
+    private(set) var unchanged = 0
+    let rowCount: Int
+
+    private var edits: [Planned]
+    private var position = 0
+
+    private struct Planned {
+        let edit: RecordEdit
+        /// 1 for the first edit of a row, 0 for the second round.
+        let rows: Int
+    }
+
+    struct Chunk {
+        var edits: [RecordEdit] = []
+        var rows = 0
+        fileprivate var bytes = 0
+    }
+
+    /// A row with its record looked up.
+    private struct Target {
+        let row: ImportRow
+        let id: RecordID
+        let existing: Record?
+        var patch: Patch
+        /// Fields that refer to rows of this input which are not in the store yet.
+        var forward: [(field: FieldSchema, id: RecordID)]
+    }
+
+    private struct Place: Hashable {
+        let collection: CollectionName
+        let id: RecordID
+    }
+
+    init(_ rows: [ImportRow], store: any LocalStore, identity: RecordIdentity, rules: Importer.Rules)
+        throws(StoreFailure)
+    {
+        edits = []
+        var targets: [Target] = []
+        var places: [Place: Int] = [:]
+        for row in rows {
+            let id = Self.id(of: row, identity)
+            let patch: Patch
+            do {
+                patch = try rules(row.patch, row.collection)
+            } catch {
+                problems.append(ImportProblem(line: row.line, "\(error)"))
+                continue
+            }
+            let place = Place(collection: row.collection, id: id)
+            if let earlier = places.updateValue(row.line, forKey: place) {
+                problems.append(ImportProblem(line: row.line, "the same record as in line \(earlier)"))
+                places[place] = earlier
+                continue
+            }
+            targets.append(
+                Target(row: row, id: id, existing: try store.record(row.collection, .id(id)), patch: patch, forward: [])
+            )
+        }
+        var known: [Place: Bool] = [:]
+        for index in targets.indices {
+            try Self.link(&targets[index], among: places, store: store, identity: identity, known: &known, &problems)
+        }
+        let broken = Set(problems.map(\.line))
+        rowCount = targets.count
+        let (ordered, stuck) = Self.order(targets.filter { !broken.contains($0.row.line) }, store.catalog)
+        problems += stuck
+        plan(ordered, store.catalog)
+    }
+
+    private static func id(of row: ImportRow, _ identity: RecordIdentity) -> RecordID {
+        switch row.identity {
+        case .record(let id): id
+        case .key(let key): identity.record(row.collection, key: key)
+        }
+    }
+
+    /// Looks up what a row refers to: a record of the store, or a row of this input.
+    private static func link(
+        _ target: inout Target, among places: [Place: Int], store: any LocalStore, identity: RecordIdentity,
+        known: inout [Place: Bool], _ problems: inout [ImportProblem]
+    ) throws(StoreFailure) {
+        guard let schema = store.catalog[target.row.collection] else {
+            problems.append(ImportProblem(line: target.row.line, "there is no collection \(target.row.collection)"))
+            return
+        }
+        for link in target.row.links {
+            target.patch.set(link.field, to: .reference(identity.record(link.target, key: link.key)))
+        }
+        for (name, value) in target.patch {
+            guard case .reference(let id) = value, let field = schema.field(named: name), let to = field.target else {
+                continue
+            }
+            let place = Place(collection: to, id: id)
+            let isStored: Bool
+            if let answer = known[place] { isStored = answer } else { isStored = try store.record(to, .id(id)) != nil }
+            known[place] = isStored
+            if isStored { continue }
+            guard places[place] != nil else {
+                let key = target.row.links.first { $0.field == name }?.key
+                problems.append(
+                    ImportProblem(
+                        line: target.row.line,
+                        "\(schema.collection).\(name) refers to \(to) \(key.map { "@\($0)" } ?? id.description), which is neither here nor in the input"
+                    ))
+                return
+            }
+            target.forward.append((field, id))
+        }
+        if target.existing == nil {
+            do throws(InvalidValue) {
+                try schema.check(creating: target.patch)
+            } catch {
+                problems.append(ImportProblem(line: target.row.line, error.description))
+            }
+        }
+    }
+
+    /// Rows after those that they must refer to; and those for which there is no such order.
+    private static func order(_ targets: [Target], _ catalog: SchemaCatalog) -> ([Target], [ImportProblem]) {
+        var placed: Set<Place> = []
+        var ordered: [Target] = []
+        var waiting = targets
+        while !waiting.isEmpty {
+            var left: [Target] = []
+            for target in waiting {
+                let needs = target.forward.contains {
+                    $0.field.isRequired
+                        && !placed.contains(Place(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                }
+                if needs {
+                    left.append(target)
+                } else {
+                    placed.insert(Place(collection: target.row.collection, id: target.id))
+                    ordered.append(target)
+                }
+            }
+            guard left.count < waiting.count else {
+                return (
+                    ordered,
+                    left.map { ImportProblem(line: $0.row.line, "a record that it has to refer to does not go in") }
+                )
+            }
+            waiting = left
+        }
+        return (ordered, [])
+    }
+
+    private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog) {
+        var placed: Set<Place> = []
+        let coming = Set(targets.map { Place(collection: $0.row.collection, id: $0.id) })
+        var second: [Planned] = []
+        for target in targets {
+            var patch = target.patch
+            var later = Patch()
+            for (field, id) in target.forward {
+                let place = Place(collection: field.target ?? target.row.collection, id: id)
+                if placed.contains(place) { continue }
+                patch.remove(field.name)
+                if coming.contains(place) { later.set(field.name, to: .reference(id)) }
+            }
+            if !later.isEmpty {
+                second.append(Planned(edit: .update(target.row.collection, target.id, later), rows: 0))
+            }
+            placed.insert(Place(collection: target.row.collection, id: target.id))
+            edits.append(Planned(edit: edit(target, patch), rows: 1))
+            count(target, catalog)
+        }
+        edits += second
+    }
+
+    private func edit(_ target: Target, _ patch: Patch) -> RecordEdit {
+        target.existing == nil
+            ? .create(target.row.collection, target.id, patch) : .update(target.row.collection, target.id, patch)
+    }
+
+    private mutating func count(_ target: Target, _ catalog: SchemaCatalog) {
+        guard let existing = target.existing, let schema = catalog[target.row.collection] else {
+            created += 1
+            return
+        }
+        let isSame = target.patch.allSatisfy { name, value in
+            schema.position(of: name).map { existing.values[$0] == value } ?? false
+        }
+        if isSame { unchanged += 1 } else { updated += 1 }
+    }
+
+    /// The next edits that are written together; nil at the end.
+    mutating func nextChunk() -> Chunk? {
+        guard position < edits.count else { return nil }
+        var chunk = Chunk()
+        while position < edits.count {
+            let next = edits[position]
+            let bytes = Self.byteCount(of: next.edit)
+            if !chunk.edits.isEmpty,
+                chunk.edits.count >= ImportLimits.mutationsPerTransaction
+                    || chunk.bytes + bytes > ImportLimits.bytesPerTransaction
+            {
+                break
+            }
+            chunk.edits.append(next.edit)
+            chunk.rows += next.rows
+            chunk.bytes += bytes
+            position += 1
+        }
+        return chunk
+    }
+
+    private static func byteCount(of edit: RecordEdit) -> Int {
+        switch edit {
+        case .create(_, _, let patch), .update(_, _, let patch):
+            patch.reduce(128) { $0 + $1.field.rawValue.utf8.count + $1.value.byteCount }
+        case .delete: 128
+        }
+    }
+}

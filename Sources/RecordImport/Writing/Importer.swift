@@ -1,0 +1,54 @@
+public import SyncCore
+public import SyncModel
+
+/// Writes rows into a local store, in transactions of bounded size.
+///
+/// Whole rows go in or stay out. An interrupted import is finished by running it again.
+public struct Importer: Sendable {
+    let store: any LocalStore
+    let space: SpaceID
+    let identity: RecordIdentity
+    let rules: Rules
+    let now: @Sendable () -> WallTime
+
+    /// Makes values as they are to be written, or says which rule of the model they break.
+    public typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
+
+    /// - Parameter now: the device's wall clock.
+    public init(
+        store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: @escaping Rules,
+        now: @escaping @Sendable () -> WallTime
+    ) {
+        self.rules = rules
+        self.store = store
+        self.space = space
+        self.identity = identity
+        self.now = now
+    }
+
+    /// - Parameters:
+    ///   - strict: whether a single broken row stops everything, before anything is written.
+    ///   - progress: told how many of how many rows are written, after each transaction.
+    public func run(
+        _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
+    ) throws(StoreFailure) -> ImportSummary {
+        var summary = ImportSummary()
+        var plan = try ImportPlan(input.rows, store: store, identity: identity, rules: rules)
+        let problems = (input.problems + plan.problems).sorted { $0.line < $1.line }
+        for problem in problems { summary.note(problem) }
+        if strict, summary.broken > 0 {
+            summary.isStopped = true
+            return summary
+        }
+        var done = 0
+        while let chunk = plan.nextChunk() {
+            if try store.commit(chunk.edits, in: space, now: now()) != nil { summary.transactions += 1 }
+            done += chunk.rows
+            progress(done, plan.rowCount)
+        }
+        summary.created = plan.created
+        summary.updated = plan.updated
+        summary.unchanged = plan.unchanged
+        return summary
+    }
+}

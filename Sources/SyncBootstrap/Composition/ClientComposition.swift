@@ -1,0 +1,100 @@
+public import Logging
+public import SyncCore
+import SyncModel
+
+/// A client, put together from its settings: each part is made when it is first asked for, once, and is a stored
+/// property from then on.
+///
+/// Not `Sendable`: a composition belongs to the task that starts the program, so no two threads can make a part twice.
+/// The parts themselves are `Sendable`.
+public final class ClientComposition {
+    public let settings: ClientSettings
+    public let logger: Logger
+    private let recipes: ClientRecipes
+    private let createsStore: Bool
+
+    private var openStore: OpenStore?
+    private var openTransport: OpenTransport?
+    private var madeEngine: SyncEngine?
+
+    /// - Parameter creatingStore: whether a database that is missing is to be made.
+    public init(settings: ClientSettings, recipes: ClientRecipes, logger: Logger, creatingStore: Bool) {
+        self.settings = settings
+        self.recipes = recipes
+        self.logger = logger
+        createsStore = creatingStore
+    }
+
+    // MARK: Machine
+
+    public private(set) lazy var runtime: EngineRuntime = recipes.machine.runtime(settings)
+
+    public private(set) lazy var reachability: any Reachability = recipes.machine.reachability(settings)
+
+    // MARK: Store
+
+    public var store: any EngineStore & LocalStore {
+        get throws(StoreFailure) {
+            if let openStore { return openStore.store }
+            let made = try recipes.store.open(settings, runtime, createsStore)
+            openStore = made
+            // A device that has written nothing yet knows of no space: this is how the one that it follows gets there.
+            if try !made.store.session().spaces.contains(where: { $0.space == .default }) {
+                try made.store.resetCursor(of: .default)
+            }
+            return made.store
+        }
+    }
+
+    /// Tries to become the one process that syncs this database.
+    public func acquireLease() throws(StoreFailure) -> LeaseAttempt {
+        try recipes.store.lease(settings)
+    }
+
+    // MARK: Remote
+
+    public var transport: any RemoteTransport {
+        get throws(ConfigurationProblem) {
+            if let openTransport { return openTransport.transport }
+            guard let server = settings.server else {
+                throw ConfigurationProblem(
+                    "no server is configured: server.url is not set",
+                    advice: "give it as --server URL, as TOMBOLO_SERVER_URL, or in the configuration file")
+            }
+            let made = try recipes.remote.connect(server, runtime)
+            openTransport = made
+            return made.transport
+        }
+    }
+
+    // MARK: Engine
+
+    public var engine: SyncEngine {
+        get throws {
+            if let madeEngine { return madeEngine }
+            let made = SyncEngine(
+                store: try store, transport: try transport, reachability: reachability, runtime: runtime,
+                policy: settings.policy, logger: logger)
+            madeEngine = made
+            return made
+        }
+    }
+
+    /// The services of a client that syncs: to be run by the holder of the lease.
+    ///
+    /// - Parameter handlesSignals: whether SIGTERM and SIGINT stop them gracefully.
+    public func services(handlesSignals: Bool) throws -> ClientServices {
+        ClientServices(
+            engine: try engine, reachability: reachability, deadline: settings.stopDeadline,
+            handlesSignals: handlesSignals, logger: logger)
+    }
+
+    /// Closes what was made, in the reverse order of its making.
+    public func close() async {
+        madeEngine = nil
+        await openTransport?.close()
+        openTransport = nil
+        openStore?.close()
+        openStore = nil
+    }
+}

@@ -1,0 +1,70 @@
+import Models
+import SyncCore
+import SyncReachabilityLinux
+import SyncRuntimeLive
+import SyncStoreSQLite
+import SyncTransportHTTP
+
+extension ClientRecipes {
+    /// The parts that an environment picks.
+    ///
+    /// - Throws: when its adapters are not linked into this program.
+    public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ClientRecipes {
+        guard environment.choices.hasLiveAdapters else {
+            throw ConfigurationProblem(
+                "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
+                advice: "use production, staging, development or test")
+        }
+        return live
+    }
+
+    /// A real clock, a real disk, a real network.
+    public static let live = ClientRecipes(machine: .live, store: .sqlite, remote: .http)
+}
+
+extension ClientRecipes.Machine {
+    static let live = ClientRecipes.Machine(
+        runtime: { _ in .live() },
+        reachability: { LinuxReachability(serverIsLoopback: $0.server?.address.isLoopback ?? false) })
+}
+
+extension ClientRecipes.Store {
+    static let sqlite = ClientRecipes.Store(
+        open: { (settings, runtime, creating) throws(StoreFailure) in
+            var configuration = StoreConfiguration(file: settings.store.file)
+            configuration.createsIfMissing = creating
+            configuration.durability =
+                switch settings.store.durability {
+                case .normal: .normal
+                case .full: .full
+                }
+            var random = runtime.generator
+            let store = try SQLiteStore.open(
+                configuration, catalog: CommunityCatalog.catalog, now: runtime.now(), random: &random)
+            return OpenStore(store, close: { store.close() })
+        },
+        lease: { (settings) throws(StoreFailure) in
+            switch try SyncLease.tryAcquire(file: settings.store.file) {
+            case .acquired(let lease): .acquired(lease)
+            case .held(let process): .held(by: process)
+            }
+        })
+}
+
+extension ClientRecipes.Remote {
+    static let http = ClientRecipes.Remote(
+        connect: { (server, runtime) throws(ConfigurationProblem) in
+            let configuration = HTTPTransportConfiguration(
+                baseURL: server.address.description, connectTimeout: server.connectTimeout,
+                readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
+                trustedCertificates: server.certificateFile)
+            do {
+                let secret = server.token?.secret
+                let transport = try HTTPTransport(
+                    configuration: configuration, catalog: CommunityCatalog.catalog, runtime: runtime, token: { secret })
+                return OpenTransport(transport) { try? await transport.shutdown() }
+            } catch {
+                throw ConfigurationProblem("server: \(error)")
+            }
+        })
+}

@@ -1,0 +1,91 @@
+public import SyncCore
+
+/// How each part of a client is made: all its dependencies, named in one place and grouped by domain.
+///
+/// Every part has to be named to make a value of this type, so a missing one does not compile. Take `live` and replace
+/// the one or two parts that matter; a fake comes from the test kit, which no program links.
+public struct ClientRecipes: Sendable {
+    public var machine: Machine
+    public var store: Store
+    public var remote: Remote
+
+    public init(machine: Machine, store: Store, remote: Remote) {
+        self.machine = machine
+        self.store = store
+        self.remote = remote
+    }
+
+    /// Time, chance, threads, links.
+    public struct Machine: Sendable {
+        public var runtime: @Sendable (ClientSettings) -> EngineRuntime
+        public var reachability: @Sendable (ClientSettings) -> any Reachability
+
+        public init(
+            runtime: @escaping @Sendable (ClientSettings) -> EngineRuntime,
+            reachability: @escaping @Sendable (ClientSettings) -> any Reachability
+        ) {
+            self.runtime = runtime
+            self.reachability = reachability
+        }
+    }
+
+    /// The local cache, and the right to sync it.
+    public struct Store: Sendable {
+        /// Opens the database; makes it only when told to.
+        public var open: @Sendable (ClientSettings, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
+        public var lease: @Sendable (ClientSettings) throws(StoreFailure) -> LeaseAttempt
+
+        public init(
+            open: @escaping @Sendable (ClientSettings, EngineRuntime, Bool) throws(StoreFailure) -> OpenStore,
+            lease: @escaping @Sendable (ClientSettings) throws(StoreFailure) -> LeaseAttempt
+        ) {
+            self.open = open
+            self.lease = lease
+        }
+    }
+
+    /// The way to the server.
+    public struct Remote: Sendable {
+        public var connect:
+            @Sendable (ClientSettings.RemoteSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenTransport
+
+        public init(
+            connect:
+                @escaping @Sendable (ClientSettings.RemoteSettings, EngineRuntime) throws(ConfigurationProblem) ->
+                OpenTransport
+        ) {
+            self.connect = connect
+        }
+    }
+}
+
+/// A local cache that is open.
+public struct OpenStore: Sendable {
+    public let store: any EngineStore & LocalStore
+    /// Closes it; nothing may use it afterwards.
+    public let close: @Sendable () -> Void
+
+    public init(_ store: any EngineStore & LocalStore, close: @escaping @Sendable () -> Void) {
+        self.store = store
+        self.close = close
+    }
+}
+
+/// A way to a server that has to be closed at the end.
+public struct OpenTransport: Sendable {
+    public let transport: any RemoteTransport
+    public let close: @Sendable () async -> Void
+
+    public init(_ transport: any RemoteTransport, close: @escaping @Sendable () async -> Void) {
+        self.transport = transport
+        self.close = close
+    }
+}
+
+/// Whether this process may sync the database (RELIABILITY I24).
+public enum LeaseAttempt: Sendable {
+    /// It may, for as long as it holds the value.
+    case acquired(any Sendable)
+    /// Another process does, with this id when it is known.
+    case held(by: Int32?)
+}

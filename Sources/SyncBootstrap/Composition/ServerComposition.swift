@@ -1,0 +1,68 @@
+public import Logging
+import ServiceLifecycle
+public import SyncAuthority
+public import SyncCore
+import UnixSignals
+
+/// A server, put together from its settings: each part is made when it is first asked for, once.
+///
+/// Not `Sendable`, as `ClientComposition`: it belongs to the task that starts the program.
+public final class ServerComposition {
+    public let settings: ServerSettings
+    public let logger: Logger
+    private let recipes: ServerRecipes
+    private var openAuthority: OpenAuthority?
+
+    public init(settings: ServerSettings, recipes: ServerRecipes, logger: Logger) {
+        self.settings = settings
+        self.recipes = recipes
+        self.logger = logger
+    }
+
+    public private(set) lazy var runtime: EngineRuntime = recipes.machine(settings)
+
+    /// The tokens that clients may show.
+    public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
+
+    public var authority: any AuthorityService {
+        get throws(ConfigurationProblem) {
+            if let openAuthority { return openAuthority.service }
+            let made = try recipes.authority(settings, runtime)
+            openAuthority = made
+            return made.service
+        }
+    }
+
+    /// Serves until SIGTERM or SIGINT, and then lets what is on its way end, up to the deadline.
+    ///
+    /// - Parameter listening: told the port once the server answers.
+    public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+        // The cheap check first: without tokens nobody could ask anything.
+        let authenticator = try recipes.authenticator(settings, logger)
+        let listener = try recipes.listener(
+            ServerRecipes.Service(
+                settings: settings, authority: try authority, authenticator: authenticator, runtime: runtime,
+                logger: logger))
+        var configuration = ServiceGroupConfiguration(
+            services: [ListenerService(listener: listener, listening: listening)],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline
+        configuration.maximumCancellationDuration = .seconds(2)
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// Closes what was made.
+    public func close() {
+        openAuthority?.close()
+        openAuthority = nil
+    }
+}
+
+private struct ListenerService: Service {
+    let listener: ServerListener
+    let listening: @Sendable (_ port: Int) async -> Void
+
+    func run() async throws {
+        try await listener.run(listening)
+    }
+}

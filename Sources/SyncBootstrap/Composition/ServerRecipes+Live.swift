@@ -1,0 +1,58 @@
+import AuthorityStoreSQLite
+import Models
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncRuntimeLive
+import SyncServerHTTP
+
+extension ServerRecipes {
+    /// The parts that an environment picks.
+    ///
+    /// - Throws: when its adapters are not linked into this program.
+    public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ServerRecipes {
+        guard environment.choices.hasLiveAdapters else {
+            throw ConfigurationProblem(
+                "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
+                advice: "use production, staging, development or test")
+        }
+        return live
+    }
+
+    /// A real clock, a real disk, a real network.
+    public static let live = ServerRecipes(
+        machine: { _ in .live(label: "tombolo.authority") },
+        authority: { (settings, runtime) throws(ConfigurationProblem) in
+            let configuration = SQLiteAuthorityConfiguration(
+                durability: settings.durability == .full ? .full : .processCrash)
+            // Used only when the database is new.
+            let epoch = Epoch(rawValue: String(runtime.random(), radix: 36))
+            try PrivateFolder.make(settings.folder)
+            do throws(AuthorityStoreFailure) {
+                let store = try SQLiteAuthorityStore(at: settings.file, newEpoch: epoch, configuration: configuration)
+                return OpenAuthority(Authority(store: store, catalog: CommunityCatalog.catalog)) { try? store.close() }
+            } catch {
+                throw ConfigurationProblem("authority.folder: \(error)")
+            }
+        },
+        authenticator: { (settings, logger) throws(ConfigurationProblem) in
+            do throws(TokenFileError) {
+                return try TokenFile(path: settings.tokenFile, logger: logger)
+            } catch {
+                throw ConfigurationProblem("authority.token-file: \(error)", advice: "syncd token add NAME makes a token")
+            }
+        },
+        listener: { service in
+            let settings = service.settings
+            let configuration = SyncServerConfiguration(
+                host: settings.host, port: settings.port,
+                tls: settings.tls.map { .init(certificateChain: $0.certificateFile, privateKey: $0.keyFile) })
+            return ServerListener { listening in
+                try await SyncServer(
+                    configuration: configuration, authority: service.authority, catalog: CommunityCatalog.catalog,
+                    authenticator: service.authenticator, now: service.runtime.now, logger: service.logger,
+                    onRunning: listening
+                ).run()
+            }
+        })
+}

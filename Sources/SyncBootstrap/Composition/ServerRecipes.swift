@@ -1,0 +1,56 @@
+public import Logging
+public import SyncAuthority
+public import SyncCore
+public import SyncServerHTTP
+
+/// How each part of a server is made, in one place. As with `ClientRecipes`, a part that is not named does not compile.
+public struct ServerRecipes: Sendable {
+    public var machine: @Sendable (ServerSettings) -> EngineRuntime
+    public var authority: @Sendable (ServerSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenAuthority
+    /// Finds out who asks.
+    public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
+    /// Makes the listener; nothing listens before it runs.
+    public var listener: @Sendable (Service) throws -> ServerListener
+
+    public init(
+        machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
+        authority: @escaping @Sendable (ServerSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenAuthority,
+        authenticator: @escaping @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator,
+        listener: @escaping @Sendable (Service) throws -> ServerListener
+    ) {
+        self.machine = machine
+        self.authority = authority
+        self.authenticator = authenticator
+        self.listener = listener
+    }
+
+    /// What a listener serves, and by whose leave.
+    public struct Service: Sendable {
+        public let settings: ServerSettings
+        public let authority: any AuthorityService
+        public let authenticator: any Authenticator
+        public let runtime: EngineRuntime
+        public let logger: Logger
+    }
+}
+
+/// An authority whose store is open.
+public struct OpenAuthority: Sendable {
+    public let service: any AuthorityService
+    public let close: @Sendable () -> Void
+
+    public init(_ service: any AuthorityService, close: @escaping @Sendable () -> Void) {
+        self.service = service
+        self.close = close
+    }
+}
+
+/// Something that serves until it is told to stop.
+public struct ServerListener: Sendable {
+    /// Runs until a graceful shutdown is complete; tells its port once it answers.
+    public let run: @Sendable (_ listening: @escaping @Sendable (_ port: Int) async -> Void) async throws -> Void
+
+    public init(run: @escaping @Sendable (@escaping @Sendable (Int) async -> Void) async throws -> Void) {
+        self.run = run
+    }
+}

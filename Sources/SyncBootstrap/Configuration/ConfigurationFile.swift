@@ -1,0 +1,93 @@
+import Configuration
+import Foundation
+import SyncJSON
+
+/// A configuration file: JSON whose objects are nested as the dots of the keys say.
+///
+/// It is read here, not by a `FileProvider`, because that takes `true` for 1, takes the last of two equal
+/// keys, and lets names pass that nobody knows.
+public struct ConfigurationFile: Sendable {
+    public let path: String
+    /// By dotted name.
+    let values: [String: ConfigValue]
+
+    /// Names the file when no flag does.
+    public static let variable = KeyDescription.variablePrefix + "_CONFIG"
+
+    /// Reads the file that was named with a flag or a variable, or the one at the usual place when there is one.
+    ///
+    /// - Throws: when a named file is missing, or a file is not what it should be.
+    public static func find(
+        named flag: String?, variables: [String: String]
+    ) throws(ConfigurationProblem) -> ConfigurationFile? {
+        if let flag { return try ConfigurationFile(path: flag) }
+        if let named = variables[variable], !named.isEmpty { return try ConfigurationFile(path: named) }
+        guard let usual = usualPath(variables), FileManager.default.fileExists(atPath: usual) else { return nil }
+        return try ConfigurationFile(path: usual)
+    }
+
+    /// `$XDG_CONFIG_HOME/tombolo/config.json`, else below `~/.config`; nil without a home.
+    public static func usualPath(_ variables: [String: String]) -> String? {
+        if let folder = variables["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder + "/tombolo/config.json" }
+        return variables["HOME"].map { $0 + "/.config/tombolo/config.json" }
+    }
+
+    public init(path: String) throws(ConfigurationProblem) {
+        let data: Data
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(filePath: path))
+            data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
+        } catch {
+            let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
+            throw ConfigurationProblem("the configuration file \(path) was not read: \(reason)")
+        }
+        guard data.count <= Self.largestSize else {
+            throw ConfigurationProblem("the configuration file \(path) is larger than \(Self.largestSize) bytes")
+        }
+        try self.init(path: path, text: data)
+    }
+
+    init(path: String, text: Data) throws(ConfigurationProblem) {
+        self.path = path
+        let tree: JSONValue
+        do throws(JSONError) {
+            tree = try JSONValue(Array(text))
+        } catch {
+            throw ConfigurationProblem("the configuration file \(path) is not JSON: \(error)")
+        }
+        guard case .object(let members) = tree else {
+            throw ConfigurationProblem("the configuration file \(path) is not a JSON object")
+        }
+        var values: [String: ConfigValue] = [:]
+        try Self.flatten(members, below: "", into: &values, path: path)
+        self.values = values
+    }
+
+    /// A megabyte of configuration is somebody's mistake.
+    private static let largestSize = 1_048_576
+
+    private static func flatten(
+        _ members: [JSONValue.Member], below prefix: String, into values: inout [String: ConfigValue], path: String
+    ) throws(ConfigurationProblem) {
+        for member in members {
+            let key = prefix + member.key
+            let content: ConfigContent
+            switch member.value {
+            case .object(let inner):
+                try flatten(inner, below: key + ".", into: &values, path: path)
+                continue
+            // Editors find the schema by this name.
+            case .string where key == "$schema": continue
+            case .string(let text): content = .string(text)
+            case .integer(let number): content = .int(Int(number))
+            case .boolean(let bool): content = .bool(bool)
+            case .null, .real, .array:
+                throw ConfigurationProblem("\(key) in \(path) is null, a list or no whole number: no key takes that")
+            }
+            // The same key can be written nested and with a dot.
+            guard values.updateValue(ConfigValue(content, isSecret: false), forKey: key) == nil else {
+                throw ConfigurationProblem("\(key) occurs twice in \(path)")
+            }
+        }
+    }
+}

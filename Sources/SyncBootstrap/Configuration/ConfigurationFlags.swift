@@ -1,0 +1,28 @@
+/// Gathers the values that a command line gives: those of named flags, and those of `--set KEY=VALUE`.
+public struct ConfigurationFlags: Sendable {
+    public private(set) var values: [String: ConfigurationSources.Given] = [:]
+
+    /// - Throws: a `--set` that is no `KEY=VALUE`, or a key that is given twice.
+    public init(settings: [String]) throws(ConfigurationProblem) {
+        for setting in settings {
+            guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
+                throw ConfigurationProblem(
+                    "--set \(setting): expected KEY=VALUE", advice: "such as --set sync.poll-interval=5s")
+            }
+            try add(String(setting[..<equals]), String(setting[setting.index(after: equals)...]), flag: "--set")
+        }
+    }
+
+    /// Takes the value of a named flag; nil when it was not given.
+    public mutating func take(_ value: String?, for key: String, flag: String) throws(ConfigurationProblem) {
+        guard let value else { return }
+        try add(key, value, flag: flag)
+    }
+
+    private mutating func add(_ key: String, _ text: String, flag: String) throws(ConfigurationProblem) {
+        if let earlier = values[key] {
+            throw ConfigurationProblem("\(key) is given twice, with \(earlier.flag) and \(flag); expected it once")
+        }
+        values[key] = ConfigurationSources.Given(text, flag: flag)
+    }
+}

@@ -1,0 +1,56 @@
+/// What the parts of a server need to know. Read once, at the start.
+public struct ServerSettings: Sendable {
+    public let environment: Environment
+    public let logLevel: LogLevel
+    public let host: String
+    /// 0 takes a free one.
+    public let port: Int
+    public let portFile: String?
+    /// The certificate's file and that of its key; nil serves without encryption.
+    public let tls: TLS?
+    public let folder: String
+    public let durability: Durability
+    public let tokenFile: String
+    public let shutdownDeadline: Duration
+
+    public struct TLS: Hashable, Sendable {
+        public let certificateFile: String
+        public let keyFile: String
+    }
+
+    /// The database file.
+    public var file: String { folder + "/authority.sqlite" }
+
+    public init(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
+        environment = configuration.environment
+        logLevel = try configuration.required(ConfigurationKeys.logLevel)
+        host = try configuration.required(ConfigurationKeys.listenHost)
+        port = try configuration.required(ConfigurationKeys.listenPort)
+        portFile = try configuration.optionalPath(ConfigurationKeys.listenPortFile)
+        tls = try TLS(configuration)
+        if tls == nil, environment.choices.requiresTLS, !ServerAddress.isLoopback(host) {
+            throw ConfigurationProblem(
+                "listen.host: \(host) is open to a network, and the environment \(environment) sends nothing there in plain text",
+                advice: "give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy")
+        }
+        folder = try configuration.path(ConfigurationKeys.authorityFolder)
+        durability = try configuration.required(ConfigurationKeys.authorityDurability)
+        tokenFile = try configuration.optionalPath(ConfigurationKeys.authorityTokenFile) ?? folder + "/tokens"
+        shutdownDeadline = try configuration.required(ConfigurationKeys.shutdownDeadline)
+    }
+}
+
+extension ServerSettings.TLS {
+    /// Nil when neither file is given.
+    init?(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
+        let certificate = try configuration.optionalPath(ConfigurationKeys.listenCertificateFile)
+        let key = try configuration.optionalPath(ConfigurationKeys.listenKeyFile)
+        guard certificate != nil || key != nil else { return nil }
+        guard let certificate, let key else {
+            throw ConfigurationProblem(
+                "listen.certificate-file and listen.key-file belong together; only one of them is given")
+        }
+        certificateFile = certificate
+        keyFile = key
+    }
+}

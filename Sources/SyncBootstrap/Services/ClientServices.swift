@@ -1,0 +1,73 @@
+import Logging
+import ServiceLifecycle
+public import SyncCore
+import UnixSignals
+
+/// The services of a client: the engine, and the watch over links and routes.
+public struct ClientServices: Sendable {
+    public let engine: SyncEngine
+    private let group: ServiceGroup
+
+    init(
+        engine: SyncEngine, reachability: any Reachability, deadline: Duration, handlesSignals: Bool, logger: Logger
+    ) {
+        self.engine = engine
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                .init(
+                    service: ReachabilityService(reachability: reachability, logger: logger),
+                    successTerminationBehavior: .ignore, failureTerminationBehavior: .ignore),
+                .init(
+                    service: EngineService(engine: engine), successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .cancelGroup),
+            ],
+            gracefulShutdownSignals: handlesSignals ? [.sigterm, .sigint] : [],
+            // The lifecycle's own messages are about services, not about anything a user knows.
+            logger: logger)
+        // The engine gives up by itself at the deadline; this is for the case that it cannot.
+        configuration.maximumGracefulShutdownDuration = deadline + .seconds(2)
+        configuration.maximumCancellationDuration = .seconds(2)
+        group = ServiceGroup(configuration: configuration)
+    }
+
+    /// Runs until `stop` is called or a signal comes, and the stop is complete.
+    public func run() async throws {
+        try await group.run()
+    }
+
+    /// Asks all services to end gracefully.
+    public func stop() async {
+        await group.triggerGracefulShutdown()
+    }
+}
+
+/// The engine as a service: a graceful shutdown is a requested stop, not a cancellation.
+struct EngineService: Service {
+    let engine: SyncEngine
+
+    func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await engine.run()
+        } onGracefulShutdown: {
+            engine.requestStop()
+        }
+    }
+}
+
+/// The watch over links and routes as a service. It is a help, not a need: where it fails, the engine goes on by asking
+/// the server.
+struct ReachabilityService: Service {
+    let reachability: any Reachability
+    let logger: Logger
+
+    func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await reachability.run() }
+        } catch is CancellationError {
+            return
+        } catch {
+            logger.warning("Links and routes are not watched.", metadata: ["reason": "\(error)"])
+            try? await gracefulShutdown()
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// Runs something that a signal may end: SIGINT and SIGTERM cancel it, so that it can clean up.
+public enum ProgramSignals {
+    public static func cancelling(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(
+                        service: BodyService(body: body), successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .cancelGroup)
+                ],
+                cancellationSignals: [.sigint, .sigterm],
+                logger: Logger(label: "program") { _ in SwiftLogNoOpLogHandler() }))
+        try await group.run()
+    }
+}
+
+private struct BodyService: Service {
+    let body: @Sendable () async throws -> Void
+
+    func run() async throws {
+        try await body()
+    }
+}

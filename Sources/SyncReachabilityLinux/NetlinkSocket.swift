@@ -1,0 +1,75 @@
+import CNetlink
+import Glibc
+
+/// A socket on which the kernel tells of links and routes. Closed when the value goes.
+struct NetlinkSocket: ~Copyable {
+    private let descriptor: Int32
+
+    init() throws(NetlinkFailure) {
+        let result = tombolo_netlink_open()
+        guard result >= 0 else { throw NetlinkFailure("opening the route socket", errno: -result) }
+        descriptor = result
+    }
+
+    deinit { close(descriptor) }
+
+    /// Asks for all links and routes; the answers end with `done`. One list at a time: the kernel refuses a second.
+    borrowing func list(_ what: List) throws(NetlinkFailure) {
+        let result =
+            switch what {
+            case .links: tombolo_netlink_request_links(descriptor, 1)
+            case .routes: tombolo_netlink_request_routes(descriptor, 2)
+            }
+        guard result == 0 else { throw NetlinkFailure("asking for the \(what)", errno: -result) }
+    }
+
+    enum List: String, CustomStringConvertible {
+        case links, routes
+        var description: String { rawValue }
+    }
+
+    /// Waits for at most `milliseconds` (nil: for ever), or until `bell` rings. Empty when nothing came; `overrun` when
+    /// so much came that some of it is lost.
+    borrowing func receive(within milliseconds: Int32?, until bell: Bell?) throws(NetlinkFailure) -> Received {
+        let (count, messages) = withUnsafeTemporaryAllocation(byteCount: Self.datagramBytes, alignment: 8) { buffer in
+            let count = tombolo_netlink_receive(
+                descriptor, bell?.descriptor ?? -1, buffer.baseAddress, buffer.count, milliseconds ?? -1)
+            return (count, count > 0 ? RouteMessage.read(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : [])
+        }
+        if count == -Int(ENOBUFS) { return .overrun }
+        guard count >= 0 else { throw NetlinkFailure("hearing of links and routes", errno: Int32(-count)) }
+        return .messages(messages)
+    }
+
+    enum Received {
+        case messages([RouteMessage])
+        case overrun
+    }
+
+    /// The kernel's datagrams are at most this large.
+    private static let datagramBytes = 65_536
+}
+
+/// Wakes a thread that waits for the kernel. Once rung it stays rung.
+final class Bell: Sendable {
+    let descriptor: Int32
+
+    init() throws(NetlinkFailure) {
+        let result = tombolo_bell_open()
+        guard result >= 0 else { throw NetlinkFailure("making a bell", errno: -result) }
+        descriptor = result
+    }
+
+    deinit { close(descriptor) }
+
+    func ring() { tombolo_bell_ring(descriptor) }
+}
+
+/// The kernel does not tell of links and routes.
+public struct NetlinkFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ action: String, errno code: Int32) {
+        description = "\(action) failed: \(String(cString: strerror(code)))"
+    }
+}

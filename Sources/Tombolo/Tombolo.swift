@@ -1,0 +1,7 @@
+// What a client program needs, by one import.
+
+@_exported public import Models
+@_exported public import SyncBootstrap
+@_exported public import SyncConcurrency
+@_exported public import SyncCore
+@_exported public import SyncModel

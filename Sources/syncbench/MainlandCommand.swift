@@ -1,0 +1,109 @@
+import ArgumentParser
+import AuthorityStoreSQLite
+import Foundation
+import Logging
+import SyncAuthority
+import SyncModel
+import SyncRuntimeLive
+import SyncServerHTTP
+
+/// The server of the benchmark, as a process of its own: the client's memory and time are measured without it.
+struct MainlandCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "mainland", shouldDisplay: false)
+
+    @Option var folder: String
+    @Option var rows: Int64
+
+    func run() async throws {
+        let store = try SQLiteAuthorityStore(
+            at: folder + "/mainland.db", newEpoch: Epoch(rawValue: "benchmark"),
+            configuration: SQLiteAuthorityConfiguration(durability: .processCrash))
+        let authority = Authority(store: store, catalog: Islanders.catalog)
+        let writer = Islander(authority: authority)
+        try writer.create(rows)
+        let server = SyncServer(
+            configuration: SyncServerConfiguration(port: 0), authority: authority, catalog: Islanders.catalog,
+            authenticator: OneIslander(), now: { WallTime.live() },
+            logger: Logger(label: "mainland") { _ in SwiftLogNoOpLogHandler() },
+            onRunning: {
+                print("port \($0)")
+                fflush(nil)
+            })
+        // The process ends when the benchmark closes its end of the pipe.
+        let orders = Thread {
+            while let line = readLine() {
+                do {
+                    try writer.obey(line)
+                    print("done")
+                } catch {
+                    print("failed \(error)")
+                }
+                fflush(nil)
+            }
+            Foundation.exit(0)
+        }
+        orders.start()
+        try await server.run()
+    }
+}
+
+/// Writes on the server what the benchmark needs, as a client of its own.
+private final class Islander: Sendable {
+    private let authority: Authority
+    private let principal = Principal(name: "islander")
+    private let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 7, low: 7)), incarnation: 0)
+
+    init(authority: Authority) {
+        self.authority = authority
+    }
+
+    func create(_ rows: Int64) throws {
+        var from: Int64 = 0
+        while from < rows {
+            let to = min(rows, from + 1_000)
+            try push(
+                (from..<to).map {
+                    Mutation(
+                        collection: "user", record: Islanders.id($0), time: HybridTime(rawValue: UInt64($0)),
+                        intent: .create(Islanders.patch($0)))
+                }, number: from / 1_000)
+            from = to
+        }
+    }
+
+    /// `change COUNT STRIDE NUMBER VERSION`: renames COUNT users whose uids are STRIDE apart, in one transaction.
+    func obey(_ line: String) throws {
+        let words = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
+        guard line.hasPrefix("change "), words.count == 4 else { throw BenchmarkFailure("not an order: \(line)") }
+        let (count, stride, number, version) = (words[0], words[1], words[2], words[3])
+        try push(
+            (0..<count).map { index in
+                let edit = FieldEdit(
+                    field: "display_name", value: .text("Renamed \(number) \(index)"), before: .null,
+                    seen: Version(version))
+                return Mutation(
+                    collection: "user", record: Islanders.id(index * stride),
+                    time: HybridTime(rawValue: UInt64(1_000_000 + number)), intent: .update([edit]))
+            }, number: number)
+    }
+
+    private func push(_ mutations: [Mutation], number: Int64) throws {
+        let transaction = NumberedTransaction(
+            number: MutationNumber(number), hash: PayloadHash(rawValue: "\(number)"),
+            transaction: Transaction(space: .default, mutations: mutations))
+        let reply = try authority.push(
+            PushRequest(
+                identity: identity, epoch: nil, acknowledged: MutationNumber(number), transactions: [transaction]),
+            by: principal, now: WallTime.live())
+        guard case .answered(let results, _, _) = reply, case .applied? = results.first?.outcome else {
+            throw BenchmarkFailure("the server did not take transaction \(number): \(reply)")
+        }
+    }
+}
+
+/// Lets in whoever says the word: the server listens on loopback, for the time of the benchmark.
+private struct OneIslander: Authenticator {
+    func principal(bearing token: String) -> Principal? {
+        token == IslandCommand.token ? Principal(name: "islander") : nil
+    }
+}

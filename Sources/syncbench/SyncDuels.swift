@@ -1,0 +1,126 @@
+import CRawSQLite
+import Foundation
+
+/// What a first sync and a delta cost over loopback HTTP, in processes of their own.
+struct SyncDuels {
+    let folder: URL
+
+    struct Outcome {
+        let cpuSeconds: Double
+        let wallSeconds: Double
+        let peakBytes: Double
+    }
+
+    /// First sync of `rows` users, beside the C program that writes them into a file.
+    func firstSync(of rows: Int64, rounds: Int) throws -> (row: Row, peakBytes: Double) {
+        let mainland = try Mainland(folder: try subfolder("mainland-\(rows)"), rows: rows)
+        defer { mainland.stop() }
+        var peaks: [Double] = []
+        var round = 0
+        let row = try Duel(
+            name: "first sync of \(rows) users over loopback HTTP", units: Int(rows), unit: "rows",
+            floor: {
+                round += 1
+                let path = folder.appending(path: "floor-\(rows)-\(round).db").path
+                guard let raw = raw_open(path, 0) else { throw BenchmarkFailure("\(path) could not be opened") }
+                defer { raw_close(raw) }
+                return try Cost.of {
+                    guard raw_load(raw, 0, rows, 1_000) == 0 else { throw BenchmarkFailure("the raw load failed") }
+                }
+            },
+            ours: {
+                let outcome = try mainland.sync(island: try subfolder("island-\(rows)-\(round)"), expecting: rows)
+                peaks.append(outcome.peakBytes)
+                return Cost(cpuSeconds: outcome.cpuSeconds, wallSeconds: outcome.wallSeconds)
+            }
+        ).run(rounds: rounds)
+        return (row, peaks.median)
+    }
+
+    /// The cost of a delta of `changes` out of `rows`: medians of CPU seconds on the device.
+    func delta(of changes: Int64, in rows: Int64, rounds: Int) throws -> Double {
+        let mainland = try Mainland(folder: try subfolder("delta-mainland-\(rows)"), rows: rows)
+        defer { mainland.stop() }
+        let island = try subfolder("delta-island-\(rows)")
+        _ = try mainland.sync(island: island, expecting: rows)
+        var costs: [Double] = []
+        for _ in 0..<rounds {
+            try mainland.change(changes, stride: rows / changes)
+            costs.append(try mainland.sync(island: island, expecting: rows).cpuSeconds)
+        }
+        return costs.median
+    }
+
+    private func subfolder(_ name: String) throws -> URL {
+        let url = folder.appending(path: name)
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return url
+    }
+}
+
+/// The benchmark's server, driven over its standard input.
+private final class Mainland {
+    private let process = Process()
+    private let orders = Pipe()
+    private let answers = Pipe()
+    private var buffered = Data()
+    private var port = 0
+    private var number: Int64
+
+    init(folder: URL, rows: Int64) throws {
+        process.executableURL = URL(filePath: CommandLine.arguments[0])
+        process.arguments = ["mainland", "--folder", folder.path, "--rows", "\(rows)"]
+        process.standardInput = orders
+        process.standardOutput = answers
+        number = (rows + 999) / 1_000
+        try process.run()
+        let line = try readLine()
+        guard line.hasPrefix("port "), let port = Int(line.dropFirst(5)) else {
+            throw BenchmarkFailure("the server said: \(line)")
+        }
+        self.port = port
+    }
+
+    func change(_ count: Int64, stride: Int64) throws {
+        orders.fileHandleForWriting.write(Data("change \(count) \(stride) \(number) \(number)\n".utf8))
+        number += 1
+        let answer = try readLine()
+        guard answer == "done" else { throw BenchmarkFailure("the server said: \(answer)") }
+    }
+
+    /// Lets a device sync once.
+    func sync(island: URL, expecting rows: Int64) throws -> SyncDuels.Outcome {
+        let device = Process()
+        let output = Pipe()
+        device.executableURL = URL(filePath: CommandLine.arguments[0])
+        device.arguments = ["island", "--folder", island.path, "--port", "\(port)"]
+        device.standardOutput = output
+        try device.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        device.waitUntilExit()
+        let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+        guard numbers.count == 4, Int64(numbers[3]) == rows else {
+            throw BenchmarkFailure("the device said: \(text), \(rows) rows expected")
+        }
+        return SyncDuels.Outcome(cpuSeconds: numbers[0], wallSeconds: numbers[1], peakBytes: numbers[2])
+    }
+
+    /// Closes the server's input, at which it ends.
+    func stop() {
+        try? orders.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+
+    private func readLine() throws -> String {
+        while true {
+            if let end = buffered.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffered = Data(buffered[buffered.index(after: end)...]) }
+                return String(decoding: buffered[..<end], as: UTF8.self)
+            }
+            let more = answers.fileHandleForReading.availableData
+            guard !more.isEmpty else { throw BenchmarkFailure("the server ended") }
+            buffered += more
+        }
+    }
+}

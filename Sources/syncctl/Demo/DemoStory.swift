@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import SyncCore
+import SyncJSON
+
+/// What happens in the demonstration, in order, and how long each part took.
+final class DemoStory {
+    let world: DemoWorld
+    let terminal: Terminal
+    /// How many users are on their way when processes are killed.
+    let crowd: Int
+    private(set) var steps: [(what: String, took: Duration)] = []
+
+    init(world: DemoWorld, terminal: Terminal, crowd: Int) {
+        self.world = world
+        self.terminal = terminal
+        self.crowd = crowd
+    }
+
+    func play() async throws {
+        try await step("the server starts on a free port") {
+            for device in DemoWorld.Device.allCases { try await world.addToken(for: device) }
+            try await world.startServer()
+        }
+        try await step("laptop, offline: takes in the accounts of this machine") {
+            try await world.run(.laptop, ["init"])
+            try await world.run(.laptop, ["import"])
+        }
+        try await step("laptop, offline: creates a user and an avatar that refer to each other") {
+            try await world.run(.laptop, ["user", "create", "username=Ned Stark"])
+            let face = try await createAvatar(.laptop, "ned")
+            try await world.run(.laptop, ["user", "set", "Ned Stark", "avatar=\(face)"])
+            try await createAvatar(.laptop, "old-ned")
+        }
+        try await step("laptop meets the server") { try await sync(.laptop) }
+        try await step("kiosk fetches") {
+            try await world.run(.kiosk, ["init"])
+            try await sync(.kiosk)
+        }
+        try await step("both, offline: edit the same user, other fields and the same one; kiosk deletes an avatar") {
+            let old = try await avatars(.kiosk).first { $0.url.hasSuffix("/old-ned.png") }
+            guard let old else { throw CommandFailure(.different, "the kiosk has not got the old avatar") }
+            let face = try await createAvatar(.kiosk, "kiosk-ned")
+            try await world.run(.kiosk, ["user", "set", "Ned Stark", "avatar=\(face)"])
+            try await world.run(.kiosk, ["user", "set", "Ned Stark", "username=Ned of the kiosk"])
+            try await world.run(.kiosk, ["avatar", "delete", old.id])
+            try await world.run(.laptop, ["user", "set", "Ned Stark", "username=Ned of the laptop"])
+        }
+        try await step("both meet the server; what lost is kept in the journal") {
+            for device in [DemoWorld.Device.laptop, .kiosk, .laptop] { try await sync(device) }
+            let entries = try await journal(.kiosk) + journal(.laptop)
+            guard entries > 0 else { throw CommandFailure(.different, "nobody's journal tells of the two edits of one field") }
+        }
+        try await crash()
+        try await step("all come back") {
+            try await sync(.laptop)
+            try await sync(.kiosk)
+        }
+    }
+
+    /// Kills the server in the middle of a push, and then the laptop in the middle of another.
+    private func crash() async throws {
+        try await step("laptop, offline: takes in \(crowd) users") {
+            let file = "\(world.folder)/crowd.jsonl"
+            let lines = (0..<crowd).map { #"{"type":"user","key":"crowd-\#($0)","username":"Citizen \#($0)"}"# }
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+            try await world.run(.laptop, ["import", "--jsonl", file])
+        }
+        let total = try await owed()
+        var left = 0
+        try await step("the server is killed (SIGKILL) while the laptop pushes") {
+            let laptop = try world.begin(.laptop, Self.smallPushes + ["--wait", "60s"], online: true)
+            left = try await waitUntilHalfway(laptop, below: total)
+            try await world.stopServer(SIGKILL)
+            laptop.send(SIGKILL)
+            try await laptop.wait(world.runtime, atMost: .seconds(20))
+        }
+        notes.append("server killed with \(left) of \(total) transactions still owed")
+        var leftThen = 0
+        try await step("the server comes back, and the laptop is killed (SIGKILL) while it pushes") {
+            try await world.startServer()
+            let before = try await owed()
+            let laptop = try world.begin(.laptop, Self.smallPushes, online: true)
+            leftThen = try await waitUntilHalfway(laptop, below: before)
+            laptop.send(SIGKILL)
+            try await laptop.wait(world.runtime, atMost: .seconds(20))
+        }
+        notes.append("laptop killed with \(leftThen) of \(total) transactions still owed")
+    }
+
+    /// Facts beside the steps.
+    private(set) var notes: [String] = []
+
+    /// One transaction a push: there are many moments to be killed in.
+    private static let smallPushes = ["sync", "--set", "sync.batch-transactions=1"]
+
+    /// Waits until some of what was owed has been confirmed, and not all: the middle of a push.
+    private func waitUntilHalfway(_ process: DemoProcess, below total: Int) async throws -> Int {
+        while process.isRunning {
+            let left = try await owed()
+            if left < total {
+                guard left > 0, process.isRunning else { break }
+                return left
+            }
+        }
+        throw CommandFailure(
+            .failed, "\(process.name) was done before it could be killed: \(process.errors)",
+            advice: "use a larger --crowd")
+    }
+
+    // MARK: Asking the devices
+
+    private func owed() async throws -> Int {
+        let status = try await Self.objects(world.run(.laptop, ["status", "--local", "--json"]))
+        guard let line = status.first else { return 0 }
+        return ["waiting", "sent", "answered"].reduce(0) { $0 + (Self.integer(line[$1]) ?? 0) }
+    }
+
+    private func sync(_ device: DemoWorld.Device) async throws {
+        // 6: something new in the journal, which is what an edit of one field on two devices leads to.
+        try await world.run(device, ["sync", "--wait", "60s"], online: true, accepting: [0, CommandStatus.rejected.rawValue])
+    }
+
+    @discardableResult
+    private func createAvatar(_ device: DemoWorld.Device, _ name: String) async throws -> String {
+        let url = "image_url=https://example.org/\(name).png"
+        let answer = try await Self.objects(
+            world.run(device, ["avatar", "create", "author=Ned Stark", url, "--json"]))
+        guard case .string(let id)? = answer.first?["id"] else {
+            throw CommandFailure(.failed, "avatar create gave no id")
+        }
+        return id
+    }
+
+    private func avatars(_ device: DemoWorld.Device) async throws -> [(id: String, url: String)] {
+        try await Self.objects(world.run(device, ["avatar", "list", "--json"])).compactMap { line in
+            guard case .string(let id)? = line["id"], case .string(let url)? = line["image_url"] else { return nil }
+            return (id, url)
+        }
+    }
+
+    private func journal(_ device: DemoWorld.Device) async throws -> Int {
+        try await Self.objects(world.run(device, ["journal", "--json"])).count
+    }
+
+    static func objects(_ text: String) throws -> [JSONValue] {
+        try text.split(separator: "\n").map { line throws(CommandFailure) in
+            do throws(JSONError) {
+                return try JSONValue(Array(line.utf8))
+            } catch {
+                throw CommandFailure(.failed, "an answer is no JSON: \(error)")
+            }
+        }
+    }
+
+    static func integer(_ value: JSONValue?) -> Int? {
+        if case .integer(let number)? = value { Int(number) } else { nil }
+    }
+
+    // MARK: Telling
+
+    private func step(_ what: String, _ body: () async throws -> Void) async throws {
+        if !terminal.isJSON { terminal.draw(terminal.errorsAreTerminal ? "\r\u{1B}[K… \(what)" : "") }
+        let start = world.runtime.uptime()
+        do {
+            try await body()
+        } catch {
+            terminal.draw("\r\u{1B}[K")
+            throw error
+        }
+        let took = world.runtime.uptime() - start
+        steps.append((what, took))
+        terminal.draw("\r\u{1B}[K")
+        if !terminal.isJSON { terminal.say("\(terminal.green("✔")) \(what)  \(terminal.dim(took.shortText))") }
+    }
+}

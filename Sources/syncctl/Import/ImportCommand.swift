@@ -1,0 +1,160 @@
+import ArgumentParser
+import Foundation
+import Models
+import RecordImport
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// Takes in what is there already.
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Take in the accounts of this machine, JSON Lines or CSV.",
+        discussion: """
+            --passwd   Accounts, as getent passwd prints them: each becomes a user, its comment a profile with the full
+                       name, its picture (AccountsService or ~/.face) an avatar. Without FILE this machine is asked.
+            --jsonl    One object a line: {"type": "user", "key": "ned", "username": "Ned Stark", "avatar": "@ned"}.
+                       What list --json prints can be read back.
+            --csv      RFC 4180; the first row names the columns: key or id, and fields. --type says what a row is.
+
+            A key is a name that is unique among the rows of a source; @key refers to the row of that key, a UUID to a
+            record. Users need no key: their username is one. The same source and key give the same record each time, so
+            importing twice changes nothing, on any device. A record that was deleted stays deleted.
+
+            A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -,
+            standard input.
+            """)
+
+    @OptionGroup var options: GlobalOptions
+    @Flag(help: "Read accounts; the default without FILE.") var passwd = false
+    @Flag(help: "Read JSON Lines.") var jsonl = false
+    @Flag(help: "Read CSV.") var csv = false
+    @Option(help: ArgumentHelp("With --csv: user, avatar or profile.", valueName: "type")) var type: String?
+    @Option(
+        help: ArgumentHelp(
+            "The name of the source, which tells equal keys apart. Default: this machine for accounts, 'file' for files.",
+            valueName: "name"))
+    var source: String?
+    @Flag(help: "Write nothing when any row is broken.") var strict = false
+    @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file"), completion: .file())
+    var file: String?
+
+    private enum Format {
+        case passwd, jsonl, csv
+    }
+
+    private func format() throws -> Format {
+        switch (passwd, jsonl, csv) {
+        case (true, false, false): return .passwd
+        case (false, true, false): return .jsonl
+        case (false, false, true): return .csv
+        case (false, false, false): break
+        default: throw CommandFailure(.usage, "expected only one of --passwd, --jsonl and --csv")
+        }
+        guard let file, file != "-" else {
+            guard file == nil else {
+                throw CommandFailure(
+                    .usage, "standard input has no name that tells its format; expected --passwd, --jsonl or --csv")
+            }
+            return .passwd
+        }
+        if file.hasSuffix(".jsonl") || file.hasSuffix(".ndjson") { return .jsonl }
+        if file.hasSuffix(".csv") { return .csv }
+        throw CommandFailure(
+            .usage,
+            "the name of \(TerminalText.escaped(file)) does not tell its format; expected --passwd, --jsonl or --csv")
+    }
+
+    func run() async throws {
+        let format = try format()
+        let terminal = options.terminal
+        let input = try read(format)
+        let client = try options.client()
+        let store = try client.store
+        let runtime = client.runtime
+        let importer = Importer(
+            store: store, space: .default,
+            identity: RecordIdentity(
+                source: source ?? (format == .passwd ? "machine " + ImportInput.machine() : "file")),
+            rules: CommunityRules.prepared, now: runtime.now)
+        let progress = Progress(terminal, uptime: runtime.uptime)
+        let summary = try importer.run(input.rows, strict: strict) { done, total in
+            progress.show("importing", done, of: total)
+        }
+        progress.finish()
+        report(summary, input.name, in: progress.elapsed, terminal)
+        await client.close()
+        if summary.broken > 0 { throw CommandStatus.partly }
+    }
+
+    private func read(_ format: Format) throws -> (rows: ImportedRows, name: String) {
+        switch format {
+        case .passwd:
+            let input = try file.map { try ImportInput(file: $0) } ?? ImportInput.accounts()
+            return (
+                AccountImport(mapping: .community, pictureExists: ImportInput.isPicture).read(input.bytes), input.name
+            )
+        case .jsonl:
+            let input = try ImportInput(file: try named())
+            let reader = JSONLinesImport(
+                catalog: CommunityCatalog.catalog,
+                types: Dictionary(
+                    uniqueKeysWithValues: CommunityCatalog.catalog.models.map {
+                        ($0.collection.rawValue, $0.collection)
+                    }),
+                fallbackKeys: ["user": "username"])
+            return (reader.read(input.bytes), input.name)
+        case .csv:
+            let input = try ImportInput(file: try named())
+            let name = type ?? "user"
+            guard let collection = CollectionName(rawValue: name), let schema = CommunityCatalog.catalog[collection]
+            else {
+                throw CommandFailure(.usage, "--type \(TerminalText.escaped(name)): expected user, avatar or profile")
+            }
+            return (
+                CSVImport(schema: schema, fallbackKey: Catalogue.nameField(of: collection)).read(input.bytes),
+                input.name
+            )
+        }
+    }
+
+    private func named() throws -> String {
+        guard let file else { throw CommandFailure(.usage, "expected the name of a file, or - for standard input") }
+        return file
+    }
+
+    private func report(_ summary: ImportSummary, _ name: String, in time: Duration, _ terminal: Terminal) {
+        for problem in summary.problems {
+            let place = problem.line > 0 ? "\(name):\(problem.line)" : name
+            terminal.note(TerminalText.escaped("\(place): \(problem.reason)"))
+        }
+        if summary.broken > summary.problems.count {
+            terminal.note("… and \(summary.broken - summary.problems.count) more broken rows")
+        }
+        if terminal.isJSON {
+            var line = JSONLine()
+            line.set("source", name)
+            line.set("created", summary.created)
+            line.set("updated", summary.updated)
+            line.set("unchanged", summary.unchanged)
+            line.set("broken", summary.broken)
+            line.set("written", !summary.isStopped)
+            terminal.say(line.text)
+        } else if summary.isStopped {
+            terminal.say(
+                "nothing was written: \(summary.broken) broken \(summary.broken == 1 ? "row" : "rows") in \(TerminalText.escaped(name))"
+            )
+        } else {
+            var parts = ["\(summary.created) created", "\(summary.updated) changed", "\(summary.unchanged) unchanged"]
+            if summary.broken > 0 { parts.append("\(summary.broken) broken and left out") }
+            terminal.say(TerminalText.escaped(name) + ": " + parts.joined(separator: ", ") + ", in \(time.shortText)")
+        }
+    }
+}
+
+extension AccountMapping {
+    /// Where the community's models keep what an account says.
+    static let community = AccountMapping(
+        user: UserSchema.schema, username: "username", userAvatar: "avatar", profile: ProfileSchema.schema,
+        profileUser: "user", fullName: "full_name", avatar: AvatarSchema.schema, image: "image_url", author: "author")
+}

@@ -1,0 +1,91 @@
+import Foundation
+import RecordImport
+
+/// The bytes of an input, and what to call it.
+struct ImportInput {
+    let bytes: [UInt8]
+    let name: String
+
+    /// Reads a file, or standard input for `-`.
+    init(file: String) throws {
+        let handle: FileHandle
+        if file == "-" {
+            handle = .standardInput
+            name = "standard input"
+        } else {
+            name = file
+            do {
+                handle = try FileHandle(forReadingFrom: URL(filePath: file))
+            } catch {
+                let isThere = FileManager.default.fileExists(atPath: file)
+                throw CommandFailure(
+                    .noInput, "\(TerminalText.escaped(file)) " + (isThere ? "cannot be read" : "does not exist"))
+            }
+        }
+        bytes = try Self.read(handle, name)
+    }
+
+    private init(bytes: [UInt8], name: String) {
+        self.bytes = bytes
+        self.name = name
+    }
+
+    private static func read(_ handle: FileHandle, _ name: String) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            while let part = try handle.read(upToCount: 1_048_576), !part.isEmpty {
+                bytes.append(contentsOf: part)
+                guard bytes.count <= ImportLimits.inputBytes else {
+                    throw CommandFailure(
+                        .noInput, "\(TerminalText.escaped(name)) is larger than \(ImportLimits.inputBytes) bytes",
+                        advice: "split it into several files")
+                }
+            }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure(.noInput, "\(TerminalText.escaped(name)) cannot be read")
+        }
+        return bytes
+    }
+
+    /// The accounts of this machine, wherever they come from: files, LDAP, systemd.
+    static func accounts() throws -> ImportInput {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/getent")
+        process.arguments = ["passwd"]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardInput = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            throw CommandFailure(
+                .noInput, "/usr/bin/getent cannot be run", advice: "give a file in the format of passwd(5)")
+        }
+        let bytes = try read(pipe.fileHandleForReading, "getent passwd")
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw CommandFailure(.noInput, "getent passwd failed with status \(process.terminationStatus)")
+        }
+        return ImportInput(bytes: bytes, name: "getent passwd")
+    }
+
+    /// Which machine this is: its accounts are other people than those of the same name elsewhere.
+    static func machine() -> String {
+        if let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8) {
+            let id = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            if !id.isEmpty { return id }
+        }
+        return ProcessInfo.processInfo.hostName
+    }
+
+    /// Whether there is a file at the path that this user can read, and something in it.
+    static let isPicture: @Sendable (String) -> Bool = { path in
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
+        let type = attributes[.type] as? FileAttributeType
+        let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+        return (type == .typeRegular || type == .typeSymbolicLink) && size > 0
+            && FileManager.default.isReadableFile(atPath: path)
+    }
+}

@@ -1,0 +1,129 @@
+import ArgumentParser
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// What a person should be able to look up: nothing that they typed just disappears.
+struct JournalCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "journal", abstract: "What was rejected, merged or cancelled, and what became of it.",
+        subcommands: [ListJournal.self, ShowJournal.self, ResendJournal.self, DismissJournal.self],
+        defaultSubcommand: ListJournal.self)
+}
+
+struct ListJournal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the entries that nobody has dealt with, newest first.")
+
+    @OptionGroup var options: GlobalOptions
+    @Flag(help: "Those that were sent again or dismissed too.") var all = false
+    @Option(help: "At most this many.") var limit = 100
+
+    func validate() throws {
+        guard limit > 0 else { throw ValidationError("--limit is at least 1") }
+    }
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        let terminal = options.terminal
+        let entries = try store.journal(state: all ? nil : .active, limit: limit)
+        if terminal.isJSON {
+            for entry in entries { terminal.say(JournalShape.line(entry).text) }
+        } else if entries.isEmpty {
+            terminal.note(all ? "the journal is empty" : "nothing in the journal needs attention")
+        } else {
+            var table = Table([
+                .init(title: "ENTRY", isNumber: true), .init(title: "WHEN"), .init(title: "WHAT"),
+                .init(title: "STATE"), .init(title: "WHY"),
+            ])
+            for entry in entries {
+                table.add([
+                    String(entry.number), TimeText.text(entry.at), JournalShape.what(entry), entry.state.rawValue,
+                    JournalShape.why(entry),
+                ])
+            }
+            table.print(to: terminal)
+        }
+        await client.close()
+    }
+}
+
+struct ShowJournal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show one entry with all its values.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "The number of the entry.") var entry: Int64
+
+    func run() async throws {
+        let client = try options.client()
+        let terminal = options.terminal
+        // The port gives the journal from its newest entry on.
+        let entries = try client.store.journal(state: nil, limit: .max)
+        guard let found = entries.first(where: { $0.number == entry }) else {
+            throw CommandFailure(
+                .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all")
+        }
+        if terminal.isJSON {
+            terminal.say(JournalShape.line(found).text)
+        } else {
+            for line in JournalShape.lines(found) { terminal.say(TerminalText.escaped(line)) }
+        }
+        await client.close()
+    }
+}
+
+struct ResendJournal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resend",
+        abstract: "Write a rejected or cancelled transaction again, over what the records are now.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "The number of the entry.") var entry: Int64
+
+    func run() async throws {
+        let client = try options.client()
+        let sequence = try client.store.resend(journal: entry, now: client.runtime.now())
+        if options.json {
+            var line = JSONLine()
+            line.set("entry", entry)
+            line.set("result", sequence == nil ? "unchanged" : "resent")
+            if let sequence { line.set("outbox", sequence.rawValue) }
+            options.terminal.say(line.text)
+        } else {
+            options.terminal.say(
+                sequence.map { "entry \(entry) is in the outbox again, as \($0)" }
+                    ?? "entry \(entry) would change nothing: the records are so already")
+        }
+        await client.close()
+    }
+}
+
+struct DismissJournal: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dismiss", abstract: "Mark entries as dealt with. They stay in the journal.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "The numbers of the entries.") var entries: [Int64] = []
+    @Flag(help: "All that nobody has dealt with.") var all = false
+
+    func validate() throws {
+        guard all != !entries.isEmpty else { throw ValidationError("expected the numbers of entries, or --all") }
+    }
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        let numbers = all ? try store.journal(state: .active, limit: .max).map(\.number) : entries
+        for number in numbers { try store.dismiss(journal: number) }
+        if options.json {
+            var line = JSONLine()
+            line.set("dismissed", numbers.count)
+            options.terminal.say(line.text)
+        } else {
+            options.terminal.say("dismissed \(numbers.count) \(numbers.count == 1 ? "entry" : "entries")")
+        }
+        await client.close()
+    }
+}

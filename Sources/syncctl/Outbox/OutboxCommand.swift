@@ -1,0 +1,98 @@
+import ArgumentParser
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// What this device still owes the server.
+struct OutboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox", abstract: "What this device still owes the server.",
+        subcommands: [ListOutbox.self, CancelOutbox.self], defaultSubcommand: ListOutbox.self)
+}
+
+struct ListOutbox: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the transactions that are not confirmed, oldest first.")
+
+    @OptionGroup var options: GlobalOptions
+    @Option(help: "At most this many.") var limit = 100
+
+    func validate() throws {
+        guard limit > 0 else { throw ValidationError("--limit is at least 1") }
+    }
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        let terminal = options.terminal
+        let entries = try store.outbox(limit: limit)
+        let summary = try store.outboxSummary()
+        if terminal.isJSON {
+            for entry in entries { terminal.say(Self.line(entry).text) }
+        } else if entries.isEmpty {
+            terminal.note("the outbox is empty")
+        } else {
+            var table = Table([.init(title: "ENTRY", isNumber: true), .init(title: "STATE"), .init(title: "CHANGES")])
+            for entry in entries {
+                table.add([
+                    entry.sequence.description, entry.state.words, TransactionText.summary(entry.transaction),
+                ])
+            }
+            table.print(to: terminal)
+            if entries.count < summary.count { terminal.note("\(entries.count) of \(summary.count)") }
+        }
+        await client.close()
+    }
+
+    private static func line(_ entry: OutboxEntry) -> JSONLine {
+        var line = JSONLine()
+        line.set("entry", entry.sequence.rawValue)
+        switch entry.state {
+        case .waiting: line.set("state", "waiting")
+        case .sent(let number, let attempts):
+            line.set("state", "sent")
+            line.set("number", number.rawValue)
+            line.set("attempts", attempts)
+        case .answered(let number, let version):
+            line.set("state", "answered")
+            line.set("number", number.rawValue)
+            line.set("version", version.rawValue)
+        }
+        line.set("changes", entry.transaction.mutations.map(TransactionText.line))
+        return line
+    }
+}
+
+extension OutboxEntry.State {
+    var words: String {
+        switch self {
+        case .waiting: "waiting"
+        case .sent(let number, let attempts): "sent as \(number), \(attempts) \(attempts == 1 ? "try" : "tries")"
+        case .answered(_, let version): "applied at \(version)"
+        }
+    }
+}
+
+struct CancelOutbox: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel", abstract: "Take back a transaction that was never sent.",
+        discussion:
+            "What depends on it is taken back too. All of it is kept in the journal, from where it can be sent again.")
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "The number of the entry.") var entry: Int64
+
+    func run() async throws {
+        let client = try options.client()
+        try client.store.cancel(OutboxSequence(rawValue: entry), now: client.runtime.now())
+        if options.json {
+            var line = JSONLine()
+            line.set("entry", entry)
+            line.set("result", "cancelled")
+            options.terminal.say(line.text)
+        } else {
+            options.terminal.say("cancelled entry \(entry); syncctl journal keeps it")
+        }
+        await client.close()
+    }
+}

@@ -1,0 +1,51 @@
+import SyncModel
+
+/// Transactions in words.
+enum TransactionText {
+    /// `create user, update avatar (image_url)`, and how many more.
+    static func summary(_ transaction: Transaction) -> String {
+        let shown = transaction.mutations.prefix(3).map(words).joined(separator: ", ")
+        let more = transaction.mutations.count - 3
+        return more > 0 ? "\(shown), and \(more) more" : shown
+    }
+
+    private static func words(_ mutation: Mutation) -> String {
+        let word = mutation.collection.rawValue
+        switch mutation.intent {
+        case .create(let patch):
+            guard let name = Catalogue.nameField(of: mutation.collection), case .text(let text)? = patch[name] else {
+                return "create \(word)"
+            }
+            return "create \(word) \(text)"
+        case .update(let edits):
+            return "change \(word) (" + edits.map(\.field.rawValue).joined(separator: ", ") + ")"
+        case .delete: return "delete \(word)"
+        }
+    }
+
+    static func line(_ mutation: Mutation) -> JSONLine {
+        var line = JSONLine()
+        switch mutation.intent {
+        case .create: line.set("intent", "create")
+        case .update: line.set("intent", "update")
+        case .delete: line.set("intent", "delete")
+        }
+        line.set("type", mutation.collection.rawValue)
+        line.set("id", mutation.record.description)
+        for (field, value) in mutation.patch { line.set(field.rawValue, value) }
+        return line
+    }
+
+    /// A value for people.
+    static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .null: "nothing"
+        case .boolean(let bool): bool ? "yes" : "no"
+        case .integer(let number): String(number)
+        case .real(let number): "\(number)"
+        case .text(let text): "'\(text)'"
+        case .json(let text): text
+        case .reference(let id): id.description
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Models
+import RecordImport
+import SyncCore
+import SyncModel
+
+/// `FIELD=VALUE` on the command line, checked by the schema.
+enum FieldArguments {
+    /// Values to be written: they keep the rules of the model too.
+    static func edit(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
+        try CommunityRules.prepared(try patch(arguments, schema, in: store), for: schema.collection)
+    }
+
+    static func patch(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
+        var patch = Patch()
+        for argument in arguments {
+            guard let equals = argument.firstIndex(of: "=") else {
+                throw CommandFailure(
+                    .usage, "'\(TerminalText.escaped(argument))': expected FIELD=VALUE",
+                    advice: "the fields are " + names(schema))
+            }
+            let field = try field(String(argument[..<equals]), schema)
+            guard patch[field.name] == nil else {
+                throw CommandFailure(.usage, "\(field.name) is given twice; expected it once")
+            }
+            let text = String(argument[argument.index(after: equals)...])
+            patch.set(field.name, to: try value(text, field, schema, in: store))
+        }
+        return patch
+    }
+
+    /// An empty value takes the field's value away, except where an empty text is one.
+    static func value(
+        _ text: String, _ field: FieldSchema, _ schema: ModelSchema, in store: any LocalStore
+    ) throws -> FieldValue {
+        if text.isEmpty, field.type != .text || !field.isRequired { return .null }
+        if field.type == .reference, let target = field.target {
+            return .reference(try RecordReference(text: text).resolve(target, in: store).id)
+        }
+        guard let value = FieldValue(text, as: field.type) else {
+            throw CommandFailure(
+                .failed,
+                "\(schema.collection).\(field.name): '\(TerminalText.escaped(text))' is no \(field.type.rawValue)")
+        }
+        if let problem = field.problem(with: value) {
+            throw CommandFailure(
+                .failed, InvalidValue(collection: schema.collection, field: field.name, problem: problem).description)
+        }
+        return value
+    }
+
+    static func field(_ name: String, _ schema: ModelSchema) throws -> FieldSchema {
+        guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
+            throw CommandFailure(
+                .usage, "\(schema.collection) has no field '\(TerminalText.escaped(name))'",
+                advice: "the fields are " + names(schema))
+        }
+        return field
+    }
+
+    private static func names(_ schema: ModelSchema) -> String {
+        schema.fields.map(\.name.rawValue).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// `syncctl user`, `avatar`, `profile`: the same commands over each collection's schema.
+struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: Kind.word, abstract: "Create, list, show, change and delete \(Kind.word)s.",
+            discussion: """
+                Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
+
+                A record is named by its uid, its id\(Catalogue.nameField(of: Kind.schema.collection).map { " or its \($0)" } ?? ""). \
+                Changes are on this device at once; syncctl sync takes them to the server.
+                """,
+            subcommands: [
+                CreateRecord<Kind>.self, ListRecords<Kind>.self, ShowRecord<Kind>.self, SetRecord<Kind>.self,
+                DeleteRecords<Kind>.self,
+            ])
+    }
+
+    private static func describe(_ field: FieldSchema) -> String {
+        let what = field.target.map { "a \($0.rawValue)" } ?? field.type.rawValue
+        return "\(field.name) (\(what)\(field.isRequired ? ", required" : ""))"
+    }
+}
+
+struct CreateRecord<Kind: RecordKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "create", abstract: "Create a \(Kind.word).",
+            usage: "syncctl \(Kind.word) create \(Kind.example)")
+    }
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
+        var random = client.runtime.generator
+        let id = RecordID.make(at: client.runtime.now(), random: &random)
+        _ = try store.commit([.create(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
+        try RecordAnswer.print([id], Kind.schema, "created", store, options.terminal)
+        await client.close()
+    }
+}
+
+struct SetRecord<Kind: RecordKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "set", abstract: "Change fields of a \(Kind.word).",
+            discussion: "FIELD= without a value takes the value away.")
+    }
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "Its uid, id or name.") var record: String
+    @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
+        let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
+        let sequence = try store.commit(
+            [.update(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
+        try RecordAnswer.print([id], Kind.schema, sequence == nil ? "unchanged" : "changed", store, options.terminal)
+        await client.close()
+    }
+}
+
+struct DeleteRecords<Kind: RecordKind>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "delete", abstract: "Delete \(Kind.word)s.",
+            discussion:
+                "Several are deleted together or not at all. Until it is sent, syncctl outbox cancel takes it back.")
+    }
+
+    @OptionGroup var options: GlobalOptions
+    @Argument(help: "Uids, ids or names.") var records: [String]
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        var ids: [RecordID] = []
+        for record in records {
+            let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
+            if !ids.contains(id) { ids.append(id) }
+        }
+        let edits = ids.map { RecordEdit.delete(Kind.schema.collection, $0) }
+        _ = try store.commit(edits, in: .default, now: client.runtime.now())
+        try RecordAnswer.print(ids, Kind.schema, "deleted", store, options.terminal)
+        await client.close()
+    }
+}
+
+/// What a writing command answers.
+enum RecordAnswer {
+    static func print(
+        _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal
+    ) throws {
+        for id in ids {
+            let record = try store.record(schema.collection, .id(id))
+            if terminal.isJSON {
+                var line: JSONLine
+                if let record {
+                    line = try RecordShape(schema: schema, store: store).line(record)
+                } else {
+                    line = JSONLine()
+                    line.set("type", schema.collection.rawValue)
+                    line.set("id", id.description)
+                }
+                line.set("result", verb)
+                terminal.say(line.text)
+            } else {
+                let name = record.map { RecordShape.name(of: $0, schema.collection, store.catalog) } ?? id.description
+                let suffix = name == id.description ? "" : "  \(terminal.dim(id.description))"
+                terminal.say("\(verb) \(schema.collection.rawValue) \(TerminalText.escaped(name))\(suffix)")
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Models
+import SyncModel
+
+/// A collection as the command line speaks of it.
+protocol RecordKind: SendableMetatype {
+    static var schema: ModelSchema { get }
+    /// Fields of the example in the help.
+    static var example: String { get }
+}
+
+extension RecordKind {
+    /// The name of the command: `user`.
+    static var word: String { schema.collection.rawValue }
+}
+
+enum UserKind: RecordKind {
+    static var schema: ModelSchema { UserSchema.schema }
+    static var example: String { "username='Ned Stark'" }
+}
+
+enum AvatarKind: RecordKind {
+    static var schema: ModelSchema { AvatarSchema.schema }
+    static var example: String { "author='Ned Stark' image_url=https://example.org/ned.png" }
+}
+
+enum ProfileKind: RecordKind {
+    static var schema: ModelSchema { ProfileSchema.schema }
+    static var example: String { "user='Ned Stark' full_name='Eddard Stark'" }
+}
+
+/// The collections of this application, and what people call their records.
+enum Catalogue {
+    /// The field by which a person names a record, where there is one.
+    static func nameField(of collection: CollectionName) -> FieldName? {
+        collection == UserKind.schema.collection ? "username" : nil
+    }
+}

@@ -1,0 +1,42 @@
+import SyncCore
+import SyncModel
+
+/// How a person names a record: by uid, by id, or by its name.
+struct RecordReference {
+    let text: String
+
+    /// The record that is meant.
+    ///
+    /// - Throws: when there is none, or several of that name.
+    func resolve(_ collection: CollectionName, in store: any LocalStore) throws -> Record {
+        if let number = Int64(text) {
+            guard let record = try store.record(collection, .uid(UID(number))) else {
+                throw missing(collection, "with uid \(number)")
+            }
+            return record
+        }
+        if let id = RecordID(text) {
+            guard let record = try store.record(collection, .id(id)) else { throw missing(collection, "with id \(id)") }
+            return record
+        }
+        let shown = TerminalText.escaped(String(text.prefix(64)))
+        guard let name = Catalogue.nameField(of: collection) else {
+            throw CommandFailure(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
+        }
+        let query = RecordQuery(collection, where: [.init(name, equals: .text(text))], limit: 2)
+        let found = try store.records(matching: query)
+        guard let record = found.first else { throw missing(collection, "whose \(name) is '\(shown)'") }
+        guard found.count == 1 else {
+            throw CommandFailure(
+                .failed, "there is more than one record of \(collection) whose \(name) is '\(shown)'",
+                advice: "name it by uid or id, as syncctl \(collection.rawValue) list shows them")
+        }
+        return record
+    }
+
+    private func missing(_ collection: CollectionName, _ description: String) -> CommandFailure {
+        CommandFailure(
+            .failed, "there is no record of \(collection) \(description) on this device",
+            advice: "syncctl \(collection.rawValue) list shows what is here")
+    }
+}

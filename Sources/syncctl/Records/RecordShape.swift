@@ -1,0 +1,61 @@
+import SyncCore
+import SyncModel
+
+/// A record as an answer.
+struct RecordShape {
+    let schema: ModelSchema
+    let store: any LocalStore
+
+    /// One line of JSON; `import --jsonl` reads it back.
+    func line(_ record: Record) throws -> JSONLine {
+        var line = JSONLine()
+        line.set("type", schema.collection.rawValue)
+        line.set("id", record.id.description)
+        line.set("uid", record.uid.rawValue)
+        line.set("version", record.version.rawValue)
+        line.set("pending", try store.isPending(schema.collection, record.id))
+        for (field, value) in zip(schema.fields, record.values) { line.set(field.name.rawValue, value) }
+        return line
+    }
+
+    static func columns(_ schema: ModelSchema) -> [Table.Column] {
+        [Table.Column(title: "UID", isNumber: true)]
+            + schema.fields.map {
+                Table.Column(title: $0.name.rawValue.uppercased(), isNumber: $0.type == .integer || $0.type == .real)
+            } + [Table.Column(title: "STATE"), Table.Column(title: "ID")]
+    }
+
+    func cells(_ record: Record) throws -> [String] {
+        let isPending = try store.isPending(schema.collection, record.id)
+        return [Self.uid(record.uid)]
+            + (try zip(schema.fields, record.values).map { try text($1, of: $0) })
+            + [isPending ? "pending" : "synced", record.id.description]
+    }
+
+    static func uid(_ uid: UID) -> String { uid.isValid ? uid.description : "-" }
+
+    /// A value for people: a reference as the name of what it points at.
+    func text(_ value: FieldValue, of field: FieldSchema) throws -> String {
+        switch value {
+        case .null: return "-"
+        case .boolean(let bool): return bool ? "yes" : "no"
+        case .integer(let number): return String(number)
+        case .real(let number): return "\(number)"
+        case .text(let text), .json(let text): return text
+        case .reference(let id):
+            guard let target = field.target else { return id.description }
+            guard let record = try store.record(target, .id(id)) else { return "\(id) (gone)" }
+            return Self.name(of: record, target, store.catalog)
+        }
+    }
+
+    /// What people call a record: its name, else its uid, else its id.
+    static func name(of record: Record, _ collection: CollectionName, _ catalog: SchemaCatalog) -> String {
+        if let name = Catalogue.nameField(of: collection), let position = catalog[collection]?.position(of: name),
+            case .text(let text) = record.values[position]
+        {
+            return text
+        }
+        return record.uid.isValid ? "#\(record.uid)" : record.id.description
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import SyncBootstrap
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "What is configured, and where it comes from.",
+        subcommands: [ShowConfig.self, ConfigSchemaCommand.self], defaultSubcommand: ShowConfig.self)
+}
+
+struct ShowConfig: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show every key with its value and the source of the value.",
+        discussion: ConfigurationHelp.text(for: .syncctl))
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        let configuration = try options.configuration()
+        let terminal = options.terminal
+        if terminal.isJSON {
+            for entry in configuration.entries {
+                var line = JSONLine()
+                line.set("key", entry.key.name)
+                line.set("value", entry.shownText)
+                line.set("source", entry.source.description)
+                terminal.say(line.text)
+            }
+            return
+        }
+        var table = Table([.init(title: "KEY"), .init(title: "VALUE"), .init(title: "SOURCE")])
+        for entry in configuration.entries {
+            table.add([entry.key.name, entry.shownText ?? "-", entry.source.description])
+        }
+        table.print(to: terminal)
+    }
+}
+
+struct ConfigSchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "Print the JSON Schema of the configuration file, for editors.")
+
+    @OptionGroup var options: GlobalOptions
+
+    func run() async throws {
+        options.terminal.say(String(ConfigurationSchema.text.dropLast()))
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Foundation
+import Logging
+import SyncBootstrap
+
+/// The options that every command takes.
+struct GlobalOptions: ParsableArguments {
+    @Option(
+        name: .long, help: ArgumentHelp("Read the configuration from this file.", valueName: "file"),
+        completion: .file())
+    var config: String?
+
+    @Option(name: .long, help: ArgumentHelp("production, staging, development or test.", valueName: "name"))
+    var environment: String?
+
+    @Option(name: .long, help: ArgumentHelp("The folder of the database.", valueName: "folder"), completion: .directory)
+    var store: String?
+
+    @Option(name: .long, help: ArgumentHelp("The server.", valueName: "url"))
+    var server: String?
+
+    @Option(
+        name: .long, help: ArgumentHelp("The file of the token for the server.", valueName: "file"), completion: .file()
+    )
+    var tokenFile: String?
+
+    @Option(name: .long, help: ArgumentHelp("Show log messages from this level on.", valueName: "level"))
+    var logLevel: String?
+
+    @Option(
+        name: .customLong("set"), help: ArgumentHelp("Set any other key of the configuration.", valueName: "key=value"))
+    var settings: [String] = []
+
+    @Flag(name: .long, help: "Answer in JSON, one object a line.")
+    var json = false
+
+    var variables: [String: String] { ProcessInfo.processInfo.environment }
+
+    var terminal: Terminal { Terminal(isJSON: json, variables: variables) }
+
+    private func flags() throws(ConfigurationProblem) -> [String: ConfigurationSources.Given] {
+        var flags = try ConfigurationFlags(settings: settings)
+        try flags.take(environment, for: "environment", flag: "--environment")
+        try flags.take(store, for: "store.folder", flag: "--store")
+        try flags.take(server, for: "server.url", flag: "--server")
+        try flags.take(tokenFile, for: "server.token-file", flag: "--token-file")
+        try flags.take(logLevel, for: "log.level", flag: "--log-level")
+        return flags.values
+    }
+
+    func configuration() throws -> ResolvedConfiguration {
+        let file = try ConfigurationFile.find(named: config, variables: variables)
+        let sources = try ConfigurationSources(flags: try flags(), variables: variables, file: file)
+        return try ResolvedConfiguration(sources, for: .syncctl)
+    }
+
+    /// The client that the configuration describes.
+    ///
+    /// - Parameter creating: whether a database that is missing is to be made.
+    func client(creating: Bool = false) throws -> ClientComposition {
+        let configuration = try configuration()
+        let recipes = try ClientRecipes.picked(by: configuration.environment)
+        let settings = try ClientSettings(configuration)
+        return ClientComposition(
+            settings: settings, recipes: recipes,
+            logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
+    }
+}

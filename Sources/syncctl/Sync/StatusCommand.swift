@@ -1,0 +1,153 @@
+import ArgumentParser
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// What this device holds, owes and can reach.
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "What this device holds, what it owes, and whether the server is reachable.")
+
+    @OptionGroup var options: GlobalOptions
+    @Flag(help: "Do not ask the server.") var local = false
+
+    func run() async throws {
+        let client = try options.client()
+        let store = try client.store
+        let terminal = options.terminal
+        let report = StatusReport(
+            session: try store.session(), outbox: try store.outboxSummary(), engine: try Self.engine(client),
+            server: client.settings.server?.address.description, file: client.settings.store.file,
+            environment: client.settings.environment, contact: await contact(client))
+        await client.close()
+        if terminal.isJSON {
+            terminal.say(report.line.text)
+        } else {
+            report.print(to: terminal)
+        }
+    }
+
+    private static func engine(_ client: ClientComposition) throws -> String? {
+        // Taken for a moment, and given back at once.
+        switch try client.acquireLease() {
+        case .acquired: nil
+        case .held(let process): process.map(String.init) ?? "unknown"
+        }
+    }
+
+    private func contact(_ client: ClientComposition) async -> StatusReport.Contact {
+        guard client.settings.server != nil else { return .noServer }
+        if case .down(let reason) = client.reachability.current { return .offline(reason) }
+        guard !local else { return .notAsked }
+        let start = client.runtime.uptime()
+        do {
+            let hello = try await client.transport.hello()
+            return .online(hello.epoch, client.runtime.uptime() - start)
+        } catch let failure as TransportFailure {
+            let isRefusal = failure.code == .unauthorized || failure.code == .forbidden || failure.code == .incompatible
+            return isRefusal ? .refused(failure.message) : .offline(failure.message)
+        } catch {
+            return .offline("\(error)")
+        }
+    }
+}
+
+/// The answer of `status`.
+struct StatusReport {
+    let session: StoredSession
+    let outbox: OutboxSummary
+    /// The process that syncs this database, when there is one.
+    let engine: String?
+    let server: String?
+    let file: String
+    let environment: Environment
+    let contact: Contact
+
+    enum Contact {
+        case noServer
+        case notAsked
+        case online(Epoch, Duration)
+        case offline(String)
+        case refused(String)
+
+        var word: String {
+            switch self {
+            case .noServer: "no_server"
+            case .notAsked: "not_asked"
+            case .online: "online"
+            case .offline: "offline"
+            case .refused: "refused"
+            }
+        }
+    }
+
+    func print(to terminal: Terminal) {
+        let state: String
+        switch contact {
+        case .noServer: state = "no server is configured: this device works alone"
+        case .notAsked: state = "not asked"
+        case .online(_, let time): state = terminal.green("online") + ", answered in \(time.shortText)"
+        case .offline(let reason): state = terminal.red("offline") + ": " + TerminalText.escaped(reason)
+        case .refused(let reason): state = terminal.red("refused") + ": " + TerminalText.escaped(reason)
+        }
+        var rows = [("server", TerminalText.escaped(server ?? "none")), ("state", state)]
+        rows.append(("engine", engine.map { "runs in process \($0)" } ?? "not running"))
+        for space in session.spaces {
+            rows.append(
+                (
+                    "space",
+                    "\(space.space) at version \(space.version)" + (space.isComplete ? "" : ", first copy not complete")
+                ))
+        }
+        rows.append(("outbox", owed))
+        rows.append(
+            (
+                "journal",
+                outbox.journal == 0 ? "nothing needs attention" : "\(outbox.journal) need attention (syncctl journal)"
+            ))
+        rows.append(("device", session.identity.description))
+        rows.append(("database", TerminalText.escaped(file)))
+        rows.append(("environment", environment.rawValue))
+        for (name, value) in rows {
+            terminal.say(terminal.bold(name) + String(repeating: " ", count: 13 - name.count) + value)
+        }
+    }
+
+    private var owed: String {
+        guard outbox.count > 0 else { return "empty" }
+        let parts = [(outbox.waiting, "waiting"), (outbox.sent, "sent"), (outbox.answered, "answered")]
+            .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        return parts.joined(separator: ", ") + " (\(outbox.bytes) bytes)"
+    }
+
+    var line: JSONLine {
+        var line = JSONLine()
+        line.set("server", server)
+        line.set("state", contact.word)
+        switch contact {
+        case .offline(let reason), .refused(let reason): line.set("reason", reason)
+        case .online(let epoch, _): line.set("server_epoch", epoch.rawValue)
+        case .noServer, .notAsked: break
+        }
+        line.set("engine_process", engine)
+        line.set("epoch", session.epoch?.rawValue)
+        line.set("client", session.identity.client.description)
+        line.set("incarnation", session.identity.incarnation)
+        line.set("waiting", outbox.waiting)
+        line.set("sent", outbox.sent)
+        line.set("answered", outbox.answered)
+        line.set("journal", outbox.journal)
+        line.set(
+            "spaces",
+            session.spaces.map { space in
+                var line = JSONLine()
+                line.set("space", space.space.rawValue)
+                line.set("version", space.version.rawValue)
+                line.set("complete", space.isComplete)
+                return line
+            })
+        line.set("database", file)
+        line.set("environment", environment.rawValue)
+        return line
+    }
+}

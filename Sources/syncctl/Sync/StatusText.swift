@@ -1,0 +1,85 @@
+import SyncCore
+import SyncModel
+
+/// The engine's status in words.
+enum StatusText {
+    static func connection(_ connection: SyncStatus.Connection) -> String {
+        switch connection {
+        case .notRunning: "not running"
+        case .offline(let reason): "offline: \(reason)"
+        case .connecting: "connecting"
+        case .online: "online"
+        case .waiting(let failure, _): "offline: \(failure.message)"
+        case .refused(let failure): "refused: \(failure.message)"
+        case .stopped: "stopped"
+        }
+    }
+
+    static func word(_ connection: SyncStatus.Connection) -> String {
+        switch connection {
+        case .notRunning: "not_running"
+        case .offline, .waiting: "offline"
+        case .connecting: "connecting"
+        case .online: "online"
+        case .refused: "refused"
+        case .stopped: "stopped"
+        }
+    }
+
+    static func progress(_ status: SyncStatus) -> String {
+        guard case .online = status.connection else { return connection(status.connection) }
+        var parts: [String] = []
+        if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
+        for space in status.spaces where !space.hasCaughtUp {
+            parts.append(space.isComplete ? "fetching \(space.version) of \(space.head)" : "taking a first copy")
+        }
+        return parts.isEmpty ? "finishing" : parts.joined(separator: ", ")
+    }
+
+    static func sentence(_ status: SyncStatus) -> String {
+        var parts = [connection(status.connection)]
+        if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
+        if case .waiting(let reason, _) = status.push { parts.append("sending waits: \(reason)") }
+        for space in status.spaces {
+            var words = "\(space.space) at \(space.version)"
+            if space.head > space.version { words += " of \(space.head)" }
+            switch space.pull {
+            case .waiting(let reason, _): words += ", waiting: \(reason)"
+            case .braked(let deletes, let total): words += ", stopped before deleting \(deletes) of \(total) records"
+            case .idle, .working, .held: break
+            }
+            parts.append(words)
+        }
+        if status.outbox.journal > 0 { parts.append("\(status.outbox.journal) in the journal") }
+        if case .online = status.connection, status.isInSync { parts.append("in sync") }
+        return parts.joined(separator: "; ")
+    }
+
+    static func line(_ status: SyncStatus) -> JSONLine {
+        var line = JSONLine()
+        line.set("connection", word(status.connection))
+        line.set("reason", reason(status.connection))
+        line.set("in_sync", status.isInSync)
+        line.set("outbox", status.outbox.count)
+        line.set("journal", status.outbox.journal)
+        line.set(
+            "spaces",
+            status.spaces.map { space in
+                var line = JSONLine()
+                line.set("space", space.space.rawValue)
+                line.set("version", space.version.rawValue)
+                line.set("head", space.head.rawValue)
+                line.set("complete", space.isComplete)
+                return line
+            })
+        return line
+    }
+
+    private static func reason(_ connection: SyncStatus.Connection) -> String? {
+        switch connection {
+        case .offline(let reason): reason
+        case .waiting(let failure, _), .refused(let failure): failure.message
+        case .notRunning, .connecting, .online, .stopped: nil
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import SyncBootstrap
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Brings this device and the server in step.
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync", abstract: "Bring this device and the server in step.",
+        discussion: """
+            Sends what is in the outbox, fetches what is new, and ends when both are done. When another process syncs \
+            this database already, waits for it to do the work. With --watch stays and syncs until it is stopped.
+            """)
+
+    @OptionGroup var options: GlobalOptions
+    @Flag(help: "Stay, and sync whenever there is something to do.") var watch = false
+    @Option(
+        help: ArgumentHelp("Keep trying for this long when the server cannot be reached.", valueName: "duration"),
+        transform: SyncCommand.duration)
+    var wait: Duration = .zero
+    @Flag(help: "Agree to the deletions that the mass-delete brake holds back.") var allowDeletes = false
+
+    static func duration(_ text: String) throws -> Duration {
+        guard let duration = DurationText(parsing: text)?.duration else {
+            throw ValidationError("'\(TerminalText.escaped(text))': expected a duration such as 500ms, 30s or 5m")
+        }
+        return duration
+    }
+
+    func run() async throws {
+        let client = try options.client()
+        let terminal = options.terminal
+        _ = try client.transport
+        let progress = Progress(terminal, uptime: client.runtime.uptime)
+        let before = try client.store.outboxSummary()
+        let ending: SyncEnding
+        switch try client.acquireLease() {
+        case .acquired(let lease):
+            ending = try await run(client, progress)
+            withExtendedLifetime(lease) {}
+        case .held(let process):
+            guard !watch else {
+                throw CommandFailure(
+                    .syncedElsewhere, "another process\(process.map { " (\($0))" } ?? "") syncs this database already")
+            }
+            ending = try await waitForOther(process, client, progress)
+        }
+        progress.finish()
+        let after = try client.store.outboxSummary()
+        let session = try client.store.session()
+        await client.close()
+        try SyncReport(ending: ending, before: before, after: after, session: session, elapsed: progress.elapsed)
+            .print(to: terminal)
+    }
+
+    // MARK: Own engine
+
+    private func run(_ client: ClientComposition, _ progress: Progress) async throws -> SyncEnding {
+        let services = try client.services(handlesSignals: true)
+        let engine = services.engine
+        if allowDeletes { engine.allowDeletes(in: .default) }
+        let follower = SyncFollower(isWatching: watch, patience: wait, terminal: options.terminal)
+        let updates = engine.status.subscribe()
+        let clock = client.runtime.clock
+        let patience = wait
+        return try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
+            group.addTask {
+                try await services.run()
+                return nil
+            }
+            group.addTask {
+                var follower = follower
+                for await status in updates {
+                    if let ending = follower.follow(status, progress) {
+                        await services.stop()
+                        return ending
+                    }
+                }
+                return follower.isWatching ? .stopped : .interrupted
+            }
+            if !watch, patience > .zero {
+                group.addTask {
+                    // Nudges a follower whose server stays silent: its patience is over.
+                    guard (try? await clock.sleep(for: patience)) != nil else { return nil }
+                    engine.syncNow()
+                    return nil
+                }
+            }
+            var ending: SyncEnding?
+            while let result = try await group.next() {
+                if let result {
+                    ending = result
+                    group.cancelAll()
+                }
+            }
+            return ending ?? .interrupted
+        }
+    }
+
+    // MARK: Somebody else's engine
+
+    private func waitForOther(
+        _ process: Int32?, _ client: ClientComposition, _ progress: Progress
+    ) async throws -> SyncEnding {
+        let store = try client.store
+        options.terminal.note(
+            "process \(process.map(String.init) ?? "unknown") syncs this database; waiting for it to empty the outbox")
+        let patience = max(wait, Self.patienceWithOthers)
+        while progress.elapsed < patience {
+            let summary = try store.outboxSummary()
+            if summary.count == 0 { return .inSync }
+            progress.show("waiting for process \(process.map(String.init) ?? "unknown"): \(summary.count) left")
+            if case .acquired(let lease) = try client.acquireLease() {
+                defer { withExtendedLifetime(lease) {} }
+                return try await run(client, progress)
+            }
+            try await client.runtime.clock.sleep(for: .milliseconds(100))
+        }
+        return .syncedElsewhere(process)
+    }
+
+    /// Longer than an engine takes for a usual outbox.
+    private static let patienceWithOthers = Duration.seconds(30)
+}

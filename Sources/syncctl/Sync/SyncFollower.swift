@@ -1,0 +1,69 @@
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// How a run of the engine ended, for the person who asked for it.
+enum SyncEnding: Sendable {
+    case inSync
+    case failed(TransportFailure)
+    case offline(String)
+    /// Something else is in the way; the words say what.
+    case blocked(String)
+    case braked(deletes: Int, of: Int)
+    case syncedElsewhere(Int32?)
+    /// A watch that was asked to stop.
+    case stopped
+    /// A single sync that was told to stop before its end.
+    case interrupted
+}
+
+/// Reads the engine's status until there is something to tell: a value, fed one status after the other.
+struct SyncFollower: Sendable {
+    let isWatching: Bool
+    /// How long failures are waited out.
+    let patience: Duration
+    let terminal: Terminal
+    private var shown = ""
+
+    init(isWatching: Bool, patience: Duration, terminal: Terminal) {
+        self.isWatching = isWatching
+        self.patience = patience
+        self.terminal = terminal
+    }
+
+    /// The ending, or nil to go on.
+    mutating func follow(_ status: SyncStatus, _ progress: Progress) -> SyncEnding? {
+        if isWatching {
+            tell(status)
+            return nil
+        }
+        progress.show(StatusText.progress(status))
+        let isPatient = progress.elapsed < patience
+        switch status.connection {
+        case .notRunning, .connecting: return nil
+        case .stopped: return .interrupted
+        case .offline(let reason): return isPatient ? nil : .offline(reason)
+        case .refused(let failure): return .failed(failure)
+        case .waiting(let failure, _): return isPatient ? nil : .failed(failure)
+        case .online: break
+        }
+        if !status.spaces.isEmpty, status.isInSync { return .inSync }
+        if case .waiting(let reason, _) = status.push, !isPatient { return .blocked(reason) }
+        for space in status.spaces {
+            switch space.pull {
+            case .braked(let deletes, let total): return .braked(deletes: deletes, of: total)
+            case .waiting(let reason, _) where !isPatient: return .blocked(reason)
+            case .idle, .working, .held, .waiting: break
+            }
+        }
+        return nil
+    }
+
+    /// A line whenever there is something new to say.
+    private mutating func tell(_ status: SyncStatus) {
+        let line = terminal.isJSON ? StatusText.line(status).text : TerminalText.escaped(StatusText.sentence(status))
+        guard line != shown else { return }
+        shown = line
+        terminal.say(line)
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Glibc
+import SyncBootstrap
+
+/// The command line for people who look after a device.
+@main struct Syncctl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "syncctl", abstract: "See, explain and repair what this device holds and what it owes.",
+        discussion: """
+            Everything works without a network; syncctl sync meets the server. Answers go to standard output, all else \
+            to standard error. With NO_COLOR, or when standard output is no terminal, there are no colours.
+
+            Shell completions: syncctl --generate-completion-script bash (or zsh, fish).
+
+            \(CommandStatus.table)
+            """,
+        version: ProgramVersion.text,
+        subcommands: [
+            InitCommand.self, ConfigCommand.self, RecordCommand<UserKind>.self, RecordCommand<AvatarKind>.self,
+            RecordCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
+            OutboxCommand.self, JournalCommand.self, DigestCommand.self, DemoCommand.self,
+        ])
+
+    static func main() async {
+        // A reader that goes away ends a write with an error, not this process with a signal.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let status as CommandStatus {
+            Glibc.exit(status.rawValue)
+        } catch {
+            report(error)
+        }
+    }
+
+    private static func report(_ error: any Error) -> Never {
+        switch exitCode(for: error) {
+        // Help, the version and completions are answers, and come as errors.
+        case .success: exit(withError: error)
+        // What the parser says is made for people already.
+        case .validationFailure: exit(withError: error)
+        default: break
+        }
+        let failure = CommandFailure(wrapping: error)
+        let terminal = Terminal(isJSON: false, variables: [:])
+        terminal.note("syncctl: " + TerminalText.escaped(failure.message))
+        if let advice = failure.advice { terminal.note("  " + TerminalText.escaped(advice)) }
+        Glibc.exit(failure.status.rawValue)
+    }
+}

@@ -1,0 +1,46 @@
+/// How a command ended, for scripts. The numbers are part of the interface and do not change.
+enum CommandStatus: Int32, CaseIterable, Error {
+    case done = 0
+    case failed = 1
+    case partly = 3
+    case notSynced = 4
+    case refused = 5
+    case rejected = 6
+    case syncedElsewhere = 7
+    case different = 8
+    case usage = 64
+    case noInput = 66
+    case noStore = 73
+    case machine = 74
+    case configuration = 78
+
+    /// What the shell reports of a program whose reader has gone.
+    static let brokenPipe: Int32 = 141
+
+    var meaning: String {
+        switch self {
+        case .done: "Done."
+        case .failed: "What was asked cannot be: no such record, an invalid value."
+        case .partly: "Some rows of the import were broken and left out."
+        case .notSynced: "The server could not be reached; the outbox keeps what was written."
+        case .refused: "The server refuses the token, or speaks another protocol."
+        case .rejected: "Synced, and the journal has something new: see syncctl journal."
+        case .syncedElsewhere: "Another process syncs this database, and is not done yet."
+        case .different: "The compared stores differ."
+        case .usage: "The command line is not understood."
+        case .noInput: "An input file is missing or cannot be read."
+        case .noStore: "The database is missing, or cannot be used as it is."
+        case .machine: "The machine is in the way: a full disk, a busy database."
+        case .configuration: "The configuration has a wrong key or value."
+        }
+    }
+
+    /// For the help text.
+    static var table: String {
+        "EXIT STATUS\n"
+            + allCases.map { status in
+                let number = String(status.rawValue)
+                return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + status.meaning
+            }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,56 @@
+import SyncJSON
+import SyncModel
+
+/// An answer for scripts: one JSON object on one line.
+struct JSONLine {
+    private var writer = JSONWriter()
+
+    init() {
+        writer.beginObject()
+    }
+
+    mutating func set(_ key: String, _ value: String?) {
+        writer.key(key)
+        if let value { writer.string(value) } else { writer.null() }
+    }
+
+    mutating func set(_ key: String, _ value: some BinaryInteger) {
+        writer.key(key)
+        writer.integer(value)
+    }
+
+    mutating func set(_ key: String, _ value: Bool) {
+        writer.key(key)
+        writer.boolean(value)
+    }
+
+    mutating func set(_ key: String, _ value: FieldValue) {
+        writer.key(key)
+        switch value {
+        case .null: writer.null()
+        case .boolean(let bool): writer.boolean(bool)
+        case .integer(let number): writer.integer(number)
+        case .real(let number): writer.real(number)
+        case .text(let text): writer.string(text)
+        case .reference(let id): writer.string(id.description)
+        case .json(let text): writer.verbatim(text.utf8)
+        }
+    }
+
+    /// Objects within this one.
+    mutating func set(_ key: String, _ lines: [JSONLine]) {
+        writer.key(key)
+        writer.beginArray()
+        for line in lines { writer.verbatim(line.closed) }
+        writer.endArray()
+    }
+
+    private var closed: [UInt8] {
+        var writer = writer
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Control characters are escaped by JSON itself; the rest is as it is.
+    var text: String { String(decoding: closed, as: UTF8.self) }
+}

@@ -1,0 +1,60 @@
+import SyncConcurrency
+import SyncCore
+
+/// Shows how far something has got, once it takes longer than a second, and only on a terminal.
+final class Progress: Sendable {
+    private struct State {
+        var lastDrawn: Duration?
+        var isDrawn = false
+    }
+
+    private let terminal: Terminal
+    private let uptime: @Sendable () -> Duration
+    private let started: Duration
+    private let state = Guarded(State())
+
+    init(_ terminal: Terminal, uptime: @escaping @Sendable () -> Duration) {
+        self.terminal = terminal
+        self.uptime = uptime
+        started = uptime()
+    }
+
+    var elapsed: Duration { uptime() - started }
+
+    func show(_ text: String) {
+        let now = uptime()
+        let isDue = state.withLock { state in
+            guard now - started > .seconds(1), now - (state.lastDrawn ?? .zero) > .milliseconds(100) else {
+                return false
+            }
+            state.lastDrawn = now
+            state.isDrawn = true
+            return true
+        }
+        if isDue { terminal.draw("\r\u{1B}[K\(TerminalText.truncated(text, to: 78))") }
+    }
+
+    func show(_ what: String, _ done: Int, of total: Int) {
+        let percent = total > 0 ? done * 100 / total : 100
+        show("\(what) \(done) of \(total) (\(percent)%)")
+    }
+
+    /// Takes the line away.
+    func finish() {
+        let wasDrawn = state.withLock { state in
+            defer { state.isDrawn = false }
+            return state.isDrawn
+        }
+        if wasDrawn { terminal.draw("\r\u{1B}[K") }
+    }
+}
+
+extension Duration {
+    /// For people: `0.4 s`, `2 min 10 s`.
+    var shortText: String {
+        let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s" }
+        return "\(milliseconds / 60_000) min \(milliseconds % 60_000 / 1_000) s"
+    }
+}

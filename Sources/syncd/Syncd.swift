@@ -1,0 +1,124 @@
+import ArgumentParser
+import Foundation
+import SyncBootstrap
+
+/// The server program.
+@main struct Syncd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "syncd", abstract: "Serve Tombolo's clients.",
+        discussion: """
+            SIGTERM and SIGINT end it gracefully. Exit status: 0 after a graceful end, 1 when it could not serve, \
+            64 when the command line is not understood, 78 when the configuration is wrong.
+            """,
+        version: ProgramVersion.text, subcommands: [ServeCommand.self, TokenCommand.self, ServerConfigCommand.self],
+        defaultSubcommand: ServeCommand.self)
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            report(error)
+        }
+    }
+
+    private static func report(_ error: any Error) -> Never {
+        // Help and the version are answers; what the parser says is made for people already.
+        let code = exitCode(for: error)
+        if code == .success || code == .validationFailure { exit(withError: error) }
+        var text = "syncd: \(error)\n"
+        var status: Int32 = 1
+        if let problem = error as? ConfigurationProblem {
+            status = 78
+            if let advice = problem.advice { text += "  \(advice)\n" }
+        }
+        FileHandle.standardError.write(Data(text.utf8))
+        Foundation.exit(status)
+    }
+}
+
+struct ServerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Read the configuration from this file.", valueName: "file"), completion: .file())
+    var config: String?
+    @Option(help: ArgumentHelp("production, staging, development or test.", valueName: "name"))
+    var environment: String?
+    @Option(help: ArgumentHelp("The folder of the database.", valueName: "folder"), completion: .directory)
+    var folder: String?
+    @Option(help: ArgumentHelp("The file of the accepted tokens.", valueName: "file"), completion: .file())
+    var tokenFile: String?
+    @Option(help: ArgumentHelp("Show log messages from this level on.", valueName: "level"))
+    var logLevel: String?
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp("Set any other key of the configuration.", valueName: "key=value"))
+    var settings: [String] = []
+
+    func configuration(
+        adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
+    ) throws(ConfigurationProblem) -> ResolvedConfiguration {
+        let variables = ProcessInfo.processInfo.environment
+        var flags = try ConfigurationFlags(settings: settings)
+        try flags.take(environment, for: "environment", flag: "--environment")
+        try flags.take(folder, for: "authority.folder", flag: "--folder")
+        try flags.take(tokenFile, for: "authority.token-file", flag: "--token-file")
+        try flags.take(logLevel, for: "log.level", flag: "--log-level")
+        try more(&flags)
+        let file = try ConfigurationFile.find(named: config, variables: variables)
+        let sources = try ConfigurationSources(flags: flags.values, variables: variables, file: file)
+        return try ResolvedConfiguration(sources, for: .syncd)
+    }
+
+    /// The server that the configuration describes.
+    func server(
+        adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
+    ) throws(ConfigurationProblem) -> ServerComposition {
+        let settings = try ServerSettings(configuration(adding: more))
+        return ServerComposition(
+            settings: settings, recipes: try .picked(by: settings.environment),
+            logger: ProgramLog.logger(label: "syncd", level: settings.logLevel))
+    }
+}
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serve until told to stop; the default.",
+        discussion: ConfigurationHelp.text(for: .syncd))
+
+    @OptionGroup var options: ServerOptions
+    @Option(help: ArgumentHelp("The address to listen on.", valueName: "address")) var host: String?
+    @Option(help: "The port to listen on; 0 takes a free one.") var port: String?
+    @Option(help: ArgumentHelp("Write the port into this file.", valueName: "file"), completion: .file())
+    var portFile: String?
+
+    func run() async throws {
+        let server = try options.server { (flags) throws(ConfigurationProblem) in
+            try flags.take(host, for: "listen.host", flag: "--host")
+            try flags.take(port, for: "listen.port", flag: "--port")
+            try flags.take(portFile, for: "listen.port-file", flag: "--port-file")
+        }
+        defer { server.close() }
+        let settings = server.settings
+        let scheme = settings.tls == nil ? "http" : "https"
+        let address = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        try await server.serve { @Sendable (listening: Int) in
+            if let file = settings.portFile { Announcement.write(listening, to: file) }
+            FileHandle.standardOutput.write(Data("listening on \(scheme)://\(address):\(listening)\n".utf8))
+        }
+    }
+}
+
+/// How a script that started the server on a free port gets to know it.
+enum Announcement {
+    /// Whole or not at all: a reader never sees half a number.
+    static func write(_ port: Int, to path: String) {
+        do {
+            try Data("\(port)\n".utf8).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            FileHandle.standardError.write(Data("syncd: the port could not be written to \(path)\n".utf8))
+        }
+    }
+}

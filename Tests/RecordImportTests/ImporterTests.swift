@@ -1,0 +1,152 @@
+import Foundation
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+@testable import RecordImport
+
+/// A store in a folder of its own, gone with the test.
+private final class Ground {
+    let folder: String
+    let store: SQLiteStore
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "tombolo-import-\(UUID().uuidString)"
+        var random = SystemRandomNumberGenerator()
+        store = try SQLiteStore.open(
+            StoreConfiguration(file: folder + "/import.sqlite"), catalog: Village.catalog,
+            now: WallTime(milliseconds: 1_700_000_000_000), random: &random)
+    }
+
+    deinit {
+        store.close()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func run(_ text: String, strict: Bool = false, source: String = "test") throws -> ImportSummary {
+        let importer = Importer(
+            store: store, space: .default, identity: RecordIdentity(source: source), rules: { patch, _ in patch },
+            now: { WallTime(milliseconds: 1_700_000_000_000) })
+        return try importer.run(Village.jsonLines.read(Array(text.utf8)), strict: strict) { _, _ in }
+    }
+
+    func count(_ collection: CollectionName) throws -> Int {
+        try store.count(matching: RecordQuery(collection))
+    }
+}
+
+@Suite struct ImporterTests {
+    private static let circle = """
+        {"type":"avatar","key":"ned","author":"@ned"}
+        {"type":"user","username":"ned","avatar":"@ned"}
+        """
+
+    @Test func `user and avatar that name each other go in, whichever comes first`() throws {
+        let ground = try Ground()
+        let summary = try ground.run(Self.circle)
+        #expect(summary.created == 2)
+        #expect(summary.broken == 0)
+        let user = try #require(try ground.store.records(matching: RecordQuery("user")).first)
+        let avatar = try #require(try ground.store.records(matching: RecordQuery("avatar")).first)
+        #expect(user.values[1] == .reference(avatar.id))
+        #expect(avatar.values[1] == .reference(user.id))
+    }
+
+    @Test func `importing twice changes nothing and writes nothing`() throws {
+        let ground = try Ground()
+        _ = try ground.run(Self.circle)
+        let before = try ground.store.outboxSummary()
+        let summary = try ground.run(Self.circle)
+        #expect(summary.unchanged == 2)
+        #expect(summary.created + summary.updated + summary.transactions == 0)
+        #expect(try ground.store.outboxSummary() == before)
+    }
+
+    @Test func `a changed row changes its record`() throws {
+        let ground = try Ground()
+        _ = try ground.run(#"{"type":"user","key":"n","username":"Ned","age":1}"#)
+        let summary = try ground.run(#"{"type":"user","key":"n","username":"Ned","age":2}"#)
+        #expect(summary.updated == 1)
+        #expect(try ground.count("user") == 1)
+    }
+
+    @Test func `equal keys of different sources are different records`() throws {
+        let ground = try Ground()
+        _ = try ground.run(#"{"type":"user","username":"root"}"#, source: "machine a")
+        _ = try ground.run(#"{"type":"user","username":"root"}"#, source: "machine b")
+        #expect(try ground.count("user") == 2)
+    }
+
+    @Test func `strict writes nothing when a single row is broken`() throws {
+        let ground = try Ground()
+        let text = Self.circle + "\n{\"type\":\"user\"}\n"
+        let stopped = try ground.run(text, strict: true)
+        #expect(stopped.isStopped)
+        #expect(stopped.broken == 1)
+        #expect(try ground.store.outboxSummary().count == 0)
+        #expect(try ground.run(text).created == 2)
+    }
+
+    @Test func `a reference to nobody breaks its row, and those that need that row`() throws {
+        let ground = try Ground()
+        let summary = try ground.run(
+            """
+            {"type":"user","username":"a"}
+            {"type":"avatar","key":"x","author":"@nobody"}
+            {"type":"user","username":"b","avatar":"@x"}
+            """)
+        #expect(summary.problems.first?.line == 2)
+        #expect(summary.problems.first?.reason.contains("@nobody") == true)
+        #expect(try ground.count("avatar") == 0)
+        #expect(try ground.count("user") == 2)
+    }
+
+    @Test func `the same record twice is told with the first line`() throws {
+        let ground = try Ground()
+        let summary = try ground.run("{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"a\"}\n")
+        #expect(summary.created == 1)
+        #expect(summary.problems.map(\.line) == [2])
+        #expect(summary.problems.first?.reason.contains("line 1") == true)
+    }
+
+    @Test func `a large import is cut into bounded transactions, across which references hold`() throws {
+        let ground = try Ground()
+        // The avatars come long before the users that they must refer to.
+        let count = 1_200
+        let avatars = (0..<count).map { #"{"type":"avatar","key":"\#($0)","author":"@\#($0)"}"# }
+        let users = (0..<count).map { #"{"type":"user","key":"\#($0)","username":"u\#($0)","avatar":"@\#($0)"}"# }
+        let summary = try ground.run((avatars + users).joined(separator: "\n"))
+        #expect(summary.created == 2 * count)
+        #expect(summary.broken == 0)
+        for entry in try ground.store.outbox(limit: 100) {
+            #expect(entry.transaction.mutations.count <= ImportLimits.mutationsPerTransaction)
+        }
+        let linked = try ground.store.records(matching: RecordQuery("user")).filter { !$0.values[1].isNull }
+        #expect(linked.count == count)
+    }
+}
+
+@Suite struct RecordIdentityTests {
+    @Test func `the id of a key never changes from one version to the next`() {
+        let id = RecordIdentity(source: "test").record("user", key: "ned")
+        #expect(id.description == "e8b29ab9-a38f-87bf-b698-8f8ebb1239f0")
+        #expect(id == RecordIdentity(source: "test").record("user", key: "ned"))
+    }
+
+    @Test func `source, collection and key each count, and cannot run into each other`() {
+        let ids = [
+            RecordIdentity(source: "a").record("user", key: "bc"),
+            RecordIdentity(source: "ab").record("user", key: "c"),
+            RecordIdentity(source: "a").record("avatar", key: "bc"),
+            RecordIdentity(source: "").record("user", key: "abc"),
+        ]
+        #expect(Set(ids).count == ids.count)
+    }
+
+    @Test func `it is a UUID of version 8`() {
+        let text = Array(RecordIdentity(source: "test").record("user", key: "x").description)
+        #expect(text[14] == "8")
+        #expect("89ab".contains(text[19]))
+    }
+}

@@ -1,0 +1,173 @@
+import SyncModel
+import Testing
+
+@testable import RecordImport
+
+/// A small community, so that these tests know every field they speak of.
+enum Village {
+    static let catalog = SchemaCatalog([
+        ModelSchema(
+            collection: "user",
+            fields: [
+                .text("username", required: true, bytes: 1...32), .reference("avatar", to: "avatar"), .integer("age"),
+            ]),
+        ModelSchema(
+            collection: "avatar",
+            fields: [.text("image_url"), .reference("author", to: "user", required: true)]),
+        ModelSchema(
+            collection: "profile",
+            fields: [.reference("user", to: "user", required: true), .text("full_name"), .json("address")]),
+    ])
+
+    static func schema(_ name: CollectionName) -> ModelSchema {
+        catalog[name] ?? ModelSchema(collection: name, fields: [])
+    }
+
+    static let mapping = AccountMapping(
+        user: schema("user"), username: "username", userAvatar: "avatar", profile: schema("profile"),
+        profileUser: "user", fullName: "full_name", avatar: schema("avatar"), image: "image_url", author: "author")
+
+    static let jsonLines = JSONLinesImport(
+        catalog: catalog, types: ["user": "user", "avatar": "avatar", "profile": "profile"],
+        fallbackKeys: ["user": "username"])
+}
+
+@Suite struct AccountImportTests {
+    private func read(_ text: String, pictures: Set<String> = []) -> ImportedRows {
+        AccountImport(mapping: Village.mapping, pictureExists: { pictures.contains($0) }).read(Array(text.utf8))
+    }
+
+    @Test func `an account becomes a user, its comment a profile, its picture an avatar`() {
+        let rows = read(
+            "ned:x:1000:1000:Ned Stark,Room 1,,:/home/ned:/bin/bash\nsys:x:3:3::/:/bin/false\n",
+            pictures: ["/home/ned/.face"])
+        #expect(rows.problems.isEmpty)
+        #expect(rows.rows.map(\.collection) == ["user", "profile", "avatar", "user"])
+        #expect(rows.rows.map(\.identity) == [.key("ned"), .key("ned"), .key("ned"), .key("sys")])
+        #expect(rows.rows[0].patch["username"] == .text("ned"))
+        #expect(rows.rows[0].links == [ImportRow.Link(field: "avatar", target: "avatar", key: "ned")])
+        #expect(rows.rows[1].patch["full_name"] == .text("Ned Stark"))
+        #expect(rows.rows[2].patch["image_url"] == .text("file:///home/ned/.face"))
+        #expect(rows.rows[2].links == [ImportRow.Link(field: "author", target: "user", key: "ned")])
+    }
+
+    @Test func `the picture of the accounts service wins, and odd names are encoded in its address`() {
+        let rows = read(
+            "ned b:x:1:1::/home/ned:/bin/sh\n",
+            pictures: ["/home/ned/.face", "/var/lib/AccountsService/icons/ned b"])
+        #expect(rows.rows.last?.patch["image_url"] == .text("file:///var/lib/AccountsService/icons/ned%20b"))
+    }
+
+    @Test func `a name with a slash is never taken for a path`() {
+        let rows = read(
+            "../x:x:1:1::/home/x:/bin/sh\n", pictures: ["/var/lib/AccountsService/icons/../x", "/home/x/.face"])
+        #expect(rows.rows.map(\.collection) == ["user"])
+    }
+
+    @Test(arguments: [
+        "ned:x:1000:1000:Ned:/home/ned", "ned:x:1000:1000:Ned:/home/ned:/bin/sh:more", ":x:1:1::/:/bin/sh",
+        "ned:x:-1:1::/:/bin/sh", "ned:x:1e3:1::/:/bin/sh", "ned:x:4294967296:1::/:/bin/sh", "+::::::", "-ned::::::",
+        "x\u{0}y:x:1:1::/:/bin/sh", String(repeating: "n", count: 33) + ":x:1:1::/:/bin/sh", "nonsense",
+    ])
+    func `a broken account is told with its line, and the others go in`(line: String) {
+        let rows = read("a:x:1:1::/:/bin/sh\n\(line)\nb:x:2:2::/:/bin/sh\n")
+        #expect(rows.problems.map(\.line) == [2])
+        #expect(rows.rows.map(\.identity) == [.key("a"), .key("b")])
+    }
+
+    @Test func `a name that occurs twice goes in once`() {
+        let rows = read("a:x:1:1::/:/bin/sh\na:x:2:2::/:/bin/sh\n")
+        #expect(rows.problems.map(\.line) == [2])
+        #expect(rows.rows.count == 1)
+    }
+}
+
+@Suite struct JSONLinesImportTests {
+    private func read(_ text: String) -> ImportedRows { Village.jsonLines.read(Array(text.utf8)) }
+
+    @Test func `objects become rows, with references by key and by id`() {
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057"
+        let rows = read(
+            """
+            {"type":"user","key":"ned","username":"Ned Stark","avatar":"@ned","age":35}
+
+            {"type":"avatar","id":"\(id)","uid":7,"version":3,"pending":false,"author":"@ned","image_url":null}
+            {"type":"profile","key":"p","user":"\(id)","address":{"kind":"moon","crater":[1,2.5,true,null]}}
+            """)
+        #expect(rows.problems.isEmpty)
+        #expect(rows.rows.map(\.line) == [1, 3, 4])
+        #expect(rows.rows[0].patch["age"] == .integer(35))
+        #expect(rows.rows[1].identity == RecordID(id).map { .record($0) })
+        #expect(rows.rows[1].patch["image_url"] == .null)
+        #expect(rows.rows[2].patch["address"] == .json(#"{"kind":"moon","crater":[1,2.5,true,null]}"#))
+    }
+
+    @Test func `a username serves as key`() {
+        #expect(read(#"{"type":"user","username":"Ned"}"#).rows.map(\.identity) == [.key("Ned")])
+    }
+
+    @Test(arguments: [
+        (#"{"type":"user","username":"#, "not JSON"), (#"["user"]"#, "expected an object"),
+        (#"{"username":"Ned"}"#, "no \"type\""), (#"{"type":"dragon","key":"d"}"#, "no type 'dragon'"),
+        (#"{"type":"user","key":"n","name":"Ned"}"#, "no field 'name'"),
+        (#"{"type":"user","username":"a","username":"b"}"#, "not JSON"),
+        (#"{"type":"user","username":5}"#, "holds text"), (#"{"type":"user","username":""}"#, "is empty"),
+        (#"{"type":"user","username":"Ned","age":1.5}"#, "holds integer"),
+        (#"{"type":"user","username":"Ned","avatar":"nobody"}"#, "is no reference"),
+        (#"{"type":"avatar","author":"@ned"}"#, "which record this is"), (#"{"type":"user","key":7}"#, "is not text"),
+        (#"{"type":"user","id":"7","username":"Ned"}"#, "is not a UUID"),
+        (#"{"type":"user","key":"","username":"Ned"}"#, "key is empty"),
+    ])
+    func `a broken line says what was expected`(line: String, words: String) {
+        let rows = read(#"{"type":"user","username":"a"}"# + "\n" + line + "\n")
+        #expect(rows.rows.count == 1)
+        #expect(rows.problems.map(\.line) == [2])
+        #expect(rows.problems.first?.reason.contains(words) == true, "\(rows.problems)")
+    }
+
+    @Test func `bytes that are no UTF-8 break their line alone`() {
+        let bytes =
+            Array(#"{"type":"user","username":""#.utf8) + [0xC3, 0x28]
+            + Array("\"}\n{\"type\":\"user\",\"username\":\"b\"}".utf8)
+        let rows = Village.jsonLines.read(bytes)
+        #expect(rows.problems.map(\.line) == [1])
+        #expect(rows.rows.map(\.identity) == [.key("b")])
+    }
+
+    @Test func `an abyss of brackets is refused`() {
+        let rows = read(#"{"type":"profile","key":"p","address":"# + String(repeating: "[", count: 100_000))
+        #expect(rows.problems.count == 1)
+    }
+}
+
+@Suite struct CSVImportTests {
+    private func read(_ text: String, _ name: CollectionName = "user") -> ImportedRows {
+        CSVImport(schema: Village.schema(name), fallbackKey: name == "user" ? "username" : nil).read(Array(text.utf8))
+    }
+
+    @Test func `the first row names the columns, and an empty cell says nothing`() {
+        let rows = read("username,age\nNed,35\nJon,\n")
+        #expect(rows.problems.isEmpty)
+        #expect(rows.rows.map(\.identity) == [.key("Ned"), .key("Jon")])
+        #expect(rows.rows[0].patch["age"] == .integer(35))
+        #expect(rows.rows[1].patch["age"] == nil)
+    }
+
+    @Test func `references are read by key and id`() {
+        let rows = read("key,author\na,@ned\n", "avatar")
+        #expect(rows.rows[0].links == [ImportRow.Link(field: "author", target: "user", key: "ned")])
+    }
+
+    @Test func `broken rows are told with their lines, behind line breaks in quotes too`() {
+        let rows = read("username,age\n\"a\nb\",1\nc,x\nd\ne,5,6\nf,7\n")
+        #expect(rows.problems.map(\.line) == [4, 5, 6])
+        #expect(rows.rows.map(\.identity) == [.key("a\nb"), .key("f")])
+    }
+
+    @Test(arguments: ["username,shoe\nNed,44\n", "username,username\na,b\n", "\"username\nNed\n"])
+    func `a header that makes no sense stops everything`(text: String) {
+        let rows = read(text)
+        #expect(rows.rows.isEmpty)
+        #expect(rows.problems.map(\.line) == [1])
+    }
+}

@@ -1,0 +1,83 @@
+import Logging
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import Testing
+
+@testable import SyncBootstrap
+
+/// Counts how often each part is made.
+private final class Workshop: Sendable {
+    let made = Guarded<[String]>([])
+
+    func note(_ part: String) { made.withLock { $0.append(part) } }
+    var list: [String] { made.withLock { $0 } }
+}
+
+private struct NoLinks: Reachability {
+    let current = LinkState.down("unplugged")
+    let changes = CoalescingFeed<LinkState>()
+    func run() async throws {}
+}
+
+@Suite struct CompositionTests {
+    private func settings(_ flags: [String: String] = [:]) throws -> ClientSettings {
+        let sources = try ConfigurationSources(
+            flags: flags.mapValues { .init($0, flag: "--set") }, variables: ["HOME": "/nonexistent"], file: nil)
+        return try ClientSettings(ResolvedConfiguration(sources, for: .syncctl))
+    }
+
+    private func recipes(_ workshop: Workshop) -> ClientRecipes {
+        var recipes = ClientRecipes.live
+        let live = recipes.machine
+        recipes.machine.runtime = { settings in
+            workshop.note("runtime")
+            return live.runtime(settings)
+        }
+        recipes.machine.reachability = { _ in
+            workshop.note("reachability")
+            return NoLinks()
+        }
+        recipes.store.open = { (_, _, _) throws(StoreFailure) in
+            workshop.note("store")
+            throw StoreFailure(.diskFull, "no room")
+        }
+        recipes.remote.connect = { (server, _) throws(ConfigurationProblem) in
+            workshop.note("transport")
+            throw ConfigurationProblem("no way to \(server.address)")
+        }
+        return recipes
+    }
+
+    private func client(_ workshop: Workshop, _ flags: [String: String] = [:]) throws -> ClientComposition {
+        ClientComposition(
+            settings: try settings(flags), recipes: recipes(workshop), logger: Logger(label: "test"), creatingStore: false)
+    }
+
+    @Test func `nothing is made before it is asked for, and then once`() throws {
+        let workshop = Workshop()
+        let client = try client(workshop)
+        #expect(workshop.list.isEmpty)
+        #expect(client.reachability.current == .down("unplugged"))
+        _ = client.reachability
+        _ = client.runtime
+        _ = client.runtime
+        #expect(workshop.list == ["reachability", "runtime"])
+    }
+
+    @Test func `a part that cannot be made is asked for again the next time`() throws {
+        let workshop = Workshop()
+        let client = try client(workshop)
+        for _ in 0..<2 { #expect(throws: StoreFailure.self) { try client.store } }
+        #expect(workshop.list == ["runtime", "store", "store"])
+    }
+
+    @Test func `without a server no transport is made, and the key is named`() throws {
+        let workshop = Workshop()
+        let client = try client(workshop)
+        #expect(throws: ConfigurationProblem.self) { try client.transport }
+        #expect(!workshop.list.contains("transport"))
+        let other = try self.client(workshop, ["server.url": "http://127.0.0.1:1"])
+        #expect(throws: ConfigurationProblem("no way to http://127.0.0.1:1")) { try other.transport }
+    }
+}

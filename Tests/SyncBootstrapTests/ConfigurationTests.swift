@@ -1,0 +1,223 @@
+import Foundation
+import SyncCore
+import Testing
+
+@testable import SyncBootstrap
+
+private func resolve(
+    flags: [String: String] = [:], variables: [String: String] = ["HOME": "/home/ned"], file: String? = nil,
+    for program: Program = .syncctl
+) throws(ConfigurationProblem) -> ResolvedConfiguration {
+    let file = try file.map { text throws(ConfigurationProblem) in
+        try ConfigurationFile(path: "tombolo.json", text: Data(text.utf8))
+    }
+    let sources = try ConfigurationSources(
+        flags: flags.mapValues { .init($0, flag: "--set") }, variables: variables, file: file)
+    return try ResolvedConfiguration(sources, for: program)
+}
+
+/// What stopped the start, in words.
+private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String {
+    do throws(ConfigurationProblem) {
+        try body()
+        return "nothing was wrong"
+    } catch {
+        return error.message + (error.advice.map { " | " + $0 } ?? "")
+    }
+}
+
+@Suite struct ConfigurationSourceTests {
+    @Test func `flags win over variables, variables over the file, the file over defaults`() throws {
+        let file = #"{"sync": {"poll-interval": "3s", "page-rows": 3, "hints": false}, "log": {"level": "debug"}}"#
+        let home = ["HOME": "/home/ned"]
+        let resolved = try resolve(
+            flags: ["sync.poll-interval": "1s"],
+            variables: home.merging(["TOMBOLO_SYNC_POLL_INTERVAL": "2s", "TOMBOLO_SYNC_PAGE_ROWS": "2"]) { $1 },
+            file: file)
+        let settings = try ClientSettings(resolved)
+        #expect(settings.policy.pollInterval == .seconds(1))
+        #expect(settings.policy.pageRows == 2)
+        #expect(settings.policy.listensForHints == false)
+        #expect(settings.logLevel == .debug)
+        #expect(settings.policy.batch.transactions == 200)
+        let sources = Dictionary(uniqueKeysWithValues: resolved.entries.map { ($0.key.name, $0.source) })
+        #expect(sources["sync.poll-interval"] == .flag("--set"))
+        #expect(sources["sync.page-rows"] == .variable("TOMBOLO_SYNC_PAGE_ROWS"))
+        #expect(sources["sync.hints"] == .file("tombolo.json"))
+        #expect(sources["sync.batch-transactions"] == .byDefault)
+    }
+
+    @Test(arguments: [
+        ("sync.pol-interval", "did you mean sync.poll-interval?"), ("server", "syncctl config show"),
+        ("serverr.url", "did you mean server.url?"),
+    ])
+    func `a key that nobody knows is named, with the one that was meant`(key: String, advice: String) {
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: "1"]) }
+        #expect(words.contains("there is no key \(key)"))
+        #expect(words.contains(advice), "\(words)")
+    }
+
+    @Test func `an unknown variable of ours is refused, and others are none of our business`() throws {
+        let words = problem { () throws(ConfigurationProblem) in
+            _ = try resolve(variables: ["TOMBOLO_SERVER_ULR": "x"])
+        }
+        #expect(words == "there is no environment variable TOMBOLO_SERVER_ULR | did you mean TOMBOLO_SERVER_URL?")
+        _ = try resolve(variables: ["SERVER_URL": "x", "TOMBOLOX": "y"])
+    }
+
+    @Test func `an unknown key in the file is refused, with the file`() {
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: #"{"sync": {"pages": 1}}"#) }
+        #expect(words.contains("there is no key sync.pages in tombolo.json"))
+    }
+
+    @Test(arguments: [
+        ("sync.page-rows", "0"), ("sync.page-rows", "10001"), ("sync.page-rows", "ten"), ("sync.page-rows", "1.0"),
+        ("sync.poll-interval", "30"), ("sync.poll-interval", "s"), ("sync.poll-interval", "-1s"),
+        ("sync.poll-interval", "99999999999999999999s"), ("sync.hints", "yes"), ("environment", "prod"),
+        ("store.durability", "FULL"), ("server.url", "example.org"), ("server.url", "ftp://example.org"),
+        ("server.url", "https://name:secret@example.org"), ("server.url", "https://example.org/?token=x"),
+        ("log.level", "loud"), ("store.folder", ""),
+    ])
+    func `a wrong value stops the start, and is told with its source and what was expected`(key: String, value: String)
+    {
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: value]) }
+        #expect(words.contains("\(key) (--set): '\(value)' is not"), "\(words)")
+    }
+
+    @Test(arguments: [
+        #"{"sync": {"page-rows": "5"}}"#, #"{"sync": {"page-rows": true}}"#, #"{"sync": {"page-rows": 5.5}}"#,
+        #"{"sync": {"hints": 1}}"#, #"{"sync": {"poll-interval": 30}}"#, #"{"sync": {"page-rows": null}}"#,
+        #"{"sync": {"page-rows": [5]}}"#,
+    ])
+    func `the file's values have the type of their key`(file: String) {
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
+        #expect(words.contains("sync.") && words.contains("tombolo.json"), "\(words)")
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "7", #"{"a": 1,}"#, #"{"log": {"level": "debug"}, "log": {"level": "info"}}"#,
+        #"{"log": {"level": "debug"}, "log.level": "info"}"#,
+    ])
+    func `a file that is no JSON object is refused by its name`(file: String) {
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
+        #expect(words.contains("tombolo.json"), "\(words)")
+    }
+
+    @Test func `a secret is masked, and not taken from a flag`() throws {
+        let resolved = try resolve(variables: ["HOME": "/h", "TOMBOLO_SERVER_TOKEN": "canary-7f"])
+        let entry = try #require(resolved.entries.first { $0.key.name == "server.token" })
+        #expect(entry.shownText == "********")
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.token": "canary-7f"]) }
+        #expect(words.contains("is a secret"))
+        #expect(!words.contains("canary"))
+        let token = Token("canary-7f")
+        #expect(!"\(token) \(String(reflecting: token)) \(Optional(token) as Any)".contains("canary"))
+        #expect(!String(describing: Mirror(reflecting: token).children.map { $0.value }).contains("canary"))
+    }
+
+    @Test func `a file may hold keys of the other program, and a flag may not`() throws {
+        _ = try resolve(file: #"{"listen": {"port": 80}}"#)
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["listen.port": "80"]) }
+        #expect(words.contains("means nothing to syncctl"))
+    }
+}
+
+@Suite struct EnvironmentTests {
+    @Test(arguments: [
+        ("production", "http://sync.example.org", false), ("staging", "http://10.0.0.1:8080", false),
+        ("production", "https://sync.example.org", true), ("production", "http://127.0.0.1:8080", true),
+        ("production", "http://localhost:1", true), ("production", "http://[::1]:1", true),
+        ("production", "http://127.0.0.1.example.org", false), ("development", "http://sync.example.org", true),
+    ])
+    func `production sends nothing in plain text over a network`(environment: String, url: String, isAllowed: Bool) {
+        let words = problem { () throws(ConfigurationProblem) in
+            _ = try ClientSettings(try resolve(flags: ["environment": environment, "server.url": url]))
+        }
+        #expect((words == "nothing was wrong") == isAllowed, "\(words)")
+    }
+
+    @Test func `tests find no folder by habit`() {
+        let words = problem { () throws(ConfigurationProblem) in
+            _ = try ClientSettings(try resolve(flags: ["environment": "test"]))
+        }
+        #expect(words.contains("store.folder is not set"))
+    }
+
+    @Test func `a program cannot even name the adapters of the simulation`() {
+        let words = problem { () throws(ConfigurationProblem) in _ = try ClientRecipes.picked(by: .simulation) }
+        #expect(words.contains("test kit"))
+    }
+
+    @Test func `folders follow the home and XDG`() throws {
+        #expect(try ClientSettings(try resolve()).store.folder == "/home/ned/.local/share/tombolo")
+        let xdg = ["HOME": "/home/ned", "XDG_DATA_HOME": "/data"]
+        #expect(try ClientSettings(try resolve(variables: xdg)).store.folder == "/data/tombolo")
+        #expect(try ClientSettings(try resolve(flags: ["store.folder": "~/x"])).store.folder == "/home/ned/x")
+    }
+}
+
+@Suite struct ConfigurationDocumentTests {
+    @Test func `every key is listed once, is documented, and takes its own default`() {
+        let keys = ConfigurationKeys.all
+        #expect(Set(keys.map(\.name)).count == keys.count)
+        for key in keys {
+            #expect(key.meaning.hasSuffix("."), "\(key.name)")
+            #expect(!key.programs.isEmpty, "\(key.name)")
+            if case .fixed(let text) = key.defaultValue { #expect(key.accepts(text), "\(key.name) = \(text)") }
+        }
+    }
+
+    @Test func `no key of the catalogue is missing in the list`() throws {
+        let source = try String(
+            contentsOf: Self.file("Sources/SyncBootstrap/Configuration/ConfigurationKeys.swift"), encoding: .utf8)
+        let declared = source.components(separatedBy: "ConfigurationKey<").count - 1
+        #expect(declared == ConfigurationKeys.all.count)
+    }
+
+    @Test func `the schema beside the sources is the one that the keys make`() throws {
+        let stored = try String(contentsOf: Self.file("Schemas/config/configuration.schema.json"), encoding: .utf8)
+        #expect(
+            stored == ConfigurationSchema.text,
+            "mend it with: syncctl config schema > Schemas/config/configuration.schema.json")
+    }
+
+    @Test func `the schema is JSON that names every key`() throws {
+        let object = try JSONSerialization.jsonObject(with: Data(ConfigurationSchema.text.utf8)) as? [String: Any]
+        var names: Set<String> = []
+        func walk(_ value: [String: Any], _ prefix: String) {
+            for (name, child) in value["properties"] as? [String: [String: Any]] ?? [:] {
+                if child["properties"] != nil { walk(child, prefix + name + ".") } else { names.insert(prefix + name) }
+            }
+        }
+        walk(try #require(object), "")
+        #expect(names == Set(ConfigurationKeys.all.map(\.name)).union(["$schema"]))
+    }
+
+    @Test(arguments: Program.allCases)
+    func `the help names every key of its program`(program: Program) {
+        let help = ConfigurationHelp.text(for: program)
+        for key in ConfigurationKeys.all {
+            #expect(help.contains("\n  " + key.name + " ") == key.programs.contains(program), "\(key.name)")
+        }
+    }
+
+    private static func file(_ path: String) -> URL {
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: path)
+    }
+}
+
+@Suite struct DurationTextTests {
+    @Test(arguments: [
+        ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000), ("0s", 0),
+    ])
+    func `durations are read, and shown in the largest exact unit`(text: String, milliseconds: Int) {
+        #expect(DurationText(parsing: text)?.duration == .milliseconds(milliseconds))
+        #expect(DurationText(.milliseconds(milliseconds)).description == text)
+    }
+
+    @Test(arguments: ["", "5", "s", "5 s", "-5s", "5.5s", "5S", "5sec", "٥s", "9223372036854775807d"])
+    func `what is no duration is refused`(text: String) {
+        #expect(DurationText(parsing: text) == nil)
+    }
+}

@@ -1,0 +1,133 @@
+import SyncCore
+import Testing
+
+@testable import SyncReachabilityLinux
+
+/// Messages as the kernel sends them on a machine of little-endian order, recorded and cut to what is read.
+private enum Recorded {
+    static func message(_ type: UInt16, _ body: [UInt8], length: UInt32? = nil) -> [UInt8] {
+        let count = length ?? UInt32(16 + body.count)
+        var bytes: [UInt8] = []
+        for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
+        bytes += [UInt8(truncatingIfNeeded: type), UInt8(truncatingIfNeeded: type >> 8), 0, 0]
+        bytes += [0, 0, 0, 0, 0, 0, 0, 0]
+        bytes += body
+        while bytes.count % 4 != 0 { bytes.append(0) }
+        return bytes
+    }
+
+    /// ifinfomsg: family, padding, type, index, flags, change.
+    static func link(_ index: UInt8, flags: UInt32) -> [UInt8] {
+        [0, 0, 1, 0, index, 0, 0, 0]
+            + [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: flags >> UInt32($0)) } + [0, 0, 0, 0]
+    }
+
+    /// rtmsg of a default route over an interface, with RTA_OIF and RTA_TABLE.
+    static func route(prefix: UInt8 = 0, kind: UInt8 = 1, interface: UInt8) -> [UInt8] {
+        [2, prefix, 0, 0, 254, 3, 0, kind, 0, 0, 0, 0]
+            + [8, 0, 15, 0, 254, 0, 0, 0] + [8, 0, 4, 0, interface, 0, 0, 0]
+    }
+
+    static let upAndRunning: UInt32 = 0x1 | 0x40
+    static let loopback: UInt32 = 0x1 | 0x40 | 0x8
+}
+
+private func read(_ bytes: [UInt8]) -> [RouteMessage] {
+    bytes.withUnsafeBytes { RouteMessage.read($0) }
+}
+
+@Suite struct RouteMessageTests {
+    @Test func `links and default routes are read, and the rest is skipped`() {
+        let datagram =
+            Recorded.message(16, Recorded.link(1, flags: Recorded.loopback))
+            + Recorded.message(16, Recorded.link(2, flags: Recorded.upAndRunning))
+            + Recorded.message(24, Recorded.route(interface: 2))
+            + Recorded.message(24, Recorded.route(prefix: 24, interface: 2))
+            + Recorded.message(24, Recorded.route(kind: 6, interface: 2))
+            + Recorded.message(20, [1, 2, 3, 4]) + Recorded.message(3, [0, 0, 0, 0])
+        let route = RouteMessage.Route(family: 2, table: 254, interface: 2, priority: 0)
+        #expect(
+            read(datagram) == [
+                .link(index: 1, isUp: true, isLoopback: true), .link(index: 2, isUp: true, isLoopback: false),
+                .defaultRoute(route), .done,
+            ])
+    }
+
+    @Test func `a link without a carrier is not up`() {
+        #expect(
+            read(Recorded.message(16, Recorded.link(3, flags: 0x1))) == [
+                .link(index: 3, isUp: false, isLoopback: false)
+            ])
+    }
+
+    @Test func `a refusal brings its error, and an acknowledgement nothing`() {
+        #expect(read(Recorded.message(2, [0xFF, 0xFF, 0xFF, 0xFF])) == [.failed(errno: 1)])
+        #expect(read(Recorded.message(2, [0, 0, 0, 0])).isEmpty)
+    }
+
+    @Test(arguments: [0, 1, 15, 17, 4_096, UInt32.max])
+    func `a length that lies ends the reading and touches nothing beyond`(length: UInt32) {
+        let whole = Recorded.message(16, Recorded.link(2, flags: Recorded.upAndRunning))
+        let lie = Recorded.message(16, [0, 0, 1, 0], length: length)
+        #expect(read(whole + lie) == [.link(index: 2, isUp: true, isLoopback: false)])
+    }
+
+    @Test func `every cut of a datagram is survived`() {
+        let datagram =
+            Recorded.message(16, Recorded.link(2, flags: Recorded.upAndRunning))
+            + Recorded.message(24, Recorded.route(interface: 2))
+        for count in 0...datagram.count {
+            #expect(read(Array(datagram.prefix(count))).count <= 2)
+        }
+        #expect(read(datagram).count == 2)
+    }
+}
+
+@Suite struct LinkTableTests {
+    private let route = RouteMessage.Route(family: 2, table: 254, interface: 2, priority: 0)
+
+    @Test func `the loopback alone is no way to the network`() {
+        var table = LinkTable()
+        table.note(.link(index: 1, isUp: true, isLoopback: true))
+        #expect(table.state == .down("no network link is up"))
+        #expect(LinkTable().state == .down("this machine has no network link"))
+    }
+
+    @Test func `links that come, go and vanish are followed, with their routes`() {
+        var table = LinkTable()
+        table.note(.link(index: 2, isUp: true, isLoopback: false))
+        table.note(.defaultRoute(route))
+        #expect(table.state == .up)
+        #expect(table.hasDefaultRoute)
+        table.note(.link(index: 2, isUp: false, isLoopback: false))
+        #expect(table.state == .down("no network link is up"))
+        table.note(.link(index: 2, isUp: true, isLoopback: false))
+        #expect(table.state == .up)
+        table.note(.linkGone(index: 2))
+        #expect(table.state == .down("this machine has no network link"))
+        #expect(!table.hasDefaultRoute)
+    }
+}
+
+@Suite struct LinuxReachabilityTests {
+    @Test func `a server on this machine needs no link`() {
+        #expect(LinuxReachability(serverIsLoopback: true).current == .up)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a cancelled watch ends`() async {
+        let reachability = LinuxReachability(serverIsLoopback: false)
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                do {
+                    try await reachability.run()
+                    return false
+                } catch {
+                    // A sandbox may forbid the socket: it ends then too.
+                    return error is CancellationError || error is NetlinkFailure
+                }
+            }
+            group.cancelAll()
+            #expect(await group.next() == true)
+        }
+    }
+}

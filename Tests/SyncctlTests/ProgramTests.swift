@@ -1,0 +1,206 @@
+import Foundation
+import Testing
+
+@testable import syncctl
+
+@Suite struct SyncctlProgramTests {
+    @Test func `without a database it says what to do, and init makes one for the owner alone`() throws {
+        let programs = try Programs()
+        let missing = try programs.syncctl("status")
+        #expect(missing.status == CommandStatus.noStore.rawValue)
+        #expect(missing.output.isEmpty)
+        #expect(missing.errors.contains("syncctl init"))
+        #expect(try programs.syncctl("init").status == 0)
+        #expect(try programs.syncctl("init").status == 0)
+        let folder = programs.folder + "/.local/share/tombolo"
+        for (path, expected) in [(folder, 0o700), (folder + "/tombolo.sqlite", 0o600)] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == expected, "\(path)")
+        }
+    }
+
+    @Test func `a record is created, found by name, changed, cleared and deleted`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        #expect(try programs.syncctl("user", "create", "username=Ned Stark").status == 0)
+        let avatar = try programs.syncctl("avatar", "create", "author=Ned Stark", "--json")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(avatar.output.utf8)) as? [String: Any])
+        let id = try #require(object["id"] as? String)
+        #expect(object["uid"] as? Int == -1)
+        #expect(object["pending"] as? Bool == true)
+        #expect(try programs.syncctl("user", "set", "Ned Stark", "avatar=\(id)").output.hasPrefix("changed"))
+        #expect(try programs.syncctl("user", "set", "Ned Stark", "avatar=\(id)").output.hasPrefix("unchanged"))
+        #expect(try programs.syncctl("user", "show", "Ned Stark").output.contains(id))
+        #expect(try programs.syncctl("user", "set", "Ned Stark", "avatar=").output.hasPrefix("changed"))
+        #expect(try programs.syncctl("avatar", "delete", id).status == 0)
+        #expect(try programs.syncctl("avatar", "show", id).status == CommandStatus.failed.rawValue)
+        #expect(try programs.syncctl("outbox", "--json").output.split(separator: "\n").count >= 1)
+    }
+
+    @Test(arguments: [
+        (["user", "create", "username="], CommandStatus.failed, "is empty"),
+        (["user", "create", "username=\u{200B}"], .failed, "visible character"),
+        (["user", "create", "name=x"], .usage, "no field 'name'"),
+        (["user", "create", "x"], .usage, "FIELD=VALUE"),
+        (["user", "show", "7"], .failed, "uid 7"), (["user", "set", "nobody", "username=x"], .failed, "'nobody'"),
+        (["avatar", "create", "author=nobody"], .failed, "'nobody'"), (["outbox", "cancel", "99"], .failed, "99"),
+        (["journal", "show", "99"], .failed, "99"), (["sync"], .configuration, "server.url is not set"),
+        (["status", "--set", "sync.page-rows=no"], .configuration, "sync.page-rows (--set)"),
+        (["status", "--environment", "simulation"], .configuration, "test kit"),
+        (["status", "--no-such-flag"], .usage, "no-such-flag"),
+        (["import", "--csv", "/nonexistent.csv"], .noInput, "does not exist"), (["import", "x.dat"], .usage, "--csv"),
+        (["sync", "--server", "http://sync.example.org"], .configuration, "not encrypted"),
+        (["status", "--server", "https://a:b@example.org"], .configuration, "is not a URL"),
+    ])
+    func `what cannot be done is told in words, and by its status`(
+        arguments: [String], status: CommandStatus, words: String
+    ) throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let answer = try programs.run("syncctl", arguments)
+        #expect(answer.status == status.rawValue, "\(answer.errors)")
+        #expect(answer.errors.contains(words), "\(answer.errors)")
+        #expect(answer.output.isEmpty)
+        #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
+    }
+
+    @Test func `names that would play tricks on a terminal are shown as their codes`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        try programs.syncctl("user", "create", "username=\u{1B}[31mred\u{202E}txt.exe\r\n")
+        let list = try programs.syncctl("user", "list")
+        #expect(list.output.contains("\\u{1B}[31mred\\u{202E}txt.exe\\r\\n"))
+        #expect(!list.output.contains("\u{1B}") && !list.output.contains("\u{202E}"))
+    }
+
+    @Test func `a hostile command line reaches no shell and no SQL`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        for name in ["'; DROP TABLE user; --", "$(touch pwned)", "`id`", "%s%n", "\" OR 1=1"] {
+            #expect(try programs.syncctl("user", "create", "username=\(name)").status == 0)
+            #expect(try programs.syncctl("user", "show", "--", name).status == 0)
+        }
+        #expect(!FileManager.default.fileExists(atPath: "pwned"))
+        #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 5)
+    }
+
+    @Test func `standard input is imported, broken lines are told, and strict writes nothing`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let text = "{\"type\":\"user\",\"username\":\"a\"}\nnonsense\n"
+        let strict = try programs.syncctl("import", "--jsonl", "--strict", "-", input: text)
+        #expect(strict.status == CommandStatus.partly.rawValue)
+        #expect(strict.errors.contains("standard input:2: not JSON"))
+        #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
+        let loose = try programs.syncctl("import", "--jsonl", "-", "--json", input: text)
+        #expect(loose.status == CommandStatus.partly.rawValue)
+        #expect(loose.output.contains("\"created\":1"))
+    }
+
+    @Test func `what list prints can be imported elsewhere`() throws {
+        let (one, other) = (try Programs(), try Programs())
+        try one.syncctl("init")
+        try other.syncctl("init")
+        try one.syncctl("user", "create", "username=Ned Stark")
+        try one.syncctl("avatar", "create", "author=Ned Stark", "image_url=https://example.org/a.png")
+        let text = try one.syncctl("avatar", "list", "--json").output + one.syncctl("user", "list", "--json").output
+        #expect(try other.syncctl("import", "--jsonl", "-", input: text).status == 0)
+        #expect(try other.syncctl("digest", "--json").output == one.syncctl("digest", "--json").output)
+    }
+
+    @Test func `no secret is shown by the configuration`() throws {
+        let programs = try Programs()
+        let answer = try programs.syncctl("config", "show", variables: ["TOMBOLO_SERVER_TOKEN": "canary-11"])
+        #expect(answer.output.contains("$TOMBOLO_SERVER_TOKEN"))
+        #expect(!(answer.output + answer.errors).contains("canary"))
+    }
+
+    @Test func `the help documents every exit status`() throws {
+        let help = try Programs().syncctl("--help").output
+        for status in CommandStatus.allCases { #expect(help.contains("\(status.rawValue)  "), "\(status)") }
+    }
+
+    static let canMakeNamespaces: Bool = (try? Programs().run("syncctl", ["--version"], launcher: ["unshare", "-rn"]).status) == 0
+
+    @Test(.enabled(if: canMakeNamespaces, "no network namespace can be made here"))
+    func `a machine whose links are all down is offline, and says so at once`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let answer = try programs.syncctl(
+            "status", "--server", "https://sync.example.org", launcher: ["unshare", "-rn"])
+        #expect(answer.output.contains("offline: no network link is up"), "\(answer.output)")
+        let local = try programs.syncctl(
+            "status", "--local", "--server", "http://127.0.0.1:9", launcher: ["unshare", "-rn"])
+        #expect(local.output.contains("not asked"), "\(local.output)")
+    }
+}
+
+@Suite struct ServerProgramTests {
+    @Test func `a server without tokens does not start, and says how to make one`() throws {
+        let programs = try Programs()
+        let answer = try programs.run("syncd", ["--port", "0"])
+        #expect(answer.status == 78)
+        #expect(answer.errors.contains("syncd token add"))
+    }
+
+    @Test func `production does not listen in plain text to a network`() throws {
+        let answer = try Programs().run("syncd", ["--host", "0.0.0.0", "--port", "0"])
+        #expect(answer.status == 78)
+        #expect(answer.errors.contains("listen.certificate-file"))
+    }
+
+    @Test func `tokens are made for the owner alone, and kept as hashes`() throws {
+        let programs = try Programs()
+        let file = programs.folder + "/laptop.token"
+        #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 0)
+        #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 78)
+        let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
+        #expect(try !String(contentsOfFile: tokens, encoding: .utf8).contains(token))
+        for path in [file, tokens] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600, "\(path)")
+        }
+        #expect(try programs.run("syncd", ["token", "remove", "laptop"]).status == 0)
+        #expect(try programs.run("syncd", ["token", "remove", "laptop"]).status == 78)
+        #expect(try programs.run("syncd", ["token", "add", "two words"]).status == 78)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `two devices meet a server, which ends gracefully`() throws {
+        let programs = try Programs()
+        let token = programs.folder + "/a.token"
+        #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
+        let (server, output, _) = try programs.start("syncd", ["--port", "0"])
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
+        let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
+        let url = try #require(line.split(whereSeparator: \.isWhitespace).last.map(String.init))
+        #expect(line.hasPrefix("listening on http://127.0.0.1:"))
+
+        let there = ["--server", url, "--token-file", token]
+        let (one, other) = (["--store", programs.folder + "/1"], ["--store", programs.folder + "/2"])
+        for store in [one, other] { #expect(try programs.run("syncctl", ["init"] + store).status == 0) }
+        #expect(try programs.run("syncctl", ["user", "create", "username=Ned"] + one).status == 0)
+        let sync = try programs.run("syncctl", ["sync"] + one + there)
+        #expect(sync.status == 0, "\(sync.errors)")
+        #expect(try programs.run("syncctl", ["sync", "--json"] + other + there).output.contains("\"in_sync\""))
+        let digests = try [one, other].map { try programs.run("syncctl", ["digest", "--json"] + $0).output }
+        let remote = try programs.run("syncctl", ["digest", "--json", "--remote"] + other + there).output
+        #expect(digests[0] == digests[1])
+        #expect(digests[0] == remote)
+        #expect(try programs.run("syncctl", ["status"] + one + there).output.contains("online"))
+
+        let wrong = programs.folder + "/wrong.token"
+        #expect(FileManager.default.createFile(atPath: wrong, contents: Data("wrong\n".utf8), attributes: [.posixPermissions: 0o600]))
+        let refused = try programs.run("syncctl", ["sync"] + one + ["--server", url, "--token-file", wrong])
+        #expect(refused.status == CommandStatus.refused.rawValue, "\(refused.errors)")
+
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+        #expect(server.terminationReason == .exit)
+        #expect(server.terminationStatus == 0)
+        let gone = try programs.run("syncctl", ["sync"] + one + there)
+        #expect(gone.status == CommandStatus.notSynced.rawValue, "\(gone.errors)")
+        #expect(gone.errors.contains("safe in the outbox"))
+    }
+}

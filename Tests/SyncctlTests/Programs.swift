@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// The built programs, run as people and scripts run them, in a folder of their own that goes with the test.
+final class Programs {
+    let folder: String
+
+    struct Answer {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "tombolo-programs-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Beside the bundle of the tests.
+    static func path(_ program: String) -> String {
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: program).path(percentEncoded: false)
+    }
+
+    func start(
+        _ program: String, _ arguments: [String], input: String? = nil, variables: [String: String] = [:],
+        launcher: [String] = []
+    ) throws -> (process: Process, output: Pipe, errors: Pipe) {
+        let process = Process()
+        let words = launcher + [Self.path(program)] + arguments
+        process.executableURL = URL(filePath: launcher.isEmpty ? words[0] : "/usr/bin/env")
+        process.arguments = launcher.isEmpty ? Array(words.dropFirst()) : words
+        process.environment = ["HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"].merging(variables) { $1 }
+        let (output, errors, feed) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = feed
+        try process.run()
+        if let input { try feed.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
+        try feed.fileHandleForWriting.close()
+        return (process, output, errors)
+    }
+
+    @discardableResult
+    func syncctl(
+        _ arguments: String..., input: String? = nil, variables: [String: String] = [:], launcher: [String] = []
+    ) throws -> Answer {
+        try run("syncctl", arguments, input: input, variables: variables, launcher: launcher)
+    }
+
+    func run(
+        _ program: String, _ arguments: [String], input: String? = nil, variables: [String: String] = [:],
+        launcher: [String] = []
+    ) throws -> Answer {
+        let (process, output, errors) = try start(
+            program, arguments, input: input, variables: variables, launcher: launcher)
+        // Answers are short: they fit into a pipe.
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
+        let words = try errors.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return Answer(
+            status: process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus,
+            output: String(decoding: text, as: UTF8.self), errors: String(decoding: words, as: UTF8.self))
+    }
+}

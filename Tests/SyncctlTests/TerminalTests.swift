@@ -1,0 +1,46 @@
+import SyncCore
+import SyncModel
+import Testing
+
+@testable import syncctl
+
+@Suite struct TerminalTextTests {
+    @Test(arguments: [
+        ("plain", "plain"), ("naïve 北 👩", "naïve 北 👩"), ("a\u{1B}[2Jb", "a\\u{1B}[2Jb"), ("a\u{7}b", "a\\u{7}b"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"), ("\u{202E}abc\u{2069}", "\\u{202E}abc\\u{2069}"), ("\u{9B}31m", "\\u{9B}31m"),
+        ("a\u{200B}b\u{FEFF}", "a\\u{200B}b\\u{FEFF}"), ("a\u{2028}b", "a\\u{2028}b"), ("\u{E0041}", "\\u{E0041}"),
+    ])
+    func `only what is safe is shown as it is`(text: String, shown: String) {
+        #expect(TerminalText.escaped(text) == shown)
+    }
+
+    @Test func `columns are counted as a terminal counts them`() {
+        #expect(TerminalText.columns("abc") == 3)
+        #expect(TerminalText.columns("北京") == 4)
+        #expect(TerminalText.columns("e\u{301}") == 1)
+    }
+
+    @Test func `text is cut to its columns, and says so`() {
+        #expect(TerminalText.truncated("abcdef", to: 6) == "abcdef")
+        #expect(TerminalText.truncated("abcdefg", to: 6) == "abcde…")
+        #expect(TerminalText.columns(TerminalText.truncated("北京北京北京", to: 6)) <= 6)
+    }
+}
+
+@Suite struct RecordDigestTests {
+    private let schema = ModelSchema(collection: "user", fields: [.text("username"), .integer("age")])
+
+    private func digest(_ name: String, uid: Int64 = 1, version: Int64 = 1, age: FieldValue = .null) -> String {
+        var digest = RecordDigest()
+        let id = RecordID(bits: Identifier128(high: 1, low: 2))
+        digest.add(Record(id: id, uid: UID(uid), version: Version(version), values: [.text(name), age]), schema)
+        return digest.text
+    }
+
+    @Test func `it changes with each value and the uid, and not with the version`() {
+        #expect(digest("a") == digest("a", version: 9))
+        #expect(Set([digest("a"), digest("b"), digest("a", uid: 2), digest("a", age: .integer(0))]).count == 4)
+        #expect(digest("caf\u{E9}") != digest("cafe\u{301}"))
+        #expect(digest("a").count == 64)
+    }
+}
