@@ -51,7 +51,8 @@ private struct NoLinks: Reachability {
 
     private func client(_ workshop: Workshop, _ flags: [String: String] = [:]) throws -> ClientComposition {
         ClientComposition(
-            settings: try settings(flags), recipes: recipes(workshop), logger: Logger(label: "test"), creatingStore: false)
+            settings: try settings(flags), recipes: recipes(workshop), logger: Logger(label: "test"),
+            creatingStore: false)
     }
 
     @Test func `nothing is made before it is asked for, and then once`() throws {

@@ -197,7 +197,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     func `the help names every key of its program`(program: Program) {
         let help = ConfigurationHelp.text(for: program)
         for key in ConfigurationKeys.all {
-            #expect(help.contains("\n  " + key.name + " ") == key.programs.contains(program), "\(key.name)")
+            #expect(help.contains("\n  " + key.name + "\n") == key.programs.contains(program), "\(key.name)")
         }
     }
 

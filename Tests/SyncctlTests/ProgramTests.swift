@@ -121,7 +121,8 @@ import Testing
         for status in CommandStatus.allCases { #expect(help.contains("\(status.rawValue)  "), "\(status)") }
     }
 
-    static let canMakeNamespaces: Bool = (try? Programs().run("syncctl", ["--version"], launcher: ["unshare", "-rn"]).status) == 0
+    static let canMakeNamespaces: Bool =
+        (try? Programs().run("syncctl", ["--version"], launcher: ["unshare", "-rn"]).status) == 0
 
     @Test(.enabled(if: canMakeNamespaces, "no network namespace can be made here"))
     func `a machine whose links are all down is offline, and says so at once`() throws {
@@ -190,8 +191,26 @@ import Testing
         #expect(digests[0] == remote)
         #expect(try programs.run("syncctl", ["status"] + one + there).output.contains("online"))
 
+        // An engine that runs takes to the server what other processes write beside it.
+        let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + one + there)
+        defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
+        while !String(decoding: lines.fileHandleForReading.availableData, as: UTF8.self).contains("\"in_sync\":true") {
+            try #require(watch.isRunning)
+        }
+        #expect(try programs.run("syncctl", ["user", "create", "username=Arya"] + one).status == 0)
+        let beside = try programs.run("syncctl", ["sync"] + one + there)
+        #expect(beside.status == 0, "\(beside.errors)")
+        #expect(beside.errors.contains("process \(watch.processIdentifier) syncs this database"), "\(beside.errors)")
+        #expect(try programs.run("syncctl", ["user", "show", "Arya"] + one).output.contains("synced"))
+        kill(watch.processIdentifier, SIGTERM)
+        watch.waitUntilExit()
+        #expect(watch.terminationReason == .exit)
+        #expect(watch.terminationStatus == 0)
+
         let wrong = programs.folder + "/wrong.token"
-        #expect(FileManager.default.createFile(atPath: wrong, contents: Data("wrong\n".utf8), attributes: [.posixPermissions: 0o600]))
+        #expect(
+            FileManager.default.createFile(
+                atPath: wrong, contents: Data("wrong\n".utf8), attributes: [.posixPermissions: 0o600]))
         let refused = try programs.run("syncctl", ["sync"] + one + ["--server", url, "--token-file", wrong])
         #expect(refused.status == CommandStatus.refused.rawValue, "\(refused.errors)")
 

@@ -62,7 +62,8 @@ final class Programs {
         let words = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         return Answer(
-            status: process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus,
+            status: process.terminationReason == .uncaughtSignal
+                ? 128 + process.terminationStatus : process.terminationStatus,
             output: String(decoding: text, as: UTF8.self), errors: String(decoding: words, as: UTF8.self))
     }
 }

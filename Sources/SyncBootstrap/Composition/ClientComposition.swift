@@ -34,15 +34,19 @@ public final class ClientComposition {
     // MARK: Store
 
     public var store: any EngineStore & LocalStore {
+        get throws(StoreFailure) { try opened.store }
+    }
+
+    private var opened: OpenStore {
         get throws(StoreFailure) {
-            if let openStore { return openStore.store }
+            if let openStore { return openStore }
             let made = try recipes.store.open(settings, runtime, createsStore)
             openStore = made
             // A device that has written nothing yet knows of no space: this is how the one that it follows gets there.
             if try !made.store.session().spaces.contains(where: { $0.space == .default }) {
                 try made.store.resetCursor(of: .default)
             }
-            return made.store
+            return made
         }
     }
 
@@ -85,7 +89,7 @@ public final class ClientComposition {
     /// - Parameter handlesSignals: whether SIGTERM and SIGINT stop them gracefully.
     public func services(handlesSignals: Bool) throws -> ClientServices {
         ClientServices(
-            engine: try engine, reachability: reachability, deadline: settings.stopDeadline,
+            engine: try engine, watch: try opened.watch, reachability: reachability, deadline: settings.stopDeadline,
             handlesSignals: handlesSignals, logger: logger)
     }
 

@@ -41,7 +41,13 @@ extension ClientRecipes.Store {
             var random = runtime.generator
             let store = try SQLiteStore.open(
                 configuration, catalog: CommunityCatalog.catalog, now: runtime.now(), random: &random)
-            return OpenStore(store, close: { store.close() })
+            return OpenStore(
+                store,
+                watch: { () throws(StoreFailure) in
+                    let watcher = try ExternalChangeWatcher(watching: store)
+                    return { watcher.stop() }
+                },
+                close: { store.close() })
         },
         lease: { (settings) throws(StoreFailure) in
             switch try SyncLease.tryAcquire(file: settings.store.file) {
@@ -61,7 +67,8 @@ extension ClientRecipes.Remote {
             do {
                 let secret = server.token?.secret
                 let transport = try HTTPTransport(
-                    configuration: configuration, catalog: CommunityCatalog.catalog, runtime: runtime, token: { secret })
+                    configuration: configuration, catalog: CommunityCatalog.catalog, runtime: runtime, token: { secret }
+                )
                 return OpenTransport(transport) { try? await transport.shutdown() }
             } catch {
                 throw ConfigurationProblem("server: \(error)")

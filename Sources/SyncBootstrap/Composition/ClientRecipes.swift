@@ -62,11 +62,17 @@ public struct ClientRecipes: Sendable {
 /// A local cache that is open.
 public struct OpenStore: Sendable {
     public let store: any EngineStore & LocalStore
+    /// Begins to tell the store's observers of what other processes write, and gives what ends that.
+    public let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
     /// Closes it; nothing may use it afterwards.
     public let close: @Sendable () -> Void
 
-    public init(_ store: any EngineStore & LocalStore, close: @escaping @Sendable () -> Void) {
+    public init(
+        _ store: any EngineStore & LocalStore, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
+        close: @escaping @Sendable () -> Void
+    ) {
         self.store = store
+        self.watch = watch
         self.close = close
     }
 }

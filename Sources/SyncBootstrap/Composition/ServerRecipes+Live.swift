@@ -39,7 +39,8 @@ extension ServerRecipes {
             do throws(TokenFileError) {
                 return try TokenFile(path: settings.tokenFile, logger: logger)
             } catch {
-                throw ConfigurationProblem("authority.token-file: \(error)", advice: "syncd token add NAME makes a token")
+                throw ConfigurationProblem(
+                    "authority.token-file: \(error)", advice: "syncd token add NAME makes a token")
             }
         },
         listener: { service in

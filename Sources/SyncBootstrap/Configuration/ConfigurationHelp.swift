@@ -2,20 +2,34 @@
 public enum ConfigurationHelp {
     public static func text(for program: Program) -> String {
         let keys = ConfigurationKeys.all.filter { $0.programs.contains(program) }
-        let width = keys.map(\.name.count).max() ?? 0
-        let lines = keys.map { key in
-            let name = key.name + String(repeating: " ", count: width - key.name.count)
+        let entries = keys.map { key in
             let fallback = key.defaultValue == .none ? "" : " Default: \(key.defaultValue.words)."
             let secret = key.isSecret ? " Secret." : ""
-            return "  \(name)  \(key.meaning) Takes \(key.kind.expectation).\(fallback)\(secret)"
+            let text = "\(key.meaning) Takes \(key.kind.expectation).\(fallback)\(secret)"
+            return "  \(key.name)\n" + wrapped(text, indent: "      ")
         }
         return """
             CONFIGURATION
-              A key can be given as a flag (--set KEY=VALUE), as an environment variable (server.url is
-              TOMBOLO_SERVER_URL), or in a JSON file (--config FILE, TOMBOLO_CONFIG, ~/.config/tombolo/config.json).
-              Flags win over variables, variables over the file, the file over defaults.
+              A key is given as a flag (--set KEY=VALUE), as an environment variable
+              (server.url is TOMBOLO_SERVER_URL), or in a JSON file: --config FILE,
+              TOMBOLO_CONFIG or ~/.config/tombolo/config.json. Flags win over variables,
+              variables over the file, the file over defaults.
 
-            \(lines.joined(separator: "\n"))
+            \(entries.joined(separator: "\n"))
             """
+    }
+
+    /// Lines that a terminal of 80 columns shows as they are.
+    private static func wrapped(_ text: String, indent: String) -> String {
+        var lines: [String] = []
+        var line = indent
+        for word in text.split(separator: " ") {
+            if line.count + word.count + 1 > 78, line != indent {
+                lines.append(line)
+                line = indent
+            }
+            line += (line == indent ? "" : " ") + word
+        }
+        return (lines + [line]).joined(separator: "\n")
     }
 }

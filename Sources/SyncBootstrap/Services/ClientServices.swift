@@ -6,12 +6,15 @@ import UnixSignals
 /// The services of a client: the engine, and the watch over links and routes.
 public struct ClientServices: Sendable {
     public let engine: SyncEngine
+    private let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
     private let group: ServiceGroup
 
     init(
-        engine: SyncEngine, reachability: any Reachability, deadline: Duration, handlesSignals: Bool, logger: Logger
+        engine: SyncEngine, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
+        reachability: any Reachability, deadline: Duration, handlesSignals: Bool, logger: Logger
     ) {
         self.engine = engine
+        self.watch = watch
         var configuration = ServiceGroupConfiguration(
             services: [
                 .init(
@@ -32,6 +35,9 @@ public struct ClientServices: Sendable {
 
     /// Runs until `stop` is called or a signal comes, and the stop is complete.
     public func run() async throws {
+        // Before the engine starts: what another process writes from now on is told.
+        let endWatch = try watch()
+        defer { endWatch() }
         try await group.run()
     }
 

@@ -20,7 +20,8 @@ public struct TokenRegistry: Sendable {
             principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
             throw ConfigurationProblem(
-                "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first")
+                "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first"
+            )
         }
         // 256 bits.
         let secret = (0..<4).map { _ in

@@ -14,9 +14,13 @@ struct DemoCommand: AsyncParsableCommand {
             Ends with what each of the three holds, and with exit status 8 when they differ.
             """)
 
-    @Option(help: ArgumentHelp("The server program; by default syncd beside syncctl.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("The server program; by default syncd beside syncctl.", valueName: "file"),
+        completion: .file())
     var syncd: String?
-    @Option(help: ArgumentHelp("Work in this folder, which must be empty, and keep it.", valueName: "folder"), completion: .directory)
+    @Option(
+        help: ArgumentHelp("Work in this folder, which must be empty, and keep it.", valueName: "folder"),
+        completion: .directory)
     var keep: String?
     @Option(help: "How many users are on their way when processes are killed.") var crowd = 10_000
     @Flag(help: "Answer in JSON, one object a line.") var json = false
@@ -46,7 +50,8 @@ struct DemoCommand: AsyncParsableCommand {
         try await world.stopServer(SIGTERM)
         holdings.print(story, to: terminal)
         guard holdings.areEqual else {
-            throw CommandFailure(.different, "the server and the devices differ", advice: "run it again with --keep FOLDER, and look")
+            throw CommandFailure(
+                .different, "the server and the devices differ", advice: "run it again with --keep FOLDER, and look")
         }
     }
 
@@ -91,7 +96,9 @@ struct DemoHoldings {
         }
         var owed = 0
         var journal = 0
-        if !online, let status = try DemoStory.objects(try await world.run(device, ["status", "--local", "--json"])).first {
+        if !online,
+            let status = try DemoStory.objects(try await world.run(device, ["status", "--local", "--json"])).first
+        {
             owed = ["waiting", "sent", "answered"].reduce(0) { $0 + (DemoStory.integer(status[$1]) ?? 0) }
             journal = DemoStory.integer(status["journal"]) ?? 0
         }

@@ -49,7 +49,9 @@ final class DemoStory {
         try await step("both meet the server; what lost is kept in the journal") {
             for device in [DemoWorld.Device.laptop, .kiosk, .laptop] { try await sync(device) }
             let entries = try await journal(.kiosk) + journal(.laptop)
-            guard entries > 0 else { throw CommandFailure(.different, "nobody's journal tells of the two edits of one field") }
+            guard entries > 0 else {
+                throw CommandFailure(.different, "nobody's journal tells of the two edits of one field")
+            }
         }
         try await crash()
         try await step("all come back") {
@@ -118,7 +120,8 @@ final class DemoStory {
 
     private func sync(_ device: DemoWorld.Device) async throws {
         // 6: something new in the journal, which is what an edit of one field on two devices leads to.
-        try await world.run(device, ["sync", "--wait", "60s"], online: true, accepting: [0, CommandStatus.rejected.rawValue])
+        try await world.run(
+            device, ["sync", "--wait", "60s"], online: true, accepting: [0, CommandStatus.rejected.rawValue])
     }
 
     @discardableResult

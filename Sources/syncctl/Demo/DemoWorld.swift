@@ -20,7 +20,8 @@ final class DemoWorld {
 
     init(folder: String, syncctl: String, syncd: String, runtime: EngineRuntime) throws {
         guard FileManager.default.isExecutableFile(atPath: syncd) else {
-            throw CommandFailure(.noInput, "there is no syncd beside syncctl: \(syncd)", advice: "build both, or give --syncd")
+            throw CommandFailure(
+                .noInput, "there is no syncd beside syncctl: \(syncd)", advice: "build both, or give --syncd")
         }
         self.folder = folder
         self.syncctl = syncctl
@@ -61,7 +62,10 @@ final class DemoWorld {
         try await finish(
             try start(
                 "syncd token add \(device)", syncd,
-                ["token", "add", device.rawValue, "--folder", "\(folder)/server", "--output", "\(folder)/\(device).token"]))
+                [
+                    "token", "add", device.rawValue, "--folder", "\(folder)/server", "--output",
+                    "\(folder)/\(device).token",
+                ]))
     }
 
     /// Starts the server: on a free port at first, and on the same one from then on.

@@ -11,17 +11,20 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Take in the accounts of this machine, JSON Lines or CSV.",
         discussion: """
-            --passwd   Accounts, as getent passwd prints them: each becomes a user, its comment a profile with the full
-                       name, its picture (AccountsService or ~/.face) an avatar. Without FILE this machine is asked.
-            --jsonl    One object a line: {"type": "user", "key": "ned", "username": "Ned Stark", "avatar": "@ned"}.
-                       What list --json prints can be read back.
-            --csv      RFC 4180; the first row names the columns: key or id, and fields. --type says what a row is.
+            --passwd  Accounts, as getent passwd prints them. Each becomes a user, its
+                      comment a profile with the full name, its picture (from
+                      AccountsService or ~/.face) an avatar. Without FILE this machine
+                      is asked.
+            --jsonl   One object a line, as list --json prints them:
+                      {"type": "user", "key": "ned", "username": "Ned", "avatar": "@ned"}
+            --csv     RFC 4180. The first row names the columns: key or id, and fields.
+                      --type says what a row is.
 
-            A key is a name that is unique among the rows of a source; @key refers to the row of that key, a UUID to a
-            record. Users need no key: their username is one. The same source and key give the same record each time, so
-            importing twice changes nothing, on any device. A record that was deleted stays deleted.
+            A key is a name that is unique among the rows of a source; @key refers to the row of that key, a UUID to a \
+            record. Users need no key: their username is one. The same source and key give the same record each time, \
+            so importing twice changes nothing, on any device. A record that was deleted stays deleted.
 
-            A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -,
+            A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -, \
             standard input.
             """)
 
