@@ -23,7 +23,7 @@ struct AuthorityOpening: Sendable {
             // Before anything else is touched, so that a foreign database stays as it is.
             try check(database)
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
-            if isSingle { _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") }
+            if isSingle { try database.execute(sql: "PRAGMA journal_mode = WAL") }
         }
         return grdb
     }
@@ -60,6 +60,9 @@ struct AuthorityOpening: Sendable {
     }
 
     /// The pool sets NORMAL when it opens, whatever was set before: so it is set afterwards, and read back.
+    ///
+    /// So is the journal mode. SQLite says "wal" before it commits the change, and nobody looks at the statement again
+    /// when that fails; with a rollback journal a commit would hang on a deleted file whose folder nobody flushes.
     private func setDurability(of database: Database) throws {
         let wanted = configuration.durability == .full ? 2 : 1
         try database.execute(sql: "PRAGMA synchronous = \(wanted)")
@@ -67,6 +70,10 @@ struct AuthorityOpening: Sendable {
         guard found == wanted else {
             throw AuthorityStoreFailure(
                 .notDurable, "\(name): PRAGMA synchronous is \(found) after it was set to \(wanted)")
+        }
+        let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode") ?? "none"
+        guard mode == "wal" || mode == "memory" else {
+            throw AuthorityStoreFailure(.notDurable, "\(name): the journal mode is \(mode) after it was set to wal")
         }
     }
 

@@ -1,0 +1,85 @@
+import AuthorityStoreSQLite
+import SyncAuthority
+import SyncModel
+import SyncSimulation
+import SyncTestKit
+import Testing
+
+/// The real SQLite on a disk that loses power: what was answered is there, once; what was not can be sent again.
+@Suite struct PowerLossTests {
+    @Test(arguments: 0..<24 as Range<UInt64>)
+    func `an answered push survives the loss of power, and one without an answer is all or nothing`(seed: UInt64) throws
+    {
+        var random = SeededRandom(seed: seed, stream: "power")
+        let disk = SimulatedDisk(seed: seed)
+        var process = disk.makeProcess()
+        var answered = 0
+        var losses = 0
+        while answered < 12 {
+            // The first generation makes the database; later ones may fail to open it, and try again.
+            if losses > 0 || random.below(2) == 0 {
+                disk.plan(
+                    DiskFault(
+                        .changes, skip: random.below(60), times: 1,
+                        effect: random.below(3) == 0 ? .fail(.inputOutput) : .losePower))
+            }
+            if let store = try? SQLiteAuthorityStore(
+                singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e"))
+            {
+                let authority = Authority(store: store, catalog: SQLiteAuthorityStoreTests.catalog)
+                let head = try? store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head
+                }
+                if let head {
+                    let lost = "seed \(seed): \(head) after \(answered) answers"
+                    #expect(head >= Version(Int64(answered)), "\(lost)")
+                    #expect(head <= Version(Int64(answered) + 1), "\(lost)")
+                }
+                while answered < 12 {
+                    let request = try SQLiteAuthorityStoreTests.request(answered)
+                    guard
+                        let reply = try? authority.push(
+                            request, by: Principal(name: "anna"), now: SQLiteAuthorityStoreTests.now)
+                    else { break }
+                    guard case .answered(let results, _, _) = reply,
+                        case .applied(let version, let uids, _) = results.first?.outcome
+                    else {
+                        Issue.record("seed \(seed): \(reply)")
+                        return
+                    }
+                    #expect(version == Version(Int64(answered) + 1))
+                    #expect(uids.map(\.uid) == [UID(Int64(answered))])
+                    answered += 1
+                }
+                try? store.close()
+            }
+            disk.clearPlans()
+            if !process.isDead { disk.losePower(seed: random.next()) }
+            process = disk.makeProcess()
+            losses += 1
+            try #require(losses < 200, "seed \(seed): no progress")
+        }
+        let store = try SQLiteAuthorityStore(
+            singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "other"))
+        let (state, commits) = try store.read { (view) throws(AuthorityStoreFailure) in
+            (
+                try view.state(),
+                try view.commits(in: .default, after: .zero, budget: PageBudget(rows: 100, bytes: 1 << 30))
+            )
+        }
+        #expect(state.epoch == Epoch(rawValue: "e"))
+        #expect(commits.map(\.version.rawValue) == Array(1...12))
+        try store.close()
+    }
+
+    @Test func `a database that stays without a write-ahead log is refused, though SQLite says wal`() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let process = disk.makeProcess()
+        disk.plan(DiskFault(.sync, of: .database, times: 1, effect: .fail(.inputOutput)))
+        let failure = #expect(throws: AuthorityStoreFailure.self) {
+            try SQLiteAuthorityStore(
+                singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e"))
+        }
+        #expect(disk.faultCount == 1)
+        #expect(failure?.code == .notDurable || failure?.code == .inputOutput, "\(failure?.message ?? "")")
+    }
+}
