@@ -47,8 +47,6 @@ struct Refusal: Error {
         var response = Response.json(body.encode(), status: status)
         for field in headers { response.headers.append(field) }
         if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
-        // What the body still holds has not been read.
-        response.headers[.connection] = "close"
         return response
     }
 }

@@ -22,24 +22,33 @@ struct Routes: HTTPResponder {
     func respond(to request: Request, context: RouteContext) async throws -> Response {
         let path = request.head.path ?? ""
         let route = Route(path: path.prefix { $0 != "?" })
+        if route.isOpen, request.method == route.method { return openAnswer(route) }
+        let call: Call
         do {
-            let response = try await answer(request, route, context)
+            call = try await accept(request, route)
+        } catch {
+            return refuse(error, route, closing: request.mayHaveBody ? context : nil)
+        }
+        do {
+            let response = try await carryOut(call)
             log(route, response.status.code)
             return response
         } catch {
-            let refusal = Refusal(error)
-            log(route, refusal.status.code)
-            if case .internalServerError = refusal.status {
-                // The type alone: words may hold what a client sent.
-                logger.error("a request failed", metadata: ["route": "\(route)", "error": "\(type(of: error))"])
-            }
-            cutOff(request, context)
-            return refusal.response
+            return refuse(error, route, closing: nil)
         }
     }
 
-    private func answer(_ request: Request, _ route: Route, _ context: RouteContext) async throws -> Response {
-        if route.isOpen, request.method == route.method { return openAnswer(route) }
+    /// What somebody may ask for, with all of its body.
+    private enum Call {
+        case hello(Principal)
+        case push([UInt8], Principal)
+        case pull([UInt8], Principal)
+        case fetch([UInt8], Principal)
+        case hints(Request, Principal, secret: String)
+    }
+
+    /// Finds out who asks, and for what; reads the body only then.
+    private func accept(_ request: Request, _ route: Route) async throws -> Call {
         let secret = try bearer(of: request)
         guard let principal = authenticator.principal(bearing: secret) else {
             throw Refusal(.unauthorized, .unauthorized, "the token is not known, or not good any more")
@@ -50,17 +59,46 @@ struct Routes: HTTPResponder {
                 .methodNotAllowed, .malformed, "\(route) wants \(method.rawValue)", headers: [.allow: method.rawValue])
         }
         switch route {
-        case .hello: return .json(try await endpoint.hello(principal))
-        case .push: return .json(try await endpoint.push(try await body(of: request), by: principal))
-        case .pull: return .json(try await endpoint.pull(try await body(of: request), by: principal))
-        case .fetch:
-            guard let record = try await endpoint.fetch(try await body(of: request), by: principal) else {
+        case .hello: return .hello(principal)
+        case .push: return .push(try await body(of: request), principal)
+        case .pull: return .pull(try await body(of: request), principal)
+        case .fetch: return .fetch(try await body(of: request), principal)
+        case .hints: return .hints(request, principal, secret: secret)
+        case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "there is no such route")
+        }
+    }
+
+    private func carryOut(_ call: Call) async throws -> Response {
+        switch call {
+        case .hello(let principal): return .json(try await endpoint.hello(principal))
+        case .push(let body, let principal): return .json(try await endpoint.push(body, by: principal))
+        case .pull(let body, let principal): return .json(try await endpoint.pull(body, by: principal))
+        case .fetch(let body, let principal):
+            guard let record = try await endpoint.fetch(body, by: principal) else {
                 throw Refusal(.notFound, .notFound, "there is no such record, or none that you may see")
             }
             return .json(record)
-        case .hints: return try await hints(for: request, principal, secret)
-        case .openAPI, .health, .none: return openAnswer(route)
+        case .hints(let request, let principal, let secret): return try await hints(for: request, principal, secret)
         }
+    }
+
+    /// - Parameter context: of a connection on which a body is still to come. It is told to close, and cut after some
+    ///   time in which the client can hear why.
+    private func refuse(_ error: any Error, _ route: Route, closing context: RouteContext?) -> Response {
+        let refusal = Refusal(error)
+        log(route, refusal.status.code)
+        if case .internalServerError = refusal.status {
+            // The type alone: words may hold what a client sent.
+            logger.error("a request failed", metadata: ["route": "\(route)", "error": "\(type(of: error))"])
+        }
+        var response = refusal.response
+        if let context {
+            // On HTTP/2 the channel is one stream, and the field would be malformed (RFC 9113 §8.2.2).
+            if !context.isStream { response.headers[.connection] = "close" }
+            let channel = context.channel
+            channel.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.lingering)) { channel.close(promise: nil) }
+        }
+        return response
     }
 
     private func openAnswer(_ route: Route) -> Response {
@@ -77,34 +115,33 @@ struct Routes: HTTPResponder {
         return String(words[1])
     }
 
-    /// Reads a body within its limits. What is too long is refused before it is held.
+    /// Reads a body within its limits, and holds no more than they allow.
+    ///
+    /// What is a little too long is read to its end and forgotten: a client that is still sending would otherwise see a
+    /// broken connection, and not the answer.
     private func body(of request: Request) async throws -> [UInt8] {
-        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
+        let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
             throw Refusal(.unsupportedMediaType, .malformed, "application/json without a content encoding expected")
         }
         let limit = configuration.maximumBodyBytes
+        let patience = limit.multipliedReportingOverflow(by: SyncServerLimits.patienceWithBodies)
         let tooLong = Refusal(.contentTooLarge, .tooLarge, "the body is longer than \(limit) bytes")
-        if let text = request.headers[.contentLength], let announced = Int(text), announced > limit { throw tooLong }
+        func isBeyondPatience(_ count: Int) -> Bool { !patience.overflow && count > patience.partialValue }
+        if let text = request.headers[.contentLength], isBeyondPatience(Int(text) ?? .max) { throw tooLong }
         let deadline = NIODeadline.now() + TimeAmount(configuration.bodyTimeout)
         var bytes: [UInt8] = []
+        var count = 0
         for try await chunk in request.body {
-            guard bytes.count + chunk.readableBytes <= limit else { throw tooLong }
-            bytes.append(contentsOf: chunk.readableBytesView)
+            count += chunk.readableBytes
+            guard !isBeyondPatience(count) else { throw tooLong }
+            if count <= limit { bytes.append(contentsOf: chunk.readableBytesView) } else { bytes = [] }
             guard NIODeadline.now() < deadline else {
                 throw Refusal(.requestTimeout, .timedOut, "the body did not come within \(configuration.bodyTimeout)")
             }
         }
+        guard count <= limit else { throw tooLong }
         return bytes
-    }
-
-    /// Gives a client whose body was not read some time to hear why, and then cuts the connection.
-    private func cutOff(_ request: Request, _ context: RouteContext) {
-        guard request.method != .get, request.method != .head else { return }
-        let channel = context.channel
-        channel.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.lingering)) {
-            channel.close(promise: nil)
-        }
     }
 
     private func log(_ route: Route, _ status: Int) {
@@ -149,5 +186,14 @@ struct RouteContext: RequestContext {
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         channel = source.channel
+    }
+    /// Whether this is one of many streams on a connection of HTTP/2.
+    var isStream: Bool { channel.parent?.parent != nil }
+}
+
+extension Request {
+    /// Whether bytes may follow the head.
+    fileprivate var mayHaveBody: Bool {
+        (headers[.contentLength] ?? "0") != "0" || headers[.transferEncoding] != nil || method == .post
     }
 }

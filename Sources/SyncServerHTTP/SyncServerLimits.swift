@@ -7,6 +7,8 @@ enum SyncServerLimits {
     static let spacesPerStream = 64
     /// How long a connection may go on sending a body that was refused, before it is cut.
     static let lingering = Duration.seconds(5)
+    /// How many times the longest body is read, and forgotten, before the connection is given up.
+    static let patienceWithBodies = 4
     /// Connections that wait to be accepted: a fleet that comes back at once.
     static let backlog = 4_096
     /// The longest token, in bytes, and the longest file of tokens.

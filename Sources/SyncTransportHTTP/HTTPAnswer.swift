@@ -57,16 +57,16 @@ struct HTTPAnswer {
     }
 
     /// The body of a good answer; for any other the failure that it stands for.
-    func goodBody(_ route: String) throws(TransportFailure) -> [UInt8] {
-        guard status == 200 else { throw failure(route) }
+    func goodBody() throws(TransportFailure) -> [UInt8] {
+        guard status == 200 else { throw failure }
         guard isJSON else {
             throw TransportFailure(
-                .notUnderstood, "\(route): the answer is no JSON: perhaps a network that wants one to sign in")
+                .notUnderstood, "the answer is no JSON: perhaps a network that wants one to sign in")
         }
         return bytes
     }
 
-    func failure(_ route: String) -> TransportFailure {
+    var failure: TransportFailure {
         let code: TransportFailure.Code =
             switch status {
             case 401: .unauthorized
@@ -82,7 +82,7 @@ struct HTTPAnswer {
             default: .notUnderstood
             }
         return TransportFailure(
-            code, "\(route): \(error?.message ?? "the server answers with status \(status)")", retryAfter: retryAfter)
+            code, "\(error?.message ?? "the server answers with status \(status)")", retryAfter: retryAfter)
     }
 }
 

@@ -37,7 +37,7 @@ extension HTTPTransport {
             guard response.status == .ok, isStream else {
                 let answer = try await HTTPAnswer(
                     response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now())
-                _ = try answer.goodBody("hints")
+                _ = try answer.goodBody()
                 throw TransportFailure(.notUnderstood, "the answer is no event stream")
             }
             var events = ServerSentEvents()

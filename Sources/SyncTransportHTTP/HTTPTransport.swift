@@ -68,9 +68,7 @@ public final class HTTPTransport: RemoteTransport {
     }
 
     public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
-        let answer = try await send(.POST, "fetch", body: FetchCodec.encode(request))
-        if answer.status == 404, answer.error?.code == .notFound { return nil }
-        let reply = try body(of: answer, "fetch")
+        guard let reply = try await answer(.POST, "fetch", body: FetchCodec.encode(request)) else { return nil }
         return try Self.reading { () throws(WireError) in
             try FetchCodec.decodeReply(reply, to: request, catalog: catalog)
         }
@@ -87,12 +85,21 @@ public final class HTTPTransport: RemoteTransport {
     private func exchange(
         _ method: HTTPMethod, _ route: String, body: [UInt8]?
     ) async throws(TransportFailure) -> [UInt8] {
-        try self.body(of: try await send(method, route, body: body), route)
+        guard let reply = try await answer(method, route, body: body) else {
+            throw TransportFailure(.refused, "\(route): the server says that there is no such thing")
+        }
+        return reply
     }
 
-    private func send(
+    /// Sends a body as it stands to one of the calls: for checks of how a server takes what no client sends.
+    package func exchange(_ route: String, body: [UInt8]) async throws(TransportFailure) -> [UInt8] {
+        try await exchange(.POST, route, body: body)
+    }
+
+    /// Calls a route; nil when the server itself says that what was asked for is not there.
+    private func answer(
         _ method: HTTPMethod, _ route: String, body: [UInt8]?
-    ) async throws(TransportFailure) -> HTTPAnswer {
+    ) async throws(TransportFailure) -> [UInt8]? {
         let secret = try await bearer()
         var request = request(method, route, secret, accept: "application/json")
         if let body {
@@ -102,18 +109,12 @@ public final class HTTPTransport: RemoteTransport {
         let deadline = NIODeadline.now() + TimeAmount(configuration.callTimeout)
         do {
             let response = try await client.execute(request, deadline: deadline)
-            return try await HTTPAnswer(
+            let answer = try await HTTPAnswer(
                 response, deadline: deadline, maximumBytes: configuration.maximumReplyBytes, now: runtime.now())
+            if answer.status == 404, answer.error?.code == .notFound { return nil }
+            return try answer.goodBody()
         } catch {
             throw TransportFailure(error, calling: route, configuration).hiding(secret)
-        }
-    }
-
-    private func body(of answer: HTTPAnswer, _ route: String) throws(TransportFailure) -> [UInt8] {
-        do throws(TransportFailure) {
-            return try answer.goodBody(route)
-        } catch {
-            throw error
         }
     }
 

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import SyncCore
@@ -16,6 +17,8 @@ extension TransportFailure {
             self.init(error, calling: route, configuration)
         case let error as NIOConnectionError:
             self.init(.unreachable, "\(route): there is no connection to \(error.host):\(error.port)")
+        case HTTPParserError.invalidEOFState:
+            self.init(.notUnderstood, "\(route): the connection ended in the middle of the answer")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(.unreachable, "\(route): TLS failed: \(error)")
         case let error as ChannelError:
@@ -35,7 +38,7 @@ extension TransportFailure {
         case .readTimeout, .writeTimeout:
             self.init(.timedOut, "\(route): the server was silent for \(configuration.readTimeout)")
         case .deadlineExceeded:
-            self.init(.timedOut, "\(route): no answer within \(configuration.callTimeout)")
+            self.init(.timedOut, "\(route): no answer in time: \(configuration.callTimeout) allowed")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
             self.init(.unreachable, "\(route): no connection within \(configuration.connectTimeout)")
         case .remoteConnectionClosed, .uncleanShutdown, .bodyLengthMismatch:

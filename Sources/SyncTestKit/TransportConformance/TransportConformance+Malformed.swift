@@ -1,0 +1,128 @@
+import SyncCore
+import SyncModel
+import SyncWire
+
+extension TransportConformance {
+    /// Bodies as no honest client sends them: each is refused, and nothing happens.
+    var malformedChecks: [Check] {
+        [
+            Check("a body that is no JSON is refused") { world in
+                for text in ["", "{", "[]", "null", "<html></html>", "{}}", "\u{FEFF}{}"] {
+                    try await world.expectRefused(.push, Array(text.utf8), "push of \(text.debugDescription)")
+                    try await world.expectRefused(.pull, Array(text.utf8), "pull of \(text.debugDescription)")
+                    try await world.expectRefused(.fetch, Array(text.utf8), "fetch of \(text.debugDescription)")
+                }
+                try await world.expectRefused(.push, [0x22, 0xC3, 0x28, 0x22], "push of bad UTF-8")
+            },
+            Check("a push that is cut anywhere is refused, and has no effect") { world in
+                let (client, record, body) = try world.push()
+                for end in stride(from: 0, to: body.count, by: max(body.count / 16, 1)) {
+                    try await world.expectRefused(.push, Array(body[..<end]), "push cut after \(end) bytes")
+                }
+                try await world.expectNoEffect(client, record)
+            },
+            Check("equal keys are refused, at every level") { world in
+                let (client, record, body) = try world.push()
+                let text = String(decoding: body, as: UTF8.self)
+                for key in ["client", "number", "space", "record"] {
+                    guard let range = text.firstRange(of: "\"\(key)\":") else { throw world.violation("no \(key)") }
+                    let doubled = text.replacingCharacters(in: range, with: "\"\(key)\":0,\"\(key)\":")
+                    try await world.expectRefused(.push, Array(doubled.utf8), "push with \(key) twice")
+                }
+                try await world.expectNoEffect(client, record)
+            },
+            Check("a key that the protocol does not have is refused in a request") { world in
+                let (client, record, body) = try world.push()
+                let text = String(decoding: body, as: UTF8.self)
+                for key in ["owner", "version", "uid", "deletedAt", "serverTime"] {
+                    guard let range = text.firstRange(of: "{\"collection\":") else {
+                        throw world.violation("no mutation")
+                    }
+                    let more = text.replacingCharacters(in: range, with: "{\"\(key)\":1,\"collection\":")
+                    try await world.expectRefused(.push, Array(more.utf8), "push with \(key)")
+                }
+                try await world.expectNoEffect(client, record)
+            },
+            Check("a transaction that does not match its hash is refused, and has no effect") { world in
+                let (client, record, body) = try world.push()
+                let text = String(decoding: body, as: UTF8.self)
+                guard let range = text.firstRange(of: "\"time\":\"") else { throw world.violation("no time") }
+                let changed = text.replacingCharacters(in: range, with: "\"time\":\"1")
+                try await world.expectRefused(.push, Array(changed.utf8), "push with another time")
+                try await world.expectNoEffect(client, record)
+            },
+            Check("a body that nests without end is refused") { world in
+                let deep = Array(String(repeating: "[", count: 100_000).utf8)
+                try await world.expectRefused(.push, deep, "push of 100000 brackets")
+            },
+            Check("a body that is longer than allowed is too large") { world in
+                guard let limit = world.subject.maximumBodyBytes, let exchange = world.subject.exchange else { return }
+                let failure = await exchange(.push, Array(repeating: UInt8(ascii: " "), count: limit + 1))
+                try world.expect(
+                    failure?.code == .tooLarge, "\(failure?.description ?? "an answer"), too large expected")
+            },
+        ]
+    }
+
+    var accessChecks: [Check] {
+        [
+            Check("without a good token nothing is answered") { world in
+                guard let stranger = world.subject.stranger else { return }
+                let request = try world.request(world.makeClient(), [world.create(world.makeRecord())])
+                let failures = [
+                    try await world.failure("hello") { () throws(TransportFailure) in try await stranger.hello() },
+                    try await world.failure("push") { () throws(TransportFailure) in try await stranger.push(request) },
+                    try await world.failure("pull") { () throws(TransportFailure) in
+                        try await stranger.pull(PullRequest(space: world.subject.space, cursor: nil, limit: 1))
+                    },
+                    try await world.failure("fetch") { () throws(TransportFailure) in
+                        try await stranger.fetch(
+                            FetchRequest(
+                                space: world.subject.space, collection: world.subject.collection, key: .uid(UID(0))))
+                    },
+                ]
+                for failure in failures {
+                    try world.expect(
+                        failure.code == .unauthorized, "\(failure.code): \(failure), unauthorized expected")
+                }
+                do {
+                    for try await _ in stranger.hints(for: [world.subject.space]) { break }
+                    throw world.violation("the stream of hints is open to strangers")
+                } catch let failure as TransportFailure {
+                    try world.expect(
+                        failure.code == .unauthorized, "\(failure.code): \(failure), unauthorized expected")
+                }
+                try world.expect(
+                    try await world.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
+                    "a stranger's push took effect")
+            }
+        ]
+    }
+}
+
+extension TransportWorld {
+    /// A good push of one record, as bytes.
+    fileprivate func push() throws -> (ClientIdentity, RecordID, [UInt8]) {
+        let client = makeClient()
+        let record = makeRecord()
+        return (client, record, try PushCodec.encode(request(client, [create(record)])))
+    }
+
+    fileprivate func expectRefused(_ call: MockCall, _ body: [UInt8], _ what: String) async throws {
+        guard let exchange = subject.exchange else { return }
+        let failure = await exchange(call, body)
+        try expect(failure?.code == .refused, "\(what): \(failure?.description ?? "answered"), refused expected")
+    }
+
+    /// Number 0 is still free, and the record is not there.
+    fileprivate func expectNoEffect(_ client: ClientIdentity, _ record: RecordID) async throws {
+        try expect(try await fetch(record) == nil, "a refused push took effect")
+        _ = try await apply(client, [create(record)])
+    }
+}
+
+extension String {
+    fileprivate func replacingCharacters(in range: Range<Index>, with text: String) -> String {
+        String(self[..<range.lowerBound]) + text + String(self[range.upperBound...])
+    }
+}

@@ -1,0 +1,90 @@
+import NIOCore
+import NIOPosix
+
+/// A server that answers whatever it is asked with bytes of the test's choosing.
+enum HostileServer {
+    /// What it does with a connection, once something has arrived.
+    enum Answer: Sendable {
+        /// Sends this and closes.
+        case bytes(String)
+        /// Sends this and says no more.
+        case bytesAndSilence(String)
+        /// Sends the first, and then the second again and again until nobody listens.
+        case endless(String, then: String)
+        /// Sends the first, and then the second every so often.
+        case drip(String, then: String, every: TimeAmount)
+    }
+
+    static func run<Result>(_ answer: Answer, _ body: (_ url: String) async throws -> Result) async throws -> Result {
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(HostileHandler(answer))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = channel.localAddress?.port ?? 0
+        do {
+            let result = try await body("http://127.0.0.1:\(port)")
+            try await channel.close()
+            return result
+        } catch {
+            try await channel.close()
+            throw error
+        }
+    }
+
+    static func http(_ status: String, _ fields: [String], _ body: String) -> String {
+        "HTTP/1.1 \(status)\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n" + body
+    }
+}
+
+private final class HostileHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let answer: HostileServer.Answer
+    private var hasAnswered = false
+
+    init(_ answer: HostileServer.Answer) {
+        self.answer = answer
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasAnswered else { return }
+        hasAnswered = true
+        switch answer {
+        case .bytes(let text):
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            context.close(promise: nil)
+        case .bytesAndSilence(let text):
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        case .endless(let head, let rest):
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head)), promise: nil)
+            flood(context, ByteBuffer(string: rest))
+        case .drip(let head, let rest, let interval):
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head)), promise: nil)
+            drip(context, ByteBuffer(string: rest), interval)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func flood(_ context: ChannelHandlerContext, _ bytes: ByteBuffer) {
+        guard context.channel.isActive else { return }
+        let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenSuccess {
+            self.flood(loopBound.value, bytes)
+        }
+    }
+
+    private func drip(_ context: ChannelHandlerContext, _ bytes: ByteBuffer, _ interval: TimeAmount) {
+        guard context.channel.isActive else { return }
+        context.eventLoop.assumeIsolated().scheduleTask(in: interval) {
+            context.writeAndFlush(self.wrapOutboundOut(bytes), promise: nil)
+            self.drip(context, bytes, interval)
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import NIOCore
+import SyncCore
+import SyncModel
+import SyncTransportHTTP
+import Testing
+
+/// What a client makes of answers that are none. The only tests that let real time pass, and little of it.
+@Suite struct HostileServerTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let answer: HostileServer.Answer
+        let code: TransportFailure.Code
+        let words: String
+
+        init(_ what: String, _ answer: HostileServer.Answer, _ code: TransportFailure.Code, _ words: String) {
+            testDescription = what
+            self.answer = answer
+            self.code = code
+            self.words = words
+        }
+    }
+
+    static let json = "Content-Type: application/json"
+
+    static let cases = [
+        Case(
+            "a captive portal's page",
+            .bytes(HostileServer.http("200 OK", ["Content-Type: text/html", "Content-Length: 13"], "<html></html>")),
+            .notUnderstood, "the answer is no JSON"),
+        Case(
+            "HTML that says it is JSON",
+            .bytes(HostileServer.http("200 OK", [json, "Content-Length: 13"], "<html></html>")), .notUnderstood,
+            "byte 0"),
+        Case(
+            "JSON that ends early", .bytes(HostileServer.http("200 OK", [json, "Content-Length: 9"], #"{"epoch":"#)),
+            .notUnderstood, "the text ends"),
+        Case(
+            "a body shorter than announced",
+            .bytes(HostileServer.http("200 OK", [json, "Content-Length: 900"], #"{"epoch":"#)), .notUnderstood, "ended"),
+        Case(
+            "a body longer than allowed, announced",
+            .bytesAndSilence(HostileServer.http("200 OK", [json, "Content-Length: 99999999"], "")), .notUnderstood,
+            "longer than 65536 bytes"),
+        Case(
+            "a body without end",
+            .endless(
+                HostileServer.http("200 OK", [json, "Transfer-Encoding: chunked"], ""),
+                then: "1000\r\n" + String(repeating: " ", count: 4_096) + "\r\n"), .notUnderstood,
+            "longer than 65536 bytes"),
+        Case(
+            "a redirect to elsewhere",
+            .bytes(
+                HostileServer.http(
+                    "307 Temporary Redirect", ["Location: http://127.0.0.1:1/", "Content-Length: 0"], "")),
+            .notUnderstood, "307"),
+        Case("no HTTP at all", .bytes("220 mail.example.org ESMTP\r\n"), .notUnderstood, ""),
+        Case("silence", .bytesAndSilence(""), .timedOut, "silent"),
+        Case(
+            "half a head and silence", .bytesAndSilence("HTTP/1.1 200 OK\r\nContent-Type: appl"), .timedOut, "silent"),
+        Case(
+            "a head and silence", .bytesAndSilence(HostileServer.http("200 OK", [json, "Content-Length: 9"], "{")),
+            .timedOut, "silent"),
+        Case(
+            "a body that drips",
+            .drip(
+                HostileServer.http("200 OK", [json, "Content-Length: 9999"], ""), then: " ", every: .milliseconds(20)),
+            .timedOut, "in time"),
+        Case(
+            "401 with words",
+            .bytes(
+                HostileServer.http(
+                    "401 Unauthorized", [json, "Content-Length: 52"],
+                    #"{"error":{"code":"unauthorized","message":"expired"}}"#)), .unauthorized, ""),
+        Case("403", .bytes(HostileServer.http("403 Forbidden", ["Content-Length: 0"], "")), .forbidden, "403"),
+        Case("408", .bytes(HostileServer.http("408 Request Timeout", ["Content-Length: 0"], "")), .timedOut, "408"),
+        Case("413", .bytes(HostileServer.http("413 Content Too Large", ["Content-Length: 0"], "")), .tooLarge, "413"),
+        Case(
+            "426", .bytes(HostileServer.http("426 Upgrade Required", ["Content-Length: 0"], "")), .incompatible, "426"),
+        Case("404", .bytes(HostileServer.http("404 Not Found", ["Content-Length: 0"], "")), .refused, "404"),
+        Case("502", .bytes(HostileServer.http("502 Bad Gateway", ["Content-Length: 0"], "")), .serverFailed, "502"),
+        Case(
+            "511", .bytes(HostileServer.http("511 Network Authentication Required", ["Content-Length: 0"], "")),
+            .notUnderstood, "511"),
+        Case("204", .bytes(HostileServer.http("204 No Content", [], "")), .notUnderstood, "204"),
+    ]
+
+    /// Short where the test is about time that runs out, and long where it is not: the machine may be busy.
+    static func configuration(
+        _ url: String, silence: Duration = .seconds(60), call: Duration = .seconds(60)
+    ) -> HTTPTransportConfiguration {
+        HTTPTransportConfiguration(
+            baseURL: url, connectTimeout: .seconds(60), readTimeout: silence, callTimeout: call, hintsTimeout: silence,
+            maximumReplyBytes: 65_536)
+    }
+
+    static func configuration(_ url: String, _ hostile: Case) -> HTTPTransportConfiguration {
+        if hostile.words == "silent" { return configuration(url, silence: .milliseconds(200)) }
+        if hostile.words == "in time" { return configuration(url, call: .milliseconds(200)) }
+        return configuration(url)
+    }
+
+    @Test(arguments: cases)
+    func `an answer that is none is a named failure`(hostile: Case) async throws {
+        try await HostileServer.run(hostile.answer) { url in
+            try await TestServer.withTransport(Self.configuration(url, hostile)) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                #expect(error?.code == hostile.code, "\(error?.description ?? "")")
+                #expect(error?.message.contains(hostile.words) == true, "\(error?.description ?? "")")
+                #expect(error?.message.contains(TestServer.good) == false, "the token is in the words")
+            }
+        }
+    }
+
+    @Test func `a record is only missing when the server itself says so`() async throws {
+        let page = HostileServer.http("404 Not Found", ["Content-Type: text/html", "Content-Length: 0"], "")
+        let said = HostileServer.http(
+            "404 Not Found", [Self.json, "Content-Length: 52"],
+            #"{"error":{"code":"not_found","message":"no record"}} "#)
+        let request = FetchRequest(space: .default, collection: "notes", key: .uid(UID(1)))
+        try await HostileServer.run(.bytes(page)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.fetch(request) }
+                #expect(error?.code == .refused)
+            }
+        }
+        try await HostileServer.run(.bytes(said)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let record = try await transport.fetch(request)
+                #expect(record == nil)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("7", Duration.seconds(7)), ("0", .zero), ("99999999999999999999", .seconds(86_400)),
+        ("Fri, 21 Nov 2025 12:34:54 GMT", .seconds(30)), ("Fri, 21 Nov 2025 12:00:00 GMT", .zero),
+    ])
+    func `a server's wish to be left alone is heard`(text: String, wait: Duration) async throws {
+        let answer = HostileServer.http("503 Service Unavailable", ["Retry-After: \(text)", "Content-Length: 0"], "")
+        try await HostileServer.run(.bytes(answer)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                #expect(error?.retryAfter == wait, "\(String(describing: error?.retryAfter))")
+            }
+        }
+    }
+
+    @Test(arguments: ["soon", "-1", "Fri, 21 Nov 25 12:34:54 GMT", "Fri, 32 Nov 2025 12:34:54 GMT", "1.5"])
+    func `a wish that cannot be read is none`(text: String) async throws {
+        let answer = HostileServer.http("429 Too Many Requests", ["Retry-After: \(text)", "Content-Length: 0"], "")
+        try await HostileServer.run(.bytes(answer)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                #expect(error?.code == .throttled)
+                #expect(error?.retryAfter == nil)
+            }
+        }
+    }
+
+    @Test func `a port where nobody listens is unreachable at once`() async throws {
+        var configuration = Self.configuration("http://127.0.0.1:1")
+        configuration.connectTimeout = .seconds(60)
+        configuration.callTimeout = .seconds(60)
+        try await TestServer.withTransport(configuration) { transport in
+            let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            #expect(error?.code == .unreachable, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test func `a server that echoes the token does not bring it into the words`() async throws {
+        let body = #"{"error":{"code":"malformed","message":"bad token \#(TestServer.good)!"}}"#
+        let answer = HostileServer.http("400 Bad Request", [Self.json, "Content-Length: \(body.utf8.count)"], body)
+        try await HostileServer.run(.bytes(answer)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                #expect(error?.message == "hello: bad token <token>!", "\(error?.description ?? "")")
+            }
+        }
+    }
+
+    @Test(arguments: ["", "with space", "with\r\nX-Header: 1", "é"])
+    func `a token that is no token never reaches the wire`(token: String) async throws {
+        try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1"), token: token) { transport in
+            let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            #expect(error?.code == .unauthorized)
+        }
+    }
+
+    @Test(arguments: [
+        "", "127.0.0.1:8080", "ftp://host", "http://", "http://user@host", "http://host?x=1", "http://host#a",
+    ])
+    func `a URL that is of no use is refused where it is configured`(url: String) {
+        #expect(throws: HTTPTransportConfigurationError.self) {
+            _ = try HTTPTransport(
+                configuration: HTTPTransportConfiguration(baseURL: url), catalog: TestServer.catalog,
+                runtime: TestServer.runtime, token: { nil })
+        }
+    }
+
+    static let stream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+    @Test func `hints are read whatever lies between them`() async throws {
+        let events =
+            ": welcome\n\nevent: hint\ndata: {\"space\":\"default\",\"head\":3}\n\nevent: other\ndata: x\n\n"
+            + "id: 4\r\nevent:hint\r\ndata: {\"space\":\"default\",\r\ndata:\"head\":4}\r\n\r\nevent: hint\ndata: {\"spa"
+        try await HostileServer.run(.bytes(Self.stream + events)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                var heads: [Version] = []
+                for try await hint in transport.hints(for: [.default]) { heads.append(hint.head) }
+                #expect(heads == [Version(3), Version(4)])
+            }
+        }
+    }
+
+    static let streams = [
+        Case(
+            "a negative head", .bytes(stream + "event: hint\ndata: {\"space\":\"default\",\"head\":-1}\n\n"),
+            .notUnderstood, "the version is -1"),
+        Case(
+            "a line without end", .endless(stream, then: String(repeating: "x", count: 4_096)), .notUnderstood,
+            "a line of more than"),
+        Case("no heartbeat", .bytesAndSilence(stream + ": alive\n\n"), .timedOut, "silent"),
+        Case(
+            "JSON instead", .bytes(HostileServer.http("200 OK", [json, "Content-Length: 2"], "{}")), .notUnderstood,
+            "no event stream"),
+    ]
+
+    @Test(arguments: streams)
+    func `a stream that is none ends with a named failure`(hostile: Case) async throws {
+        try await HostileServer.run(hostile.answer) { url in
+            try await TestServer.withTransport(Self.configuration(url, hostile)) { transport in
+                let error = await #expect(throws: TransportFailure.self) {
+                    for try await _ in transport.hints(for: [.default]) {}
+                }
+                #expect(error?.code == hostile.code, "\(error?.description ?? "")")
+                #expect(error?.message.contains(hostile.words) == true, "\(error?.description ?? "")")
+            }
+        }
+    }
+}

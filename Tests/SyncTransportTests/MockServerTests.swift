@@ -1,0 +1,129 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncTestKit
+import SyncWire
+import Testing
+
+@Suite struct MockServerTests {
+    private let waits = Guarded<[Duration]>([])
+
+    private func makeMock() -> MockServer {
+        let waits = waits
+        return MockServer(
+            authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
+            now: TestServer.now, wait: { duration in waits.withLock { waits in waits.append(duration) } })
+    }
+
+    private static let client = ClientIdentity(
+        client: ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001)), incarnation: 0)
+    private static let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0002))
+
+    private static func push() throws -> PushRequest {
+        let transaction = Transaction(
+            space: .default,
+            mutations: [
+                Mutation(
+                    collection: "notes", record: record, time: HybridTime(wall: TestServer.now()),
+                    intent: .create(["title": .text("a")]))
+            ])
+        return PushRequest(
+            identity: client, epoch: nil, acknowledged: .first,
+            transactions: [
+                NumberedTransaction(number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
+            ])
+    }
+
+    private static let fetch = FetchRequest(space: .default, collection: "notes", key: .id(record))
+
+    @Test func `a lost request has no effect, a lost reply has one`() async throws {
+        let mock = makeMock()
+        mock.script(.push, .dropRequest, .dropReply)
+        var error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        #expect(error?.code == .timedOut)
+        #expect(try await mock.fetch(Self.fetch) == nil)
+        error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        #expect(error?.code == .timedOut)
+        #expect(try await mock.fetch(Self.fetch) != nil)
+        guard case .answered(let results, _, _) = try await mock.push(Self.push()) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(results.map(\.outcome.word) == ["applied"], "the repeat gets the original outcome")
+        #expect(mock.remainingSteps == 0)
+    }
+
+    @Test func `a duplicate takes effect once`() async throws {
+        let mock = makeMock()
+        mock.script(.push, .duplicate)
+        guard case .answered(let results, _, _) = try await mock.push(Self.push()) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(results.map(\.outcome.word) == ["applied"])
+    }
+
+    @Test func `delays go by the test's clock, and then another step is taken`() async throws {
+        let mock = makeMock()
+        mock.script(.hello, .delay(.seconds(3_600), then: .fail(TransportFailure(.serverFailed, "tired"))))
+        let error = await #expect(throws: TransportFailure.self) { try await mock.hello() }
+        #expect(error == TransportFailure(.serverFailed, "tired"))
+        #expect(waits.withLock { waits in waits } == [.seconds(3_600)])
+    }
+
+    @Test func `what is damaged on its way is noticed on either side`() async throws {
+        let mock = makeMock()
+        let bytes = try PushCodec.encode(Self.push())
+        let text = String(decoding: bytes, as: UTF8.self)
+        let range = try #require(text.firstRange(of: "\"title\":\"a"))
+        let offset = text.utf8.distance(from: text.startIndex, to: range.upperBound) - 1
+        mock.script(.push, .corruptRequest(offset: offset, mask: 0x02), .corruptReply(offset: 0, mask: 0x01), .pass)
+        var error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        #expect(error?.code == .refused)
+        #expect(error?.message.contains("does not match its hash") == true, "\(error?.description ?? "")")
+        #expect(try await mock.fetch(Self.fetch) == nil)
+        error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
+        #expect(error?.code == .notUnderstood)
+        _ = try await mock.push(Self.push())
+    }
+
+    @Test(arguments: [MockStep.captivePortal, .cutReply(bytes: 10), .cutReply(bytes: 0)])
+    func `an answer that is none is not understood`(step: MockStep) async throws {
+        let mock = makeMock()
+        mock.script(.hello, step)
+        mock.script(.pull, step)
+        var error = await #expect(throws: TransportFailure.self) { try await mock.hello() }
+        #expect(error?.code == .notUnderstood)
+        error = await #expect(throws: TransportFailure.self) {
+            try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 10))
+        }
+        #expect(error?.code == .notUnderstood)
+    }
+
+    @Test func `canned replies come as they were given, and the authority is not asked`() async throws {
+        let mock = makeMock()
+        let gap = PushReply.refused(.gap(expected: MutationNumber(9)))
+        mock.script(.push, .reply(.push(gap)))
+        mock.script(.pull, .reply(.pull(.mustReset(.horizon))))
+        mock.script(.fetch, .reply(.noRecord))
+        #expect(try await mock.push(Self.push()) == gap)
+        #expect(try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 1)) == .mustReset(.horizon))
+        #expect(try await mock.fetch(Self.fetch) == nil)
+        let log = mock.log
+        #expect(log.count == 3)
+        #expect(mock.remainingSteps == 0)
+    }
+
+    @Test func `hints can be canned, and can fail`() async throws {
+        let mock = makeMock()
+        let hint = Hint(space: .default, head: Version(4))
+        mock.scriptHints(.send([hint, hint]), .fail(TransportFailure(.serverFailed, "no")))
+        var hints: [Hint] = []
+        for try await hint in mock.hints(for: [.default]) { hints.append(hint) }
+        #expect(hints == [hint, hint])
+        await #expect(throws: TransportFailure.self) {
+            for try await _ in mock.hints(for: [.default]) {}
+        }
+        #expect(mock.log == [.hints([.default]), .hints([.default])])
+    }
+}

@@ -1,0 +1,272 @@
+import NIOCore
+import Schemas
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncServerHTTP
+import SyncTransportHTTP
+import Testing
+
+/// What the server makes of requests that no client of ours sends.
+@Suite struct SyncServerTests {
+    private static let authorized = "Authorization: Bearer \(TestServer.good)"
+    private static let json = "Content-Type: application/json"
+
+    private static func status(_ answer: String) -> String {
+        String(answer.split(separator: " " as Character).dropFirst().first ?? "none")
+    }
+
+    @Test func `health and description are open, and say nothing of the data`() async throws {
+        let (health, document) = try await TestServer.run(TestServer.authority()) { port in
+            (
+                try await RawRequest.send([RawRequest.http("GET /healthz")], to: port),
+                try await RawRequest.send([RawRequest.http("GET /v1/openapi")], to: port)
+            )
+        }
+        #expect(Self.status(health) == "200")
+        #expect(health.hasSuffix(#"{"status":"ok"}"#))
+        #expect(document.hasSuffix(String(decoding: WireSchema.openAPI, as: UTF8.self)))
+        for field in ["x-content-type-options: nosniff", "cache-control: no-store", "content-security-policy:"] {
+            #expect(health.lowercased().contains(field))
+        }
+    }
+
+    @Test func `no spelling of a path and no method gets by the token`() async throws {
+        let paths = [
+            "/v1/hello", "/v1/push", "/v1/pull", "/v1/fetch", "/v1/hints", "/v1/hints?space=default", "/v1/hello/",
+            "//v1/hello", "/v1//hello", "/v1/./hello", "/v1/../v1/hello", "/v1/%68ello", "/v1/hello;x", "/V1/HELLO",
+            "/v1/hello%00", "/v1/hello?x=1", "/", "/healthz/", "/healthz/../v1/hello", "/v1/openapi/../hello",
+            "http://localhost/v1/hello", "*",
+        ]
+        let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
+        let answers = try await TestServer.run(TestServer.authority()) { port in
+            var answers: [(String, String)] = []
+            for path in paths {
+                for method in methods {
+                    let request = RawRequest.http("\(method) \(path)", ["Content-Length: 0"])
+                    answers.append(("\(method) \(path)", Self.status(try await RawRequest.send([request], to: port))))
+                }
+            }
+            return answers
+        }
+        for (request, status) in answers {
+            #expect(status == "401" || status == "400", "\(request) was answered with \(status)")
+        }
+    }
+
+    @Test func `with a token, only what exists is answered`() async throws {
+        let cases = [
+            ("GET /v1/hello", "200"), ("POST /v1/hello", "405"), ("GET /v1/push", "405"), ("GET /v1/hello/", "404"),
+            ("GET /v1/%68ello", "404"), ("GET /v1/hints", "400"), ("GET /v1/hints?space=Bad", "400"),
+            ("GET /v1/hints?spaces=default", "400"), ("GET /v1/hints?space=secret", "403"),
+        ]
+        let answers = try await TestServer.run(TestServer.authority()) { port in
+            var answers: [String] = []
+            for (line, _) in cases {
+                let request = RawRequest.http(line, [Self.authorized, "Content-Length: 0"])
+                answers.append(Self.status(try await RawRequest.send([request], to: port)))
+            }
+            return answers
+        }
+        for (item, status) in zip(cases, answers) { #expect(item.1 == status, "\(item.0)") }
+    }
+
+    @Test(arguments: [
+        [], ["Authorization: Bearer"], ["Authorization: Bearer \(TestServer.bad)"],
+        ["Authorization: Basic \(TestServer.good)"], ["Authorization: \(TestServer.good)"],
+        ["Authorization: Bearer \(TestServer.good) x"],
+        ["Authorization: Bearer \(TestServer.bad)", "Authorization: Bearer \(TestServer.good)"],
+    ])
+    func `who does not show one good token is a stranger`(fields: [String]) async throws {
+        let answer = try await TestServer.run(TestServer.authority()) { port in
+            try await RawRequest.send([RawRequest.http("GET /v1/hello", fields)], to: port)
+        }
+        #expect(Self.status(answer) == "401")
+        #expect(answer.lowercased().contains("www-authenticate: bearer"))
+        #expect(!answer.contains(TestServer.good) && !answer.contains(TestServer.bad))
+    }
+
+    @Test func `requests that two parties might read differently are refused`() async throws {
+        let body = "{}"
+        let requests = [
+            "POST /v1/pull HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\(Self.json)\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "POST /v1/pull HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\(Self.json)\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n\(body)",
+            "POST /v1/pull HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\(Self.json)\r\nContent-Length: -2\r\n\r\n\(body)",
+            "POST /v1/pull HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\(Self.json)\r\nContent-Length: 99999999999999999999\r\n\r\n\(body)",
+            "GET /v1/hello HTTP/1.1\r\nHost: a\r\nX: \0\r\n\(Self.authorized)\r\n\r\n",
+            "GET /v1/hello HTTP/1.1\r\nHost: a\r\n" + (0..<100).map { "X-\($0): 1\r\n" }.joined() + "\r\n",
+            "GET /v1/hello HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 20_000) + "\r\n\r\n",
+            "HELLO\r\n\r\n",
+        ]
+        let answers = try await TestServer.run(TestServer.authority()) { port in
+            var answers: [String] = []
+            for request in requests { answers.append(try await RawRequest.send([request], to: port)) }
+            return answers
+        }
+        for (index, answer) in answers.enumerated() {
+            #expect(
+                ["400", "none", "431", "413"].contains(Self.status(answer)), "request \(index): \(answer.prefix(80))")
+        }
+    }
+
+    @Test func `only plain JSON is taken`() async throws {
+        let types = [
+            [], ["Content-Type: text/plain"], ["Content-Type: application/json", "Content-Encoding: gzip"],
+            ["Content-Type: application/jsonx"],
+        ]
+        let answers = try await TestServer.run(TestServer.authority()) { port in
+            var answers: [String] = []
+            for type in types {
+                let request = RawRequest.http("POST /v1/pull", [Self.authorized, "Content-Length: 2"] + type, "{}")
+                answers.append(Self.status(try await RawRequest.send([request], to: port)))
+            }
+            return answers
+        }
+        #expect(answers == ["415", "415", "415", "415"])
+    }
+
+    @Test func `a body that is announced too long is refused before it comes`() async throws {
+        let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 4294967296"])
+        let answer = try await TestServer.run(TestServer.authority()) { port in
+            try await RawRequest.send([head], to: port) { $0.contains("}}") }
+        }
+        #expect(Self.status(answer) == "413")
+        #expect(answer.contains("too_large"))
+    }
+
+    @Test func `a chunked body without end is refused when it is too long`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.maximumBodyBytes = 10_000
+        let chunk = "1000\r\n" + String(repeating: " ", count: 4_096) + "\r\n"
+        let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Transfer-Encoding: chunked"])
+        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            try await RawRequest.send([head] + Array(repeating: chunk, count: 40), to: port) { $0.contains("}}") }
+        }
+        #expect(Self.status(answer) == "413")
+    }
+
+    @Test func `a body that drips is given up`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.bodyTimeout = .milliseconds(200)
+        let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 1000"])
+        let drops = Array(repeating: " ", count: 60)
+        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            try await RawRequest.send([head] + drops, pause: .milliseconds(20), to: port) { $0.contains("}}") }
+        }
+        #expect(Self.status(answer) == "408")
+    }
+
+    @Test func `a connection that is silent is closed`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.idleTimeout = .milliseconds(200)
+        let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            [
+                try await RawRequest.send(["GET /v1/hello HTTP/1.1\r\nHost:"], to: port),
+                try await RawRequest.send(
+                    [RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 9"], "{")], to: port
+                ),
+            ]
+        }
+        for answer in answers { #expect(Self.status(answer) != "200", "\(answer)") }
+    }
+
+    @Test func `what goes wrong inside is not told, and what the authority says is`() async throws {
+        let failing = FailingAuthority(
+            failure: AuthorityFailure(.unavailable, "the disk is full", retryAfter: .milliseconds(1_500)))
+        let answer = try await TestServer.run(failing) { port in
+            try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
+        }
+        #expect(Self.status(answer) == "503")
+        #expect(answer.lowercased().contains("retry-after: 2\r\n"), "\(answer)")
+        #expect(answer.contains("the disk is full"))
+    }
+
+    @Test func `an event stream ends when the token is not good any more`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.heartbeat = .milliseconds(30)
+        configuration.port = 0
+        let isGood = Guarded(true)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let server = SyncServer(
+            configuration: configuration, authority: TestServer.authority(), catalog: TestServer.catalog,
+            authenticator: Revocable(isGood: isGood), now: TestServer.now, logger: TestServer.quiet
+        ) { port.yield($0) }
+        let text = try await withThrowingTaskGroup(of: String?.self) { group in
+            group.addTask {
+                try await server.run()
+                return nil
+            }
+            group.addTask {
+                for await number in ports {
+                    let request = RawRequest.http("GET /v1/hints?space=default", [Self.authorized])
+                    return try await RawRequest.send([request], to: number) { text in
+                        if text.contains(": alive") { isGood.withLock { isGood in isGood = false } }
+                        return false
+                    }
+                }
+                return nil
+            }
+            let text = try await group.next() ?? nil
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+            return text
+        }
+        #expect(Self.status(text ?? "") == "200")
+        #expect(text?.contains(": welcome") == true && text?.hasSuffix("0\r\n\r\n") == true, "\(text ?? "")")
+    }
+
+    @Test func `certificates that are none stop the start, and are named`() async throws {
+        let configuration = SyncServerConfiguration(
+            port: 0, tls: .init(certificateChain: "/nowhere/a.pem", privateKey: "/nowhere/b.pem"))
+        let server = SyncServer(
+            configuration: configuration, authority: TestServer.authority(), catalog: TestServer.catalog,
+            authenticator: OneToken(token: "t", principal: TestServer.principal), now: TestServer.now,
+            logger: TestServer.quiet)
+        let error = await #expect(throws: SyncServerConfigurationError.self) { try await server.run() }
+        #expect(error?.description.contains("/nowhere/a.pem") == true)
+    }
+
+    @Test func `a stream that nobody reads any more is let go`() async throws {
+        let authority = TestServer.authority()
+        try await TestServer.run(authority) { port in
+            try await TestServer.withTransport(HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)")) {
+                transport in
+                _ = try await transport.hello()
+                for _ in 0..<3 {
+                    _ = try await RawRequest.send(
+                        [RawRequest.http("GET /v1/hints?space=default", [Self.authorized])], to: port
+                    ) { $0.contains(": welcome") }
+                }
+                // Still answers: nothing waits for readers that are gone.
+                _ = try await transport.hello()
+            }
+        }
+    }
+}
+
+struct Revocable: Authenticator {
+    let isGood: Guarded<Bool>
+
+    func principal(bearing token: String) -> Principal? {
+        isGood.withLock { isGood in isGood } ? TestServer.principal : nil
+    }
+}
+
+/// An authority whose store cannot be used.
+struct FailingAuthority: AuthorityService {
+    let failure: AuthorityFailure
+    let commits = CoalescingFeed<SpaceHeads>()
+
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello { throw failure }
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PushReply { throw failure }
+    func pull(
+        _ request: PullRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PullReply { throw failure }
+    func fetch(
+        _ request: FetchRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> Record? { throw failure }
+    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { false }
+}

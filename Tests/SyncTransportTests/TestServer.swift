@@ -1,0 +1,118 @@
+import Logging
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncServerHTTP
+import SyncTestKit
+import SyncTransportHTTP
+
+/// What the tests of transports share: a small model, an authority in memory, a server on a free port.
+enum TestServer {
+    static let catalog = SchemaCatalog([
+        ModelSchema(
+            collection: "notes", fields: [.text("title", required: true), .text("body"), .integer("stars")])
+    ])
+
+    static let good = "a-good-token-for-tests"
+    static let bad = "a-bad-token-for-tests"
+
+    static func authority(_ policy: AuthorityPolicy = AuthorityPolicy()) -> Authority {
+        Authority(store: InMemoryAuthorityStore(epoch: Epoch(rawValue: "test-epoch")), catalog: catalog, policy: policy)
+    }
+
+    static let now: @Sendable () -> WallTime = { WallTime(milliseconds: 1_763_728_464_000) }
+
+    static let principal = Principal(name: "ann")
+
+    /// Runs a server while `body` runs, and then lets it end.
+    static func run<Result: Sendable>(
+        _ authority: any AuthorityService, configuration: SyncServerConfiguration = SyncServerConfiguration(port: 0),
+        _ body: @Sendable @escaping (_ port: Int) async throws -> Result
+    ) async throws -> Result {
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        var configuration = configuration
+        configuration.port = 0
+        let server = SyncServer(
+            configuration: configuration, authority: authority, catalog: catalog,
+            authenticator: OneToken(token: good, principal: principal), now: now, logger: quiet
+        ) { number in
+            port.yield(number)
+            port.finish()
+        }
+        return try await withThrowingTaskGroup(of: Result?.self) { group in
+            group.addTask {
+                defer { port.finish() }
+                try await server.run()
+                return nil
+            }
+            group.addTask {
+                for await number in ports { return try await body(number) }
+                return nil
+            }
+            while let result = try await group.next() {
+                guard let result else { continue }
+                group.cancelAll()
+                // A server that is cancelled may say so.
+                while await group.nextResult() != nil {}
+                return result
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// A transport to a server, closed at the end.
+    static func withTransport<Result>(
+        _ configuration: HTTPTransportConfiguration, token: String? = good,
+        _ body: (HTTPTransport) async throws -> Result
+    ) async throws -> Result {
+        let transport = try HTTPTransport(
+            configuration: configuration, catalog: catalog, runtime: runtime, token: { token })
+        do {
+            let result = try await body(transport)
+            try await transport.shutdown()
+            return result
+        } catch {
+            try await transport.shutdown()
+            throw error
+        }
+    }
+
+    static let runtime = EngineRuntime(
+        clock: ContinuousClock(), now: now, uptime: { .zero }, random: { 4 })
+
+    static var quiet: Logger {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    /// Random numbers that are the same in each run.
+    static func random(seed: UInt64) -> @Sendable () -> UInt64 {
+        let state = Guarded(seed)
+        return {
+            state.withLock { state in
+                state &+= 0x9E37_79B9_7F4A_7C15
+                var mixed = state
+                mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+                mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+                return mixed ^ (mixed >> 31)
+            }
+        }
+    }
+
+    static func subject(_ transport: any RemoteTransport, seed: UInt64 = 1) -> TransportConformance.Subject {
+        TransportConformance.Subject(
+            transport: transport, space: .default, collection: "notes", textField: "body",
+            values: { ["title": .text("note \($0)"), "stars": .integer(Int64($0))] }, random: random(seed: seed))
+    }
+}
+
+struct OneToken: Authenticator {
+    let token: String
+    let principal: Principal
+
+    func principal(bearing token: String) -> Principal? {
+        token == self.token ? principal : nil
+    }
+}

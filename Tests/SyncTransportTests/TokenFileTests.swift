@@ -1,0 +1,90 @@
+import Foundation
+import SyncAuthority
+import SyncServerHTTP
+import Testing
+
+@Suite struct TokenFileTests {
+    private let path = FileManager.default.temporaryDirectory.appending(path: "tombolo-tokens-\(UUID().uuidString)")
+        .path(percentEncoded: false)
+
+    private func write(_ text: String, mode: Int = 0o600) throws {
+        try? FileManager.default.removeItem(atPath: path)
+        guard
+            FileManager.default.createFile(
+                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+        else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    private func open() throws(TokenFileError) -> TokenFile {
+        try TokenFile(path: path, logger: TestServer.quiet)
+    }
+
+    @Test func `a token belongs to the principal of its line`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(
+            "# people\n\n" + TokenFile.line(principal: "ann", token: "secret-1") + "\n"
+                + TokenFile.line(principal: "bo", token: "secret-2").uppercased().replacing("BO", with: "bo") + "\n"
+                + TokenFile.line(principal: "ann", token: "secret-3"))
+        let file = try open()
+        #expect(file.principal(bearing: "secret-1") == Principal(name: "ann"))
+        #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+        #expect(file.principal(bearing: "secret-3") == Principal(name: "ann"))
+        for token in ["", "secret", "secret-11", "SECRET-1", "ann", String(repeating: "x", count: 100_000)] {
+            #expect(file.principal(bearing: token) == nil)
+        }
+        let hash = TokenFile.line(principal: "ann", token: "secret-1").dropFirst(4)
+        #expect(file.principal(bearing: String(hash)) == nil, "the hash is no token")
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660, 0o644])
+    func `a file that others can read is refused`(mode: Int) throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(TokenFile.line(principal: "ann", token: "secret"), mode: mode)
+        let error = #expect(throws: TokenFileError.self) { try open() }
+        #expect(error?.description.contains("0600") == true)
+    }
+
+    @Test(arguments: [
+        "ann secret-in-the-clear", "ann", "ann " + String(repeating: "0", count: 63),
+        "ann " + String(repeating: "g", count: 64), "ann x " + String(repeating: "0", count: 64),
+    ])
+    func `a line that is none is named by its number, and not shown`(line: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write("# first\n" + line)
+        let error = #expect(throws: TokenFileError.self) { try open() }
+        #expect(error?.description.contains("line 2") == true, "\(error?.description ?? "")")
+        #expect(error?.description.contains("secret-in-the-clear") == false)
+    }
+
+    @Test func `one token for two principals is refused`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(
+            TokenFile.line(principal: "ann", token: "secret") + "\n" + TokenFile.line(principal: "bo", token: "secret"))
+        let error = #expect(throws: TokenFileError.self) { try open() }
+        #expect(error?.description.contains("line 2: this token occurs twice") == true)
+    }
+
+    @Test func `no file, a folder and a link are refused`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(throws: TokenFileError.self) { try open() }
+        #expect(throws: TokenFileError.self) { try TokenFile(path: "/tmp", logger: TestServer.quiet) }
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hostname")
+        #expect(throws: TokenFileError.self) { try open() }
+    }
+
+    @Test func `a changed file is read again, a bad one changes nothing, a missing one lets nobody in`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(TokenFile.line(principal: "ann", token: "secret-1"))
+        let file = try open()
+        #expect(file.principal(bearing: "secret-1") != nil)
+        try write(TokenFile.line(principal: "bo", token: "secret-2") + "\n")
+        #expect(file.principal(bearing: "secret-1") == nil, "a token that was taken out is not good any more")
+        #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+        try write("half a li")
+        #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+        try FileManager.default.removeItem(atPath: path)
+        #expect(file.principal(bearing: "secret-2") == nil)
+        try write(TokenFile.line(principal: "bo", token: "secret-2"))
+        #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+    }
+}

@@ -1,0 +1,128 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncServerHTTP
+import SyncTestKit
+import SyncTransportHTTP
+import SyncTransportInProcess
+import Testing
+
+@Suite struct TransportConformanceTests {
+    /// The rules that need no bytes and no strangers.
+    static let rules = TransportConformance(TestServer.subject(Unreachable())).rules
+    /// All rules.
+    static let everyRule = TransportConformance(complete(TestServer.subject(Unreachable()))).rules
+
+    static func complete(_ subject: TransportConformance.Subject) -> TransportConformance.Subject {
+        var subject = subject
+        subject.exchange = { _, _ in nil }
+        subject.stranger = Unreachable()
+        return subject
+    }
+
+    @Test(arguments: rules)
+    func `a server in process keeps the rules of transports`(rule: String) async throws {
+        let transport = InProcessTransport(
+            authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
+            now: TestServer.now)
+        try await TransportConformance(TestServer.subject(transport)).run(rule)
+    }
+
+    @Test(arguments: rules)
+    func `the mock server without a script keeps the rules of transports`(rule: String) async throws {
+        let mock = MockServer(
+            authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
+            now: TestServer.now, wait: { _ in })
+        try await TransportConformance(TestServer.subject(mock)).run(rule)
+    }
+
+    @Test func `a server over HTTP 1 keeps the rules of transports`() async throws {
+        let violations = try await TestServer.run(TestServer.authority()) { port in
+            try await Self.check(HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"))
+        }
+        #expect(violations.isEmpty, "\(violations)")
+        #expect(Self.everyRule.count > Self.rules.count)
+    }
+
+    @Test(arguments: [true, false])
+    func `a server over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
+        let files = try TestCertificate.make()
+        defer { files.remove() }
+        let configuration = SyncServerConfiguration(
+            tls: .init(certificateChain: files.certificate, privateKey: files.key))
+        let violations = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            try await Self.check(
+                HTTPTransportConfiguration(
+                    baseURL: "https://localhost:\(port)", trustedCertificates: files.certificate,
+                    allowsHTTP2: allowsHTTP2))
+        }
+        #expect(violations.isEmpty, "\(violations)")
+    }
+
+    @Test func `the suite notices a server that applies a repeat twice`() async throws {
+        let forgetful = ForgetfulTransport(
+            InProcessTransport(
+                authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
+                now: TestServer.now))
+        let violations = await TransportConformance(TestServer.subject(forgetful)).run()
+        #expect(violations.contains { $0.rule.hasPrefix("a push takes effect") }, "\(violations)")
+        #expect(violations.contains { $0.rule.hasPrefix("a number with other contents") }, "\(violations)")
+    }
+
+    /// Runs all rules over HTTP, those of strangers and of bad bodies included.
+    private static func check(_ configuration: HTTPTransportConfiguration) async throws -> [ConformanceViolation] {
+        try await TestServer.withTransport(configuration) { transport in
+            try await TestServer.withTransport(configuration, token: TestServer.bad) { stranger in
+                var subject = TestServer.subject(transport)
+                subject.stranger = stranger
+                subject.maximumBodyBytes = SyncServerConfiguration().maximumBodyBytes
+                subject.exchange = { call, body in
+                    do throws(TransportFailure) {
+                        _ = try await transport.exchange(call.rawValue, body: body)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+                return await TransportConformance(subject).run()
+            }
+        }
+    }
+}
+
+/// A server that is not there.
+struct Unreachable: RemoteTransport {
+    private let failure = TransportFailure(.unreachable, "there is no server")
+
+    func hello() async throws(TransportFailure) -> ServerHello { throw failure }
+    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply { throw failure }
+    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { throw failure }
+    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { throw failure }
+    func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        AsyncThrowingStream { throw failure }
+    }
+}
+
+/// Makes each push that of a new client, and so forgets what it has done.
+struct ForgetfulTransport: RemoteTransport {
+    private let base: any RemoteTransport
+    private let random = TestServer.random(seed: 99)
+
+    init(_ base: any RemoteTransport) {
+        self.base = base
+    }
+
+    func hello() async throws(TransportFailure) -> ServerHello { try await base.hello() }
+
+    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        let client = ClientID(bits: Identifier128(high: random() & ~0xF000 | 0x7000, low: random()))
+        return try await base.push(
+            PushRequest(
+                identity: ClientIdentity(client: client, incarnation: 0), epoch: request.epoch,
+                acknowledged: request.acknowledged, transactions: request.transactions))
+    }
+
+    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
+    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
+    func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> { base.hints(for: spaces) }
+}
