@@ -68,7 +68,8 @@ public struct OpenStore: Sendable {
     public let close: @Sendable () -> Void
 
     public init(
-        _ store: any EngineStore & LocalStore, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
+        _ store: any EngineStore & LocalStore,
+        watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
         close: @escaping @Sendable () -> Void
     ) {
         self.store = store

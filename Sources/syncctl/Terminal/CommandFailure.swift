@@ -64,6 +64,7 @@ extension CommandFailure {
         case let failure as TransportFailure: self.init(failure)
         case let problem as ConfigurationProblem: self.init(problem)
         case let failure as ModelFailure: self.init(.failed, failure.message)
+        case is CancellationError: self.init(.failed, "interrupted")
         default: self.init(.failed, "\(error)")
         }
     }
