@@ -89,7 +89,10 @@ final class Writer {
         let mode = try Self.wrap("set up the log") {
             try queue.writeWithoutTransaction { db in
                 if configuration.connections == .exclusive { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-                return try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+                try db.execute(sql: "PRAGMA journal_mode = WAL")
+                // Asked again: SQLite says "wal" before the change is committed, and keeps the rollback journal
+                // without a word when that fails. A power loss would then take back what was acknowledged.
+                return try String.fetchOne(db, sql: "PRAGMA journal_mode")
             }
         }
         guard mode == "wal" else {
