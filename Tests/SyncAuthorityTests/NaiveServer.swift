@@ -62,9 +62,18 @@ struct NaiveServer {
                 }
                 if told.contains(key) { return nil }
                 if deleted.contains(key) { return nil }
-                if let row {
-                    guard row.creator == client, row.claimed == mutation.time, row.space == transaction.space else {
-                        return nil
+                if var row {
+                    guard row.space == transaction.space else { return nil }
+                    if row.creator != client || row.claimed != mutation.time {
+                        // Someone else has made it: what is given here is joined with what is there.
+                        guard !row.isDeleted else { return nil }
+                        let edits = patch.map {
+                            FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
+                        }
+                        guard let found = edit(&row, edits, stamp, schema) else { return nil }
+                        conflicts += found
+                        rows[key] = row
+                        if !touched.contains(key) { touched.append(key) }
                     }
                 } else {
                     var cells: [FieldName: Cell] = [:]
@@ -78,30 +87,8 @@ struct NaiveServer {
                 told.append(key)
             case .update(let edits):
                 guard var row, row.space == transaction.space, !row.isDeleted else { return nil }
-                for edit in edits {
-                    guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else {
-                        return nil
-                    }
-                    let takes: Bool
-                    if cell.stamp.client == client {
-                        takes = cell.stamp <= stamp
-                    } else if cell.version <= edit.seen {
-                        takes = true
-                    } else if cell.value == edit.value {
-                        takes = stamp > cell.stamp
-                    } else {
-                        conflicts += 1
-                        switch field.mergeRule {
-                        case .latestEdit: takes = stamp > cell.stamp
-                        case .clientWins: takes = true
-                        case .serverWins: takes = false
-                        }
-                    }
-                    guard takes else { continue }
-                    row.cells[edit.field] = Cell(
-                        value: edit.value, stamp: stamp, version: cell.version)
-                    // Its version is settled at the end, when it is known whether the value is another one.
-                }
+                guard let found = edit(&row, edits, stamp, schema) else { return nil }
+                conflicts += found
                 rows[key] = row
                 if !touched.contains(key) { touched.append(key) }
             case .delete:
@@ -135,6 +122,32 @@ struct NaiveServer {
         if hasChanged { heads[transaction.space] = version }
         return .applied(
             heads[transaction.space] ?? .zero, uids: told.map { rows[$0]?.uid ?? .none }, conflicts: conflicts)
+    }
+
+    /// Merges edits into a row and counts the conflicts; nil for an unknown field. The versions of changed fields are
+    /// settled at the end, when it is known whether the value is another one.
+    private func edit(_ row: inout Row, _ edits: [FieldEdit], _ stamp: Stamp, _ schema: ModelSchema) -> Int? {
+        var conflicts = 0
+        for edit in edits {
+            guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else { return nil }
+            let takes: Bool
+            if cell.stamp.client == stamp.client {
+                takes = cell.stamp <= stamp
+            } else if cell.version <= edit.seen {
+                takes = true
+            } else if cell.value == edit.value {
+                takes = stamp > cell.stamp
+            } else {
+                conflicts += 1
+                switch field.mergeRule {
+                case .latestEdit: takes = stamp > cell.stamp
+                case .clientWins: takes = true
+                case .serverWins: takes = false
+                }
+            }
+            if takes { row.cells[edit.field] = Cell(value: edit.value, stamp: stamp, version: cell.version) }
+        }
+        return conflicts
     }
 
     private func referencesHold(

@@ -45,14 +45,21 @@ struct CommitDraft<Lookup: RecordLookup> {
             guard !creates.contains(address) else {
                 throw rejected(.malformed, "\(address) is created twice by one transaction", index)
             }
+            guard before.space == space else {
+                throw rejected(.duplicateRecord, "\(address) exists already; a new record needs a new id", index)
+            }
             // The create may come again, under a new incarnation: it has had its effect.
             let isRepeat =
-                before.space == space && before.creation.claimedTime == claimed
-                && before.creation.origin.stamp.client == planner.client
-            guard isRepeat else {
-                throw before.space == space && !before.isAlive
-                    ? rejected(.recordDeleted, "\(address) has been deleted, and its id is not used again", index)
-                    : rejected(.duplicateRecord, "\(address) exists already; a new record needs a new id", index)
+                before.creation.claimedTime == claimed && before.creation.origin.stamp.client == planner.client
+            if !isRepeat {
+                guard before.isAlive else {
+                    throw rejected(.recordDeleted, "\(address) has been deleted, and its id is not used again", index)
+                }
+                // Two devices that made the same id mean the same record, as when both import one list: their values
+                // are joined field by field.
+                try update(
+                    address, patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) },
+                    stamp, index)
             }
         } else {
             records[position].creation = PlannedCreation(stamp: stamp, claimedTime: claimed)

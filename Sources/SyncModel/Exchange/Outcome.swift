@@ -58,7 +58,7 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let unknownField = RejectionCode(rawValue: "unknown_field")
     public static let invalidValue = RejectionCode(rawValue: "invalid_value")
     public static let tooLarge = RejectionCode(rawValue: "too_large")
-    /// A create of a record that exists already, made by someone else.
+    /// A create of a record that exists already, in another space. In the same space the two are merged.
     public static let duplicateRecord = RejectionCode(rawValue: "duplicate_record")
     /// An update or delete of a record that never existed.
     public static let missingRecord = RejectionCode(rawValue: "missing_record")
