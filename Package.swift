@@ -230,7 +230,7 @@ let package = Package(
             name: "SyncTransportTests",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
