@@ -25,20 +25,16 @@ struct MainlandCommand: AsyncParsableCommand {
             configuration: SyncServerConfiguration(port: 0), authority: authority, catalog: Islanders.catalog,
             authenticator: OneIslander(), now: { WallTime.live() },
             logger: Logger(label: "mainland") { _ in SwiftLogNoOpLogHandler() },
-            onRunning: {
-                print("port \($0)")
-                fflush(nil)
-            })
+            onRunning: { say("port \($0)") })
         // The process ends when the benchmark closes its end of the pipe.
         let orders = Thread {
             while let line = readLine() {
                 do {
                     try writer.obey(line)
-                    print("done")
+                    say("done")
                 } catch {
-                    print("failed \(error)")
+                    say("failed \(error)")
                 }
-                fflush(nil)
             }
             Foundation.exit(0)
         }

@@ -36,10 +36,10 @@ struct MeasureCommand: ParsableCommand {
         let sync = SyncDuels(folder: folder)
         let first = try sync.firstSync(of: rows, rounds: rounds)
         Self.show(first.row)
-        Self.say("  its peak memory: \(Int(first.peakBytes / 1_048_576)) MiB")
+        say("  its peak memory: \(Int(first.peakBytes / 1_048_576)) MiB")
         let large = try sync.delta(of: 1_000, in: rows, rounds: rounds)
         let small = try sync.delta(of: 1_000, in: 1_000, rounds: rounds)
-        Self.say(
+        say(
             "delta of 1000 changes: out of \(rows) it costs \(Self.text(large / small)) of what it costs out of 1000 (\(Self.text(large * 1_000)) against \(Self.text(small * 1_000)) ms of CPU)"
         )
     }
@@ -48,13 +48,12 @@ struct MeasureCommand: ParsableCommand {
         say("\(row.name): \(text(row.ratio)) of the floor (\(Int(row.ours)) against \(Int(row.floor)) \(row.unit))")
     }
 
-    /// At once, also into a pipe: a benchmark takes minutes.
-    private static func say(_ line: String) {
-        print(line)
-        fflush(nil)
-    }
-
     private static func text(_ number: Double) -> String {
         String(format: "%.2f", number)
     }
+}
+
+/// Writes a line at once, also into a pipe. Not through stdio: flushing all streams waits for whoever reads one.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
