@@ -13,6 +13,8 @@ struct RecordTable: Hashable, Sendable {
     let upsert: String
     let deleteByID: String
     let setUID: String
+    /// Takes a uid from the record that has it from another history, unless it is the one named.
+    let releaseUID: String
 
     /// The columns before the first field, in `columns`.
     static let fixedColumns: Int32 = 7
@@ -39,6 +41,7 @@ struct RecordTable: Hashable, Sendable {
             ON CONFLICT (id) DO UPDATE SET \(updates)
             """
         deleteByID = "DELETE FROM \(table) WHERE id = ?1"
+        releaseUID = "UPDATE \(table) SET uid = -1 WHERE uid = ?1 AND uid >= 0 AND id <> ?2 AND version = 0"
         setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
     }
 
@@ -148,6 +151,7 @@ final class TableStatements {
     private var byUID: Statement?
     private var upserting: Statement?
     private var deleting: Statement?
+    private var releasing: Statement?
 
     init(_ table: RecordTable) {
         self.table = table
@@ -181,7 +185,15 @@ final class TableStatements {
         return statement
     }
 
+    func releaseUID(on connection: Connection) throws(StoreFailure) -> Statement {
+        if let releasing { return releasing }
+        let statement = try connection.prepare(table.releaseUID)
+        releasing = statement
+        return statement
+    }
+
     func forget() {
+        releasing = nil
         byID = nil
         byUID = nil
         upserting = nil

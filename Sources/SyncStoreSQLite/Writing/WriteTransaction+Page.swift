@@ -76,6 +76,7 @@ extension WriteTransaction {
             }
         }
         let mayBePending = try anyPending()
+        mayHoldOldUIDs = space.marks || mayBePending
         var count = 0
         for group in groups {
             let table = try table(group.collection, orElse: .corrupt)
@@ -186,12 +187,18 @@ extension WriteTransaction {
     private func sweep(_ places: [RecordPlace], in space: SpaceRow) throws(StoreFailure) {
         for place in places {
             if try hasPending(place) {
-                try setBase(place, .deleted)
+                try setBase(place, isUnheardOf(place) ? .absent : .deleted)
                 try recompute(place, in: space.key)
             } else {
                 try deleteRow(place)
             }
         }
+    }
+
+    /// Whether only another history of the server has shown the record: one that was restored from a backup has not
+    /// deleted it, but has not heard of it yet. Who made it may still tell (I15).
+    private func isUnheardOf(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+        try base(place).record?.version == .zero
     }
 
     // MARK: Feed
@@ -212,6 +219,7 @@ extension WriteTransaction {
         }
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()
+        mayHoldOldUIDs = mayBePending
         var count = 0
         var last: Version?
         for commit in commits {
@@ -272,7 +280,11 @@ extension WriteTransaction {
         case (.created, .shown(let record)) where isComplete && record.version > .zero:
             throw StoreFailure(
                 .corrupt, "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
-        case (.created(_, let patch), .shown(let record)), (.updated(let patch), .shown(let record)):
+        case (.created(let uid, let patch), .shown(var record)):
+            // One that is known from another history of the server may have had another uid there.
+            if record.version == .zero { record.uid = uid }
+            return .shown(record.updated(by: patch, at: version, schema: table.model))
+        case (.updated(let patch), .shown(let record)):
             return .shown(record.updated(by: patch, at: version, schema: table.model))
         case (.updated, .absent):
             guard !isComplete else {

@@ -26,6 +26,7 @@ extension WriteTransaction {
     }
 
     func write(_ row: StoredRow, to table: RecordTable) throws(StoreFailure) {
+        if mayHoldOldUIDs { try release(row.record.uid, for: row.record.id, in: table) }
         let statement = try connection.table(table.position).upsert(on: connection)
         do throws(StoreFailure) {
             try table.bind(row, to: statement)
@@ -35,6 +36,24 @@ extension WriteTransaction {
         }
         try statement.run()
         change.touch(table.model.collection, row.record.id)
+    }
+
+    /// Takes a uid from a record that has it from another history of the server: a server that was restored from a
+    /// backup gives the same numbers again, to other records (I15).
+    ///
+    /// Such records have version 0. One that this history has shown keeps its uid, and the page is refused (I13).
+    func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws(StoreFailure) {
+        guard uid.isValid else { return }
+        let row = try connection.table(table.position).releaseUID(on: connection)
+        row.bind(1, uid.rawValue)
+        row.bind(2, id)
+        try row.run()
+        let base = try connection.statement(
+            "UPDATE sync_base SET uid = -1 WHERE collection = ?3 AND uid = ?1 AND id <> ?2 AND version = 0")
+        base.bind(1, uid.rawValue)
+        base.bind(2, id)
+        base.bind(3, table.name)
+        try base.run()
     }
 
     func deleteRow(_ place: RecordPlace) throws(StoreFailure) {

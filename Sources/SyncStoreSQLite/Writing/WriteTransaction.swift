@@ -13,6 +13,8 @@ final class WriteTransaction {
     private let loadedMeta: Meta
     /// What to tell the observers once the transaction is durable.
     var change = StoreChange()
+    /// Whether a uid may stand at a record that got it from another history of the server.
+    var mayHoldOldUIDs = false
     /// Set by a call that has looked and decided to change nothing after all.
     var rollsBack = false
     private var spaceKeys: [SpaceID: Int64] = [:]
