@@ -251,7 +251,7 @@ let package = Package(
             name: "SyncSimulationTests",
             dependencies: [
                 "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
-                "SyncStoreSQLite", "AuthorityStoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -46,6 +46,8 @@ final class History: ServerWitness, DeviceWitness {
     }
 
     private let state: Guarded<State>
+    /// The server's history; devices that live in another one are not compared with it.
+    private let currentEpoch = Guarded<Epoch?>(nil)
     private let catalog: SchemaCatalog
 
     init(catalog: SchemaCatalog, spaces: [SpaceID]) {
@@ -142,6 +144,47 @@ final class History: ServerWitness, DeviceWitness {
         state.withLock { state in state.owed[device, default: [:]][sequence] = Owed() }
     }
 
+    var epoch: Epoch? {
+        get { currentEpoch.withLock { $0 } }
+        set { currentEpoch.withLock { $0 = newValue } }
+    }
+
+    /// What is known of the server at this moment, to be put back with a backup.
+    var memory: Memory {
+        state.withLock { state in
+            Memory(
+                replays: state.replays, applied: state.applied, uids: state.uids,
+                answered: Set(state.sent.filter { $0.value.outcome != nil }.keys))
+        }
+    }
+
+    /// The server has been restored from a backup. What it has applied since then is lost, and devices that were
+    /// told so cannot be blamed: that loss is permitted, and only that.
+    func rollBack(to memory: Memory) {
+        state.withLock { state in
+            for device in state.owed.keys.sorted() {
+                for (sequence, debt) in state.owed[device] ?? [:] {
+                    if let operation = debt.operation, case .applied? = state.sent[operation]?.outcome {
+                        state.owed[device]?[sequence] = nil
+                    }
+                }
+            }
+            for operation in state.sent.keys where !memory.answered.contains(operation) {
+                state.sent[operation]?.outcome = nil
+            }
+            state.replays = memory.replays
+            state.applied = memory.applied
+            state.uids = memory.uids
+        }
+    }
+
+    struct Memory: Sendable {
+        fileprivate let replays: [SpaceID: Replay]
+        fileprivate let applied: [SpaceID: [Version: [Operation]]]
+        fileprivate let uids: [CollectionName: [UID: RecordID]]
+        fileprivate let answered: Set<Operation>
+    }
+
     /// What a device owes at this moment, to be put back with an old image of its disk.
     func debts(of device: String) -> Debts {
         state.withLock { Debts(owed: $0.owed[device] ?? [:]) }
@@ -161,13 +204,14 @@ final class History: ServerWitness, DeviceWitness {
     /// - Returns: whether all could be checked; not so while it is not known what the server has done.
     func check(_ device: String, _ store: any LocalStore & EngineStore) throws -> Bool {
         let session = try store.session()
+        let isOfThisEpoch = session.epoch == epoch
         let entries = try store.outbox(limit: .max)
         let journal = try store.journal(state: nil, limit: .max)
         return try state.withLock { state in
             var isCertain = true
             try state.checkOwed(device, entries, journal)
             for stored in session.spaces where stored.isComplete {
-                guard let replay = state.replays[stored.space], stored.version <= replay.head else {
+                guard isOfThisEpoch, let replay = state.replays[stored.space], stored.version <= replay.head else {
                     isCertain = false
                     continue
                 }

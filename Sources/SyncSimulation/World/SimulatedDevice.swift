@@ -141,6 +141,15 @@ public final class SimulatedDevice: Sendable {
         kill()
     }
 
+    /// The user agrees to what the mass-delete brake holds back, if it holds anything back.
+    func allowDeletes(in space: SpaceID) {
+        guard let engine = state.withLock({ $0.life?.engine }) else { return }
+        let isBraked = engine.currentStatus.spaces.contains { status in
+            if case .braked = status.pull { true } else { false }
+        }
+        if isBraked { engine.allowDeletes(in: space) }
+    }
+
     public func syncNow() {
         state.withLock { $0.life?.engine }?.syncNow()
     }

@@ -21,6 +21,10 @@ public final class World {
     private var step = 0
     /// How much had been written to each device's disk when it was last found right.
     private var checked: [String: Int] = [:]
+    private let upkeep: (@Sendable (WorldParts.Upkeep, any AuthorityService) throws -> Void)?
+    /// The last backup of the server, with what was known of it then.
+    private var backup: (image: DiskImage, memory: History.Memory)?
+    private var epochs = 0
     /// The images of disks that someone has kept.
     private var images: [String: (image: DiskImage, debts: History.Debts)] = [:]
     private var versions: [String: (version: Version, resets: Int)] = [:]
@@ -35,10 +39,12 @@ public final class World {
 
     private static let space = SpaceID.default
 
-    public init(_ plan: WorldPlan, parts: WorldParts) {
+    /// - Parameter traceCapacity: how many of the trace's last lines are kept in words.
+    public init(_ plan: WorldPlan, parts: WorldParts, traceCapacity: Int = 512) {
         self.plan = plan
         let simulation = Simulation(
-            seed: plan.seed, policy: plan.scheduling, slowProcessor: plan.slowProcessor)
+            seed: plan.seed, policy: plan.scheduling, slowProcessor: plan.slowProcessor,
+            traceCapacity: traceCapacity)
         self.simulation = simulation
         let history = History(catalog: WorldCatalog.catalog, spaces: [Self.space])
         self.history = history
@@ -57,6 +63,7 @@ public final class World {
                         principal: name)
                 })
         }
+        upkeep = parts.upkeep
         workload = Workload(simulation: simulation)
         chance = simulation.random("faults")
         report = WorldReport(seed: plan.seed)
@@ -95,6 +102,12 @@ public final class World {
             }
         }
         try startServer()
+        history.epoch = try server.disk.withoutFaults {
+            if !server.isUp { try server.start() }
+            return try server.ask { authority, now in
+                try authority.hello(for: Principal(name: "operator"), now: now).epoch
+            }
+        }
         for device in devices { try startDevice(device) }
         network.conditions = plan.network
     }
@@ -219,6 +232,7 @@ public final class World {
             if happens(plan.rates.deviceDiskFault, "device disk planned", device.isUp) { device.disk.plan(fault) }
         }
         try travelInTime()
+        try keepServer()
         if chance.chance(plan.rates.recover), !server.isUp { try startServer() }
         if happens(plan.rates.killServer, "server killed", server.isUp) {
             simulation.start("kill server") { [server] in server.stop() }
@@ -249,6 +263,40 @@ public final class World {
                 images[device.name] = (device.disk.image(), history.debts(of: device.name))
                 simulation.note("kept an image", by: device.name)
             }
+        }
+    }
+
+    /// What operators do to the server: compaction, backups, and the restoring of backups.
+    private func keepServer() throws {
+        let kept = chance.below(30)
+        if happens(plan.rates.compactServer, "server compacted", server.isUp && upkeep != nil) {
+            simulation.note("keeps \(kept) commits", by: "server")
+            try doUpkeep(.compact(keeping: kept))
+        }
+        let makesBackup = chance.chance(2 * plan.rates.restoreServer)
+        if happens(plan.rates.restoreServer, "server restored", backup != nil && upkeep != nil) {
+            guard let (image, memory) = backup else { return }
+            server.stop()
+            server.disk.restore(image)
+            server.disk.clearPlans()
+            epochs += 1
+            history.rollBack(to: memory)
+            checked = [:]
+            try server.start()
+            try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
+            history.epoch = Epoch(rawValue: "restored-\(epochs)")
+            simulation.note("restored from a backup", by: "server")
+        }
+        if makesBackup, server.isUp, upkeep != nil {
+            backup = (server.disk.image(), history.memory)
+            simulation.note("backed up", by: "server")
+        }
+    }
+
+    private func doUpkeep(_ task: WorldParts.Upkeep) throws {
+        guard let upkeep else { return }
+        try server.disk.withoutFaults {
+            _ = try server.ask { authority, _ in try upkeep(task, authority) }
         }
     }
 
@@ -368,6 +416,7 @@ public final class World {
             try simulation.advance(by: .seconds(1))
             try check()
             if devices.allSatisfy({ $0.status?.isInSync == true }), try isShownToAll() { break }
+            for device in devices { device.allowDeletes(in: Self.space) }
             if let device = devices.first(where: { $0.ending != nil }) {
                 throw Violation("I18", "\(device.name) has stopped: \(device.ending ?? "")")
             }
@@ -384,16 +433,23 @@ public final class World {
     private func isShownToAll() throws -> Bool {
         let head = history.head(of: Self.space)
         for device in devices {
-            guard let store = device.store, let stored = try store.session().spaces.first, stored.version >= head else {
-                return false
-            }
+            guard let session = try device.store?.session(), let stored = session.spaces.first, stored.version >= head,
+                session.epoch == history.epoch
+            else { return false }
         }
         return true
     }
 
     private func checkEnd() throws {
         let (records, version) = try readServer()
-        try history.check(server: records, of: Self.space, at: version)
+        // Of a commit whose answer was lost nothing is known here until its sender asks again. One that was rolled back
+        // asks under another identity, and one whose server was restored may not ask at all.
+        let mayHaveForgotten = report.faults["device rolled back"] != nil || report.faults["server restored"] != nil
+        if mayHaveForgotten, version > history.head(of: Self.space) {
+            report.unaccounted = Int(version.rawValue - history.head(of: Self.space).rawValue)
+        } else {
+            try history.check(server: records, of: Self.space, at: version)
+        }
         try history.checkNothingIsOwed()
         for device in devices {
             guard let store = device.store else { continue }

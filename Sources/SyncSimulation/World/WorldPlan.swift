@@ -1,4 +1,6 @@
+public import SyncAuthority
 public import SyncCore
+public import SyncModel
 
 /// What a world is made of, and how hard its life is. Rates are drawn per seed, so that each world has another
 /// character and many know only a few faults.
@@ -43,6 +45,10 @@ public struct WorldPlan: Hashable, Sendable {
         public var jumpClock = 0.0
         public var killServer = 0.0
         public var losePowerOfServer = 0.0
+        /// The server forgets how it came to the older part of what it holds.
+        public var compactServer = 0.0
+        /// Someone keeps a backup of the server's disk, or restores the last one and starts a new epoch.
+        public var restoreServer = 0.0
         /// A fault of the disk somewhere among the next operations: an error, a kill, or a loss of power.
         public var deviceDiskFault = 0.0
         public var serverDiskFault = 0.0
@@ -87,6 +93,8 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.rollBackDevice = rate(upTo: 0.02)
         plan.rates.killServer = rate(upTo: 0.03)
         plan.rates.losePowerOfServer = rate(upTo: 0.02)
+        plan.rates.compactServer = rate(upTo: 0.05)
+        plan.rates.restoreServer = rate(upTo: 0.01)
         plan.rates.deviceDiskFault = rate(upTo: 0.1)
         plan.rates.serverDiskFault = rate(upTo: 0.1)
         plan.rates.recover = 0.05 + random.fraction() * 0.4
@@ -105,13 +113,25 @@ public struct WorldParts: Sendable {
     /// with the device's name.
     public var openAuthority: SimulatedServer.Opening
 
+    /// What an operator does to the authority that runs; nil when it knows no upkeep.
+    public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
+
+    public enum Upkeep: Hashable, Sendable {
+        /// Keep so many commits in the feed of the space `default`.
+        case compact(keeping: Int)
+        /// The database is a backup: start a new history.
+        case startEpoch(Epoch)
+    }
+
     public init(
         wire: any SimulatedWire,
         openStore: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> SimulatedDevice.Store,
-        openAuthority: @escaping SimulatedServer.Opening
+        openAuthority: @escaping SimulatedServer.Opening,
+        upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil
     ) {
         self.wire = wire
         self.openStore = openStore
         self.openAuthority = openAuthority
+        self.upkeep = upkeep
     }
 }

@@ -9,6 +9,8 @@ public struct WorldReport: Hashable, Sendable {
     public var faults: [String: Int] = [:]
     /// Commits of the server.
     public var commits = 0
+    /// Commits that the naive model could not follow, because their senders never came back for the answer.
+    public var unaccounted = 0
     /// How much virtual time the world took to come to rest once it was healed.
     public var timeToRest = Duration.zero
     /// The whole run in virtual time.

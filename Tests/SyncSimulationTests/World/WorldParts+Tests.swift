@@ -14,6 +14,13 @@ extension WorldParts {
                 let store = try SQLiteAuthorityStore(
                     singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
                 return Authority(store: store, catalog: WorldCatalog.catalog)
+            },
+            upkeep: { task, service in
+                guard let authority = service as? Authority else { return }
+                switch task {
+                case .compact(let count): try authority.compact(.default, keeping: count)
+                case .startEpoch(let epoch): try authority.startNewEpoch(epoch)
+                }
             })
     }
 

@@ -1,0 +1,143 @@
+import AuthorityStoreSQLite
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import SyncWire
+import Testing
+
+/// What worlds of many seeds have found, each as a story of its own.
+@Suite
+struct FoundBySeedsTests {
+    private let old = Epoch(rawValue: "old")
+    private let new = Epoch(rawValue: "new")
+    private let now = WallTime(milliseconds: 1_767_225_600_000)
+
+    @Test func `a restored server may give a uid that the device knows from the old history`() throws {
+        let store = try makeStore()
+        let (mine, other) = (id(1), id(2))
+        _ = try store.apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), brake: nil, now: now)
+        _ = try store.adopt(new)
+        _ = try store.apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: new), brake: nil, now: now)
+        #expect(try store.record("islander", .uid(UID(0)))?.id == other)
+        #expect(try store.record("islander", .id(mine)) == nil)
+    }
+
+    @Test func `a uid is not taken from a record that this history has shown`() throws {
+        let store = try makeStore()
+        _ = try store.apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), brake: nil, now: now)
+        let thief = RecordChange(collection: "islander", id: id(2), effect: .created(uid: UID(0), ["name": .text("b")]))
+        let page = feed([Commit(version: Version(2), changes: [thief])], of: old)
+        #expect(throws: StoreFailure.self) { try store.apply(page, brake: nil, now: now) }
+        #expect(try store.record("islander", .uid(UID(0)))?.id == id(1))
+    }
+
+    @Test func `a record that a restored server has not heard of yet is not taken for deleted`() throws {
+        let store = try makeStore()
+        _ = try store.apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), brake: nil, now: now)
+        // While this device has an edit to send, the server is restored, and its maker tells the server again.
+        _ = try store.commit([.update("islander", id(1), ["boats": .integer(4)])], in: .default, now: now)
+        _ = try store.adopt(new)
+        _ = try store.apply(snapshot([], at: 1, of: new), brake: nil, now: now)
+        #expect(try store.record("islander", .id(id(1))) == nil)
+        let again = RecordChange(collection: "islander", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
+        _ = try store.apply(feed([Commit(version: Version(2), changes: [again])], of: new), brake: nil, now: now)
+        let found = try store.record("islander", .id(id(1)))
+        #expect(found?.values[0] == .text("a"))
+        #expect(found?.values[1] == .integer(4))
+    }
+
+    @Test(arguments: 0..<16 as Range<UInt64>)
+    func `what a server shows after a crash in the middle of a commit survives the next loss of power`(
+        seed: UInt64
+    ) throws {
+        let disk = SimulatedDisk(seed: seed)
+        try serve(disk) { authority in
+            disk.plan(DiskFault(.sync, of: .log, effect: .kill))
+            #expect(throws: AuthorityFailure.self) { try authority.push(try request(), by: principal, now: now) }
+        }
+        var shown = Version.zero
+        try serve(disk) { shown = try head(of: $0) }
+        disk.losePower(seed: seed)
+        try serve(disk) { authority in
+            let kept = try head(of: authority)
+            #expect(kept >= shown, "clients were shown version \(shown), of which \(kept) is left")
+        }
+    }
+
+    // MARK: The device's side
+
+    private func makeStore() throws -> SQLiteStore {
+        let disk = SimulatedDisk(seed: 1)
+        let process = disk.makeProcess()
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = .single
+        var random = SeededRandom(seed: 1)
+        let store = try withExtendedLifetime(process) {
+            try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
+        }
+        try store.resetCursor(of: .default)
+        _ = try store.adopt(old)
+        return store
+    }
+
+    private func id(_ number: UInt64) -> RecordID {
+        RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0000 | number))
+    }
+
+    private func record(_ id: RecordID, uid: Int64, version: Int64) -> Record {
+        var values = Array(repeating: FieldValue.null, count: WorldCatalog.catalog["islander"]?.fields.count ?? 0)
+        values[0] = .text("a")
+        return Record(id: id, uid: UID(uid), version: Version(version), values: values)
+    }
+
+    private func snapshot(_ records: [Record], at version: Int64, of epoch: Epoch) -> PullPage {
+        let rows = records.isEmpty ? [] : [SnapshotRows(collection: "islander", records: records)]
+        return page(.snapshot(rows, isFirst: true, isLast: true), version, epoch)
+    }
+
+    private func feed(_ commits: [Commit], of epoch: Epoch) -> PullPage {
+        page(.commits(commits), commits.last?.version.rawValue ?? 0, epoch)
+    }
+
+    private func page(_ content: PullPage.Content, _ version: Int64, _ epoch: Epoch) -> PullPage {
+        PullPage(
+            space: .default, epoch: epoch, serverTime: HybridTime(wall: now), content: content,
+            cursor: Cursor(rawValue: "\(epoch) \(version)"), version: Version(version), head: Version(version),
+            hasMore: false)
+    }
+
+    // MARK: The server's side
+
+    private let principal = Principal(name: "device0")
+
+    private func serve(_ disk: SimulatedDisk, _ body: (Authority) throws -> Void) throws {
+        let process = disk.makeProcess()
+        let store = try SQLiteAuthorityStore(
+            singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: old)
+        try body(Authority(store: store, catalog: WorldCatalog.catalog))
+        process.kill()
+    }
+
+    private func request() throws -> PushRequest {
+        let mutation = Mutation(
+            collection: "islander", record: id(1), time: HybridTime(wall: now), intent: .create(["name": .text("a")]))
+        let transaction = Transaction(space: .default, mutations: [mutation])
+        let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
+        return PushRequest(
+            identity: identity, epoch: old, acknowledged: .first,
+            transactions: [
+                NumberedTransaction(
+                    number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
+            ])
+    }
+
+    private func head(of authority: Authority) throws -> Version {
+        let reply = try authority.pull(
+            PullRequest(space: .default, cursor: nil, limit: 10), by: principal, now: now)
+        guard case .page(let page) = reply else { return .zero }
+        return page.head
+    }
+}
