@@ -1,7 +1,9 @@
 import CRawSQLite
 import Foundation
+import Models
 import SyncCore
 import SyncModel
+import SyncRuntimeLive
 import SyncStoreSQLite
 
 /// What the local cache costs beside the SQLite C API alone.
@@ -15,6 +17,9 @@ struct LocalDuels {
         defer { store.close() }
         let raw = try rawDatabase(named: "raw.db", isFull: false)
         defer { raw_close(raw) }
+        let members = try communityStore()
+        defer { members.close() }
+        let community = Community.cached(store: members, runtime: .live())
         let durable = try filledStore(durability: .full)
         defer { durable.close() }
 
@@ -45,6 +50,14 @@ struct LocalDuels {
                     seed += 1_000_003
                     return Cost.of { _ = raw_point_reads(raw, reads, rows, seed) }
                 }, ours: { try read(reads, from: store, seed: seed) }
+            ).run(rounds: rounds),
+            try Duel(
+                name: "the same through the model protocol, each user a new live object", units: Int(reads),
+                unit: "reads",
+                floor: {
+                    seed += 1_000_003
+                    return Cost.of { _ = raw_point_reads(raw, reads, rows, seed) }
+                }, ours: { try read(reads, from: community, seed: seed) }
             ).run(rounds: rounds),
         ]
     }
@@ -89,12 +102,41 @@ struct LocalDuels {
         return cost
     }
 
+    private func read(_ count: Int64, from community: Community, seed: UInt64) throws -> Cost {
+        var length = 0
+        let cost = try Cost.of {
+            for index in 0..<count {
+                let uid = Int(Islanders.mix(seed &+ UInt64(index)) % UInt64(rows))
+                length += try community.users.user(uid: uid).username.utf8.count
+            }
+        }
+        guard length > 0 else { throw BenchmarkFailure("nothing was read") }
+        return cost
+    }
+
+    /// A local cache of the application's own models.
+    private func communityStore() throws -> SQLiteStore {
+        try store(named: "members", catalog: CommunityCatalog.catalog, durability: .normal) { uid in
+            Record(
+                id: Islanders.id(uid), uid: UID(uid), version: Version(1), creating: ["username": .text("user\(uid)")],
+                schema: UserSchema.schema)
+        }
+    }
+
     private func filledStore(durability: StoreConfiguration.Durability) throws -> SQLiteStore {
-        var configuration = StoreConfiguration(
-            file: folder.appending(path: "store-\(durability.rawValue)/cache.db").path)
+        try store(named: "store-\(durability.rawValue)", catalog: Islanders.catalog, durability: durability) {
+            Islanders.record($0, version: Version(1))
+        }
+    }
+
+    private func store(
+        named name: String, catalog: SchemaCatalog, durability: StoreConfiguration.Durability,
+        _ record: (Int64) -> Record
+    ) throws -> SQLiteStore {
+        var configuration = StoreConfiguration(file: folder.appending(path: "\(name)/cache.db").path)
         configuration.durability = durability
         var random = SystemRandomNumberGenerator()
-        let store = try SQLiteStore.open(configuration, catalog: Islanders.catalog, now: now, random: &random)
+        let store = try SQLiteStore.open(configuration, catalog: catalog, now: now, random: &random)
         let epoch = Epoch(rawValue: "benchmark")
         _ = try store.adopt(epoch)
         var from: Int64 = 0
@@ -105,7 +147,7 @@ struct LocalDuels {
                 content: .snapshot(
                     [
                         SnapshotRows(
-                            collection: "user", records: (from..<to).map { Islanders.record($0, version: Version(1)) })
+                            collection: "user", records: (from..<to).map(record))
                     ],
                     isFirst: from == 0, isLast: to == rows),
                 cursor: Cursor(rawValue: "\(to)"), version: Version(1), head: Version(1), hasMore: to < rows)
