@@ -130,6 +130,18 @@ import Testing
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
 
+    @Test func `counts from before an answer do not make the status say in sync too early`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 5))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...4, outbox: OutboxSummary(sent: 5))))
+        harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
+        // Read before the answer was written down, and told after it.
+        harness.send(.outboxChanged(OutboxSummary(sent: 5)))
+        harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
+        #expect(!harness.session.status(now: harness.now).isInSync)
+        #expect(harness.session.status(now: harness.now).outbox.answered == 5)
+    }
+
     @Test func `a push without an answer is sent again, after its deadline and a new greeting`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))

@@ -108,7 +108,9 @@ private struct RandomWorld {
                 }
                 let count = min(unanswered, limit.transactions)
                 harness.answerStore(
-                    .batchTaken(count == 0 ? nil : SessionHarness.batch(0...Int64(count - 1), outbox: summary)))
+                    count == 0
+                        ? .nothingToPush(summary)
+                        : .batchTaken(SessionHarness.batch(0...Int64(count - 1), outbox: summary)))
             case .record(let results, _):
                 if fails {
                     harness.answerStore(.storeFailed(.recordingResults, broken))
@@ -181,7 +183,9 @@ private struct RandomWorld {
             case .takeBatch(let limit):
                 let count = min(unanswered, limit.transactions)
                 harness.answerStore(
-                    .batchTaken(count == 0 ? nil : SessionHarness.batch(0...Int64(count - 1), outbox: summary)))
+                    count == 0
+                        ? .nothingToPush(summary)
+                        : .batchTaken(SessionHarness.batch(0...Int64(count - 1), outbox: summary)))
             case .record(let results, _):
                 unanswered = max(0, unanswered - results.count)
                 answered += results.count

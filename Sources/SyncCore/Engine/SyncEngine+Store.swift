@@ -6,7 +6,10 @@ extension SyncEngine {
     func ask(_ action: SyncAction) -> SyncEvent? {
         switch action {
         case .takeBatch(let limit):
-            answer(.takingBatch) { () throws(StoreFailure) in .batchTaken(try store.takeBatch(limit)) }
+            answer(.takingBatch) { () throws(StoreFailure) in
+                if let batch = try store.takeBatch(limit) { return .batchTaken(batch) }
+                return .nothingToPush(try store.outboxSummary())
+            }
         case .record(let results, let serverTime):
             answer(.recordingResults) { () throws(StoreFailure) in
                 try store.observe(serverTime, now: runtime.now())

@@ -107,7 +107,7 @@ public actor SyncEngine {
         var isFinished = handle(.started(start, reachability.current))
         var iterator = events.makeAsyncIterator()
         while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
-            isFinished = handle(event)
+            isFinished = handle(refreshed(event))
         }
         if !isFinished { _ = handle(.aborted) }
         status.finish()
@@ -130,6 +130,13 @@ public actor SyncEngine {
         }
         publishStatus()
         return isFinished
+    }
+
+    /// Counts of the outbox are read when they are used. Those that came by mail may be from before an answer that the
+    /// session has had since, and a status that is made of both says "in sync" too early.
+    private func refreshed(_ event: SyncEvent) -> SyncEvent {
+        guard case .outboxChanged = event, let summary = try? store.outboxSummary() else { return event }
+        return .outboxChanged(summary)
     }
 
     private func publishStatus() {
@@ -184,7 +191,8 @@ public actor SyncEngine {
             .hintsEnded(let serial, _):
             tasks[serial] = nil
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxChanged, .hint, .batchTaken, .resultsRecorded, .pageApplied, .cursorReset, .sessionChanged,
+            .outboxChanged, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset,
+            .sessionChanged,
             .storeFailed:
             break
         }

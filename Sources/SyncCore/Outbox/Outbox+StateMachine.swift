@@ -68,14 +68,20 @@ struct OutboxMachine: Hashable, Sendable {
         ]
     }
 
-    mutating func batchTaken(_ batch: PushBatch?, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
+    /// The counts were behind: what they called unanswered is answered by now.
+    mutating func nothingToPush(_ summary: OutboxSummary) {
+        guard case .taking = state else { return }
+        self.summary = summary
+        // Whatever the store counts, it has nothing to give: asking again at once would not end.
+        self.summary.waiting = 0
+        self.summary.sent = 0
+        state = .resting
+    }
+
+    mutating func batchTaken(_ batch: PushBatch, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard case .taking = state else { return [] }
-        guard let batch, let hello else {
-            if let batch { summary = batch.outbox }
-            if batch == nil {
-                summary.waiting = 0
-                summary.sent = 0
-            }
+        guard let hello else {
+            summary = batch.outbox
             state = .resting
             return []
         }

@@ -72,6 +72,9 @@ package struct SessionMachine: Hashable, Sendable {
         case .hint(let stream, let hint): return hinted(stream, hint, &turn)
         case .hintsEnded(let stream, _): return hints.ended(stream, &turn)
         case .batchTaken(let batch): return outbox.batchTaken(batch, hello: link.hello, &turn)
+        case .nothingToPush(let summary):
+            outbox.nothingToPush(summary)
+            return []
         case .resultsRecorded(let summary): return resultsRecorded(summary, &turn)
         case .pageApplied(let space, let result): return pageApplied(space, result, &turn)
         case .cursorReset(let space):

@@ -25,7 +25,9 @@ package enum SyncEvent: Hashable, Sendable {
     case hintsEnded(Serial, String)
 
     // From the store, in answer to an action.
-    case batchTaken(PushBatch?)
+    case batchTaken(PushBatch)
+    /// Everything that is in the outbox is answered.
+    case nothingToPush(OutboxSummary)
     case resultsRecorded(OutboxSummary)
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)

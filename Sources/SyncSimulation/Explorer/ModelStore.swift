@@ -69,7 +69,7 @@ struct ModelStore: Hashable, Sendable {
     /// Carries out an order as the real store would.
     mutating func answer(_ action: SyncAction) -> SyncEvent? {
         switch action {
-        case .takeBatch(let limit): return .batchTaken(takeBatch(limit))
+        case .takeBatch(let limit): return takeBatch(limit).map { .batchTaken($0) } ?? .nothingToPush(summary)
         case .record(let results, _):
             for result in results { record(result) }
             return .resultsRecorded(summary)

@@ -114,7 +114,7 @@ public final class SimulatedDevice: Sendable {
 
     private func note(_ turn: SyncEngine.Trace, _ store: Store) {
         simulation.note(turn.words, by: name)
-        if case .batchTaken(let batch?) = turn.event { witness.batchTaken(batch, by: name, from: store) }
+        if case .batchTaken(let batch) = turn.event { witness.batchTaken(batch, by: name, from: store) }
         if turn.movesBack { state.withLock { $0.resets += 1 } }
     }
 
@@ -166,7 +166,7 @@ extension SyncEngine.Trace {
         switch event {
         case .cursorReset, .sessionChanged, .started: true
         case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxChanged, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded, .batchTaken,
+            .outboxChanged, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
             .resultsRecorded,
             .pageApplied, .storeFailed:
             false
@@ -192,7 +192,8 @@ extension SyncEngine.Trace {
         case .pullEnded(_, let space, .failure(let failure)): "pull of \(space) failed: \(failure.code.rawValue)"
         case .hint(_, let hint): "hint \(hint.space) \(hint.head)"
         case .hintsEnded: "hints ended"
-        case .batchTaken(let batch): "batch of \(batch?.transactions.count ?? 0)"
+        case .batchTaken(let batch): "batch of \(batch.transactions.count)"
+        case .nothingToPush: "nothing to push"
         case .resultsRecorded(let outbox): "results recorded, outbox \(outbox.count)"
         case .pageApplied(let space, .applied(let stored, _, let count)):
             "applied \(count) of \(space) to \(stored.version)\(stored.isComplete ? "" : ", incomplete")"
