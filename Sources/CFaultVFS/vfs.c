@@ -83,7 +83,6 @@ static int sync_file(sqlite3_file *base, int flags) {
         return conclude(file, FAULT_SYNC, 0, flags, storage_carry_out(file->mount, verdict, FAULT_SYNC));
     }
     storage_sync(disk, file->inode);
-    // SQLite's own VFS for Unix does the same: once per new journal, with its first sync.
     if (file->syncs_directory) {
         storage_sync_directory(disk);
         file->syncs_directory = false;
@@ -352,7 +351,6 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
     verdict verdict = storage_judge(mount, FAULT_OPEN, class);
     int result = SQLITE_OK;
     inode *inode = NULL;
-    bool is_new = false;
     if (verdict.effect >= 0) {
         result = storage_carry_out(mount, verdict, FAULT_OPEN);
     } else {
@@ -365,7 +363,6 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
                 result = SQLITE_CANTOPEN;
             } else {
                 inode = storage_make(disk, shown, class);
-                is_new = true;
                 if (inode == NULL) result = SQLITE_NOMEM;
                 else if (name != NULL) storage_link(disk, &disk->live, name, inode);
             }
@@ -378,7 +375,10 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
         file->inode = inode;
         file->flags = flags;
         file->deletes_on_close = name != NULL && (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
-        file->syncs_directory = is_new && (class == FAULT_FILE_JOURNAL || class == FAULT_FILE_WAL);
+        // With the first sync after each opening, as SQLite's own VFS for Unix does: whoever made the file may have
+        // been killed before it came to that.
+        file->syncs_directory =
+            (flags & SQLITE_OPEN_CREATE) != 0 && (class == FAULT_FILE_JOURNAL || class == FAULT_FILE_WAL);
         file->next = inode->files;
         inode->files = file;
         mount->references += 1;

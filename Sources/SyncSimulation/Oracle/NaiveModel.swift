@@ -59,7 +59,16 @@ struct NaiveModel: Hashable, Sendable {
                 guard !dead.contains(place) else {
                     throw Violation("I12", "\(place) was deleted, and created again at \(version)")
                 }
-                guard rows[place] == nil else { throw Violation("I2", "\(place) was created twice, at \(version)") }
+                if rows[place] != nil {
+                    // Two devices that made the same id mean the same record: the later create is an edit of it.
+                    for (field, value) in patch {
+                        edit(
+                            place, field, Field(value: value, time: time, client: client, version: version),
+                            seen: .zero,
+                            schema.field(named: field)?.mergeRule ?? .latestEdit)
+                    }
+                    continue
+                }
                 created[place] = Origin(client: client, time: mutation.time)
                 rows[place] = Dictionary(
                     uniqueKeysWithValues: schema.fields.map { field in
@@ -74,19 +83,23 @@ struct NaiveModel: Hashable, Sendable {
                         dead.contains(place) ? "I12" : "I5", "\(place) was updated at \(version) but is not there")
                 }
                 for edit in edits {
-                    guard let stored = rows[place]?[edit.field], let rule = schema.field(named: edit.field)?.mergeRule
-                    else {
+                    guard let rule = schema.field(named: edit.field)?.mergeRule else {
                         throw Violation(
                             "I5", "\(place).\(edit.field) was updated at \(version) but there is no such field")
                     }
                     let pushed = Field(value: edit.value, time: time, client: client, version: version)
-                    if Self.takes(pushed, seen: edit.seen, over: stored, rule) { rows[place]?[edit.field] = pushed }
+                    self.edit(place, edit.field, pushed, seen: edit.seen, rule)
                 }
             case .delete:
                 rows[place] = nil
                 dead.insert(place)
             }
         }
+    }
+
+    private mutating func edit(_ place: Place, _ name: FieldName, _ pushed: Field, seen: Version, _ rule: MergeRule) {
+        guard let stored = rows[place]?[name], Self.takes(pushed, seen: seen, over: stored, rule) else { return }
+        rows[place]?[name] = pushed
     }
 
     /// A version says when a field was last *changed*: to be given the value that it had is no change.

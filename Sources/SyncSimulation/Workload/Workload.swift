@@ -22,7 +22,8 @@ struct Workload: Sendable {
     /// What a user of this store does next; nil when there is nothing to do it to.
     mutating func next(_ store: any LocalStore, now: WallTime) throws -> Deed? {
         switch random.below(100) {
-        case ..<22: return .write([.create("islander", identifier(now), islander(try pick("islander", store)))])
+        case ..<20: return .write([.create("islander", identifier(now), islander(try pick("islander", store)))])
+        case ..<22: return .write([.create("islander", importedIdentifier(), islander(nil))])
         case ..<32:
             guard let painter = try pick("islander", store) else { return nil }
             return .write([.create("picture", identifier(now), picture(by: painter))])
@@ -49,6 +50,11 @@ struct Workload: Sendable {
 
     private mutating func identifier(_ now: WallTime) -> RecordID {
         .make(at: now, random: &identifiers)
+    }
+
+    /// One of a few that every device makes in the same way, as when all import one list.
+    private mutating func importedIdentifier() -> RecordID {
+        RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0000 | UInt64(random.below(6))))
     }
 
     /// Texts that occur once, so that no two writes look the same.

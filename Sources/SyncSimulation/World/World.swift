@@ -226,8 +226,13 @@ public final class World {
                 network.cut(device.name, direction)
             }
             if happens(plan.rates.dropLink, "link down", true) { device.reachability.set(.down("no carrier")) }
-            let jump = Duration.milliseconds(chance.within(-50_000...50_000))
-            if happens(plan.rates.jumpClock, "clock jumped", true) { device.wallClock.jump(by: jump) }
+            let error = Duration.milliseconds(chance.within(-50_000...50_000))
+            if happens(plan.rates.jumpClock, "clock jumped", true) {
+                // The server clamps stamps from the future to its time. When it may die over a commit, the oracle cannot
+                // know which of its tries that was, so clocks are then only as wrong as is let through.
+                let error = plan.serverMayDie ? error : error * 40
+                device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
+            }
             let fault = drawDiskFault()
             if happens(plan.rates.deviceDiskFault, "device disk planned", device.isUp) { device.disk.plan(fault) }
         }

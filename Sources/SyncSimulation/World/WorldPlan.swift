@@ -60,6 +60,12 @@ public struct WorldPlan: Hashable, Sendable {
         public init() {}
     }
 
+    /// Whether the server may end in the middle of something.
+    var serverMayDie: Bool {
+        rates.killServer + rates.losePowerOfServer + rates.serverDiskFault + rates.restoreServer > 0
+            || planned.contains { $0.party == .server }
+    }
+
     /// A world without faults.
     public static func calm(seed: UInt64, devices: Int = 2, steps: Int = 100) -> WorldPlan {
         WorldPlan(
