@@ -166,7 +166,8 @@ extension SyncEngine.Trace {
         switch event {
         case .cursorReset, .sessionChanged, .started: true
         case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxChanged, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
+            .outboxChanged, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded, .batchTaken,
+            .nothingToPush,
             .resultsRecorded,
             .pageApplied, .storeFailed:
             false

@@ -22,7 +22,7 @@ struct DemoCommand: AsyncParsableCommand {
         help: ArgumentHelp("Work in this folder, which must be empty, and keep it.", valueName: "folder"),
         completion: .directory)
     var keep: String?
-    @Option(help: "How many users are on their way when processes are killed.") var crowd = 10_000
+    @Option(help: "How many users are on their way when processes are killed.") var crowd = 40_000
     @Flag(help: "Answer in JSON, one object a line.") var json = false
 
     func validate() throws {
