@@ -125,7 +125,7 @@ import Testing
     @Test func `only one push is on its way, however much is written meanwhile`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.outboxChanged(OutboxSummary(waiting: 5, sent: 1)))
+        harness.send(.outboxCounted(OutboxSummary(waiting: 5, sent: 1)))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
@@ -136,7 +136,7 @@ import Testing
         harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
         // Read before the answer was written down, and told after it.
-        harness.send(.outboxChanged(OutboxSummary(sent: 5)))
+        harness.send(.outboxCounted(OutboxSummary(sent: 5)))
         harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).outbox.answered == 5)
@@ -327,7 +327,7 @@ import Testing
         var harness = SessionHarness.online()
         harness.send(.syncRequested)
         #expect(harness.pull != nil)
-        harness.send(.outboxChanged(OutboxSummary(waiting: 1)))
+        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil && harness.pull != nil)
     }

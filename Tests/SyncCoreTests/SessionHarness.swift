@@ -49,7 +49,7 @@ struct SessionHarness {
         case .abandon(let serial): requests[serial] = nil
         case .arm(let serial, let delay): timers[serial] = now + delay
         case .disarm(let serial): timers[serial] = nil
-        case .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity: storeOrders.append(action)
+        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity: storeOrders.append(action)
         case .checkpoint: break
         case .finish: isFinished = true
         }
@@ -171,7 +171,7 @@ struct SessionHarness {
         harness.answerGreeting()
         harness.answerPull(.success(.page(page(version: .zero))))
         harness.answerStore(applied(version: .zero))
-        if outbox.count > 0 { harness.send(.outboxChanged(outbox)) }
+        if outbox.count > 0 { harness.send(.outboxCounted(outbox)) }
         return harness
     }
 }

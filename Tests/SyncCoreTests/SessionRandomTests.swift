@@ -38,7 +38,7 @@ private struct RandomWorld {
         switch Int.random(in: 0..<12, using: &random) {
         case 0:
             unanswered += 1
-            send(.outboxChanged(summary))
+            send(.outboxCounted(summary))
         case 1: send(.linkChanged(Bool.random(using: &random) ? .up : .down("no link")))
         case 2: send(.syncRequested)
         case 3:

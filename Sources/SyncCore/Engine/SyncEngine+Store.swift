@@ -5,6 +5,8 @@ extension SyncEngine {
     /// Asks the store, and makes an event of what it answers. Synchronous: it has happened when this returns.
     func ask(_ action: SyncAction) -> SyncEvent? {
         switch action {
+        case .countOutbox:
+            answer(.countingOutbox) { () throws(StoreFailure) in .outboxCounted(try store.outboxSummary()) }
         case .takeBatch(let limit):
             answer(.takingBatch) { () throws(StoreFailure) in
                 if let batch = try store.takeBatch(limit) { return .batchTaken(batch) }

@@ -107,7 +107,7 @@ public actor SyncEngine {
         var isFinished = handle(.started(start, reachability.current))
         var iterator = events.makeAsyncIterator()
         while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
-            isFinished = handle(refreshed(event))
+            isFinished = handle(event)
         }
         if !isFinished { _ = handle(.aborted) }
         status.finish()
@@ -132,13 +132,6 @@ public actor SyncEngine {
         return isFinished
     }
 
-    /// Counts of the outbox are read when they are used. Those that came by mail may be from before an answer that the
-    /// session has had since, and a status that is made of both says "in sync" too early.
-    private func refreshed(_ event: SyncEvent) -> SyncEvent {
-        guard case .outboxChanged = event, let summary = try? store.outboxSummary() else { return event }
-        return .outboxChanged(summary)
-    }
-
     private func publishStatus() {
         let new = session.status(now: runtime.uptime())
         let isNew = lastStatus.withLock { last in
@@ -154,14 +147,8 @@ public actor SyncEngine {
         let commits = store.changes.subscribe()
         let links = reachability.changes.subscribe()
         return [
-            runtime.spawn { [store, logger] in
-                for await change in commits where change.touchesOutbox {
-                    do {
-                        mailbox.yield(.outboxChanged(try store.outboxSummary()))
-                    } catch {
-                        logger.warning("The outbox could not be counted.", metadata: ["reason": "\(error)"])
-                    }
-                }
+            runtime.spawn {
+                for await change in commits where change.touchesOutbox { mailbox.yield(.outboxTouched) }
             },
             runtime.spawn {
                 for await state in links { mailbox.yield(.linkChanged(state)) }
@@ -178,7 +165,8 @@ public actor SyncEngine {
         case .abandon(let serial), .closeHints(let serial), .disarm(let serial):
             tasks.removeValue(forKey: serial)?.cancel()
         case .arm(let serial, let delay): arm(serial, after: delay)
-        case .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity, .checkpoint: return ask(action)
+        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity, .checkpoint:
+            return ask(action)
         case .finish: break
         }
         return nil
@@ -191,7 +179,8 @@ public actor SyncEngine {
             .hintsEnded(let serial, _):
             tasks[serial] = nil
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxChanged, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset,
+            .outboxTouched, .outboxCounted, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .pageApplied,
+            .cursorReset,
             .sessionChanged,
             .storeFailed:
             break

@@ -61,10 +61,13 @@ package struct SessionMachine: Hashable, Sendable {
         case .deletesAllowed(let space): return atPull(of: space) { $0.deletesAllowed() } ?? []
         case .stopRequested: return stopRequested(&turn)
         case .linkChanged(let state): return linkChanged(state, &turn)
-        case .outboxChanged(let summary):
+        case .outboxTouched:
+            // Counted when it is looked at: a count that was taken elsewhere may be from before what is known here.
+            // Written back also while the device is offline for months, or the log would grow for ever.
+            return [.countOutbox, .checkpoint]
+        case .outboxCounted(let summary):
             outbox.outboxChanged(summary)
-            // Also while the device is offline for months, writes must not make the log grow for ever.
-            return [.checkpoint]
+            return []
         case .timerFired(let timer): return timerFired(timer, &turn)
         case .greeted(let request, let result): return greeted(request, result, &turn)
         case .pushEnded(let request, let result): return pushEnded(request, result, &turn)
@@ -177,6 +180,9 @@ package struct SessionMachine: Hashable, Sendable {
         _ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn
     ) -> [SyncAction] {
         switch task {
+        case .countingOutbox:
+            // The next commit, and the next page, bring the counts.
+            return []
         case .takingBatch, .recordingResults, .renewingIdentity:
             return outbox.storeFailed(task, failure, &turn)
         case .applyingPage(let space), .resettingCursor(let space):

@@ -13,6 +13,7 @@ package enum SyncAction: Hashable, Sendable {
     case abandon(Serial)
 
     // To the store. Each is answered by one event before the next order is carried out.
+    case countOutbox
     case takeBatch(BatchLimit)
     case record([TransactionResult], serverTime: HybridTime)
     case apply(PullPage, brake: DeleteBrake?)

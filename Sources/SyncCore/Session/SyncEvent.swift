@@ -14,7 +14,8 @@ package enum SyncEvent: Hashable, Sendable {
 
     // From the device.
     case linkChanged(LinkState)
-    case outboxChanged(OutboxSummary)
+    /// A commit in the store, of this process or of another, touched the outbox or the journal.
+    case outboxTouched
     case timerFired(Serial)
 
     // From the server.
@@ -28,6 +29,7 @@ package enum SyncEvent: Hashable, Sendable {
     case batchTaken(PushBatch)
     /// Everything that is in the outbox is answered.
     case nothingToPush(OutboxSummary)
+    case outboxCounted(OutboxSummary)
     case resultsRecorded(OutboxSummary)
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)
@@ -38,5 +40,6 @@ package enum SyncEvent: Hashable, Sendable {
 
 /// What the store was doing when it failed.
 package enum StoreTask: Hashable, Sendable {
-    case takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID), adoptingEpoch, renewingIdentity
+    case countingOutbox, takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID), adoptingEpoch,
+        renewingIdentity
 }

@@ -134,7 +134,7 @@ struct ExplorerWorld: Hashable, Sendable {
             let seen = devices[index].store.base[write.record]?.version ?? .zero
             devices[index].store.write(.delete(seen: seen), to: write.record)
         }
-        devices[index].handle(.outboxChanged(devices[index].store.summary))
+        devices[index].handle(.outboxTouched)
     }
 
     private mutating func serve(_ request: SyncAction) -> SyncEvent {
@@ -142,7 +142,8 @@ struct ExplorerWorld: Hashable, Sendable {
         case .greet(let serial): .greeted(serial, .success(server.hello()))
         case .push(let serial, let push): .pushEnded(serial, .success(server.push(push)))
         case .pull(let serial, let pull): .pullEnded(serial, .default, .success(server.pull(pull)))
-        case .openHints, .closeHints, .abandon, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity,
+        case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt,
+            .renewIdentity,
             .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(request) is not a request")
         }

@@ -69,6 +69,7 @@ struct ModelStore: Hashable, Sendable {
     /// Carries out an order as the real store would.
     mutating func answer(_ action: SyncAction) -> SyncEvent? {
         switch action {
+        case .countOutbox: return .outboxCounted(summary)
         case .takeBatch(let limit): return takeBatch(limit).map { .batchTaken($0) } ?? .nothingToPush(summary)
         case .record(let results, _):
             for result in results { record(result) }

@@ -166,7 +166,8 @@ extension SyncEngine.Trace {
         switch event {
         case .cursorReset, .sessionChanged, .started: true
         case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxChanged, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded, .batchTaken,
+            .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
+            .batchTaken,
             .nothingToPush,
             .resultsRecorded,
             .pageApplied, .storeFailed:
@@ -183,7 +184,8 @@ extension SyncEngine.Trace {
         case .stopRequested: "stop requested"
         case .aborted: "aborted"
         case .linkChanged(let link): "link \(link)"
-        case .outboxChanged(let outbox): "outbox \(outbox.waiting) \(outbox.sent) \(outbox.answered)"
+        case .outboxTouched: "outbox touched"
+        case .outboxCounted(let outbox): "outbox \(outbox.waiting) \(outbox.sent) \(outbox.answered)"
         case .timerFired: "timer"
         case .greeted(_, .success(let hello)): "greeted, epoch \(hello.epoch)"
         case .greeted(_, .failure(let failure)): "not greeted: \(failure.code.rawValue)"
