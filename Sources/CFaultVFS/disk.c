@@ -118,6 +118,11 @@ uint64_t fault_disk_hits(fault_disk *disk) {
     READ_UNDER_LOCK(uint64_t, disk->hits);
 }
 
+uint64_t fault_disk_hits_of_class(fault_disk *disk, int class) {
+    if (class < 0 || class >= FAULT_CLASS_COUNT) return 0;
+    READ_UNDER_LOCK(uint64_t, disk->hits_by_class[class]);
+}
+
 uint64_t fault_disk_power_losses(fault_disk *disk) {
     READ_UNDER_LOCK(uint64_t, disk->power_losses);
 }

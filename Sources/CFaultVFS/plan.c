@@ -7,6 +7,16 @@ static uint32_t index_of(uint32_t kind) {
     return (uint32_t)__builtin_ctz(kind);
 }
 
+static int class_of(const fault_rule *rule) {
+    if (rule->effect == FAULT_EFFECT_KILL) return FAULT_CLASS_KILL;
+    if (rule->effect == FAULT_EFFECT_POWER_LOSS) return FAULT_CLASS_POWER_LOSS;
+    switch (rule->code) {
+    case SQLITE_FULL: return FAULT_CLASS_FULL;
+    case SQLITE_BUSY: return FAULT_CLASS_BUSY;
+    default: return FAULT_CLASS_ERROR;
+    }
+}
+
 verdict storage_judge(fault_mount *mount, uint32_t kind, uint32_t class) {
     fault_disk *disk = mount->disk;
     if (mount->is_dead) return (verdict){ FAULT_EFFECT_FAIL, SQLITE_IOERR };
@@ -22,6 +32,7 @@ verdict storage_judge(fault_mount *mount, uint32_t kind, uint32_t class) {
         if (rule->rate < 1 && (double)(storage_random(disk) >> 11) * 0x1p-53 >= rule->rate) continue;
         if (rule->times != UINT64_MAX) rule->times -= 1;
         disk->hits += 1;
+        disk->hits_by_class[class_of(rule)] += 1;
         return (verdict){ rule->effect, rule->code };
     }
     return (verdict){ -1, SQLITE_OK };

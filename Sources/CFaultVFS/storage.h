@@ -68,6 +68,7 @@ struct fault_disk {
     uint64_t logged;
     uint64_t by_kind[FAULT_KIND_COUNT];
     uint64_t hits;
+    uint64_t hits_by_class[FAULT_CLASS_COUNT];
     uint64_t power_losses;
     uint64_t unsynced;
     uint64_t hash;

@@ -50,6 +50,16 @@ enum {
     FAULT_EFFECT_POWER_LOSS = 2,
 };
 
+// The same, told apart further: what the one who uses the disk sees.
+enum {
+    FAULT_CLASS_ERROR = 0,
+    FAULT_CLASS_FULL = 1,
+    FAULT_CLASS_BUSY = 2,
+    FAULT_CLASS_KILL = 3,
+    FAULT_CLASS_POWER_LOSS = 4,
+    FAULT_CLASS_COUNT = 5,
+};
+
 typedef struct {
     uint32_t kinds;
     uint32_t files;
@@ -100,6 +110,8 @@ uint64_t fault_disk_operations(fault_disk *disk);
 uint64_t fault_disk_operations_of_kind(fault_disk *disk, uint32_t kind);
 /// How many operations a rule has hit.
 uint64_t fault_disk_hits(fault_disk *disk);
+/// How many of them were of one class, below FAULT_CLASS_COUNT.
+uint64_t fault_disk_hits_of_class(fault_disk *disk, int class);
 /// How often the power has failed.
 uint64_t fault_disk_power_losses(fault_disk *disk);
 /// Over kind, file, offset, size and result of every operation so far.

@@ -1,4 +1,5 @@
 import CFaultVFS
+import SyncConcurrency
 
 /// The disk of one machine, in memory, under the real SQLite: it fails and loses power on demand.
 ///
@@ -7,6 +8,8 @@ import CFaultVFS
 /// operations alone.
 public final class SimulatedDisk: Sendable {
     private let address: UInt
+    /// The faults that `takeFaults` has told of.
+    private let told = Guarded([FaultKind: Int]())
 
     public init(seed: UInt64) {
         address = UInt(bitPattern: fault_disk_create(seed))
@@ -136,6 +139,23 @@ public final class SimulatedDisk: Sendable {
 
     /// How many operations a plan has hit.
     public var faultCount: Int { Int(fault_disk_hits(pointer)) }
+
+    /// The operations that a plan has hit since this was last called, by what befell them.
+    func takeFaults() -> [(FaultKind, Int)] {
+        told.withLock { told in
+            Self.classes.map { kind, number in
+                let count = Int(fault_disk_hits_of_class(pointer, Int32(number)))
+                let news = count - (told[kind] ?? 0)
+                told[kind] = count
+                return (kind, news)
+            }
+        }
+    }
+
+    private static let classes: [(FaultKind, Int)] = [
+        (.diskError, FAULT_CLASS_ERROR), (.diskFull, FAULT_CLASS_FULL), (.diskBusy, FAULT_CLASS_BUSY),
+        (.diskKill, FAULT_CLASS_KILL), (.diskPowerLost, FAULT_CLASS_POWER_LOSS),
+    ]
 
     public var powerLossCount: Int { Int(fault_disk_power_losses(pointer)) }
 

@@ -33,17 +33,15 @@ public struct NetworkConditions: Hashable, Sendable {
 
     /// Rates of a seed: each is 0 in half of all worlds, so that a rare fault also meets a calm rest.
     public static func drawn(_ random: inout SeededRandom) -> NetworkConditions {
-        func rate(upTo most: Double) -> Double {
-            let isOn = random.chance(0.5)
-            let value = random.fraction() * most
-            return isOn ? value : 0
-        }
         let slow = random.within(10...2_000)
         return NetworkConditions(
-            delay: .milliseconds(1)...(.milliseconds(slow)), lateRate: rate(upTo: 0.2),
-            lateness: .seconds(1)...(.seconds(random.within(2...7_200))), refuseRate: rate(upTo: 0.3),
-            loseRequestRate: rate(upTo: 0.2), loseAnswerRate: rate(upTo: 0.3), breakAnswerRate: rate(upTo: 0.3),
-            duplicateRate: rate(upTo: 0.3), damageRequestRate: rate(upTo: 0.1), damageAnswerRate: rate(upTo: 0.1),
-            busyRate: rate(upTo: 0.2), loseHintRate: rate(upTo: 0.5), endHintsRate: rate(upTo: 0.2))
+            delay: .milliseconds(1)...(.milliseconds(slow)), lateRate: random.rate(upTo: 0.2),
+            lateness: .seconds(1)...(.seconds(random.within(2...7_200))), refuseRate: random.rate(upTo: 0.3),
+            loseRequestRate: random.rate(upTo: 0.2), loseAnswerRate: random.rate(upTo: 0.3),
+            breakAnswerRate: random.rate(upTo: 0.3),
+            duplicateRate: random.rate(upTo: 0.3), damageRequestRate: random.rate(upTo: 0.1),
+            damageAnswerRate: random.rate(upTo: 0.1),
+            busyRate: random.rate(upTo: 0.2), loseHintRate: random.rate(upTo: 0.5), endHintsRate: random.rate(upTo: 0.2)
+        )
     }
 }

@@ -14,12 +14,22 @@ public final class SimulatedNetwork: Sendable {
         var conditions = NetworkConditions.calm
         /// Ways on which nothing passes.
         var cuts: [Direction: Set<String>] = [:]
-        var counts: [String: Int] = [:]
+        /// What is on its way, in the order of its beginning.
+        var exchanges: [Int: Exchange] = [:]
+        var nextExchange = 0
+    }
+
+    /// A call that a device waits for.
+    fileprivate struct Exchange: Sendable {
+        let device: String
+        var phase: OperationPhase
     }
 
     /// What will become of one copy of a request, drawn when it is sent.
     fileprivate struct Journey: Sendable {
         var requestDelay: Duration
+        var isLate = false
+        var isAnswerLate = false
         var answerDelay: Duration
         var isRefused: Bool
         var isRequestLost: Bool
@@ -40,10 +50,12 @@ public final class SimulatedNetwork: Sendable {
     private static let patience = Duration.seconds(100)
 
     private let simulation: Simulation
+    private let tally: FaultTally
     private let state: Guarded<State>
 
-    public init(simulation: Simulation) {
+    init(simulation: Simulation, tally: FaultTally) {
         self.simulation = simulation
+        self.tally = tally
         state = Guarded(State(random: simulation.random("network")))
     }
 
@@ -73,19 +85,28 @@ public final class SimulatedNetwork: Sendable {
         state.withLock { $0.cuts[direction]?.contains(device) ?? false }
     }
 
-    /// How often each fault has happened, by its name.
-    public var counts: [String: Int] { state.withLock { $0.counts } }
+    /// What is going on between a device and the server, or between any and the server.
+    func phases(of device: String?) -> Set<OperationPhase> {
+        let phases = state.withLock { state in
+            Set(state.exchanges.values.filter { device == nil || $0.device == device }.map(\.phase))
+        }
+        return phases.isEmpty ? [.idle] : phases
+    }
 
     /// Sends a request, and waits for what comes of it. When the caller's task is cancelled it stops waiting, but the
     /// request goes on.
     func exchange(
-        _ request: [UInt8], called word: String, from device: String, with server: SimulatedServer, as principal: String
+        _ request: [UInt8], for call: ServerCall, from device: String, with server: SimulatedServer,
+        as principal: String
     ) async throws(TransportFailure) -> [UInt8] {
+        let number = state.withLock { $0.begin(Exchange(device: device, phase: call.phases.onItsWay)) }
+        defer { state.withLock { _ = $0.exchanges.removeValue(forKey: number) } }
         let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
         let journeys = state.withLock { $0.drawJourneys() }
+        if journeys.count > 1 { tally.count(.doubled, [call.phases.onItsWay]) }
         for journey in journeys {
             simulation.start("courier of \(device)") { [self] in
-                await carry(request, word, journey, from: device, to: server, as: principal, mailbox)
+                await carry(request, call, journey, number, from: device, to: server, as: principal, mailbox)
             }
         }
         var first: Delivery?
@@ -103,49 +124,52 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func carry(
-        _ request: [UInt8], _ word: String, _ journey: Journey, from device: String, to server: SimulatedServer,
-        as principal: String, _ mailbox: AsyncStream<Delivery>.Continuation
+        _ request: [UInt8], _ call: ServerCall, _ journey: Journey, _ number: Int, from device: String,
+        to server: SimulatedServer, as principal: String, _ mailbox: AsyncStream<Delivery>.Continuation
     ) async {
         let network = simulation.clock(of: "network")
         // The last leg ends at the device: while that sleeps, nothing reaches its programs.
         let deviceClock = simulation.clock(of: device)
         guard (try? await network.sleep(for: journey.requestDelay)) != nil else { return }
         if journey.isRefused || isCut(device, .toServer) {
-            fault("refused", word, device)
+            fault(.refused, call, device)
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was refused")))
             return
         }
         if let retryAfter = journey.busy {
-            fault("busy", word, device)
+            fault(.busy, call, device)
             mailbox.yield(.failed(TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)))
             return
         }
         if journey.isRequestLost {
-            fault("request lost", word, device)
+            fault(.requestLost, call, device)
             return await letDown(mailbox, deviceClock)
         }
         var arriving = request
         if let damage = journey.requestDamage {
-            fault("request damaged", word, device)
+            fault(.requestDamaged, call, device)
             damage.apply(to: &arriving)
         }
+        if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
         guard var answer = server.receive(arriving, from: device, as: principal) else {
-            fault("server gone", word, device)
+            fault(.serverGone, call, device)
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
             return
         }
+        state.withLock { $0.exchanges[number]?.phase = call.phases.answered }
+        if journey.isAnswerLate { tally.count(.late, [call.phases.answered]) }
         guard (try? await deviceClock.sleep(for: journey.answerDelay)) != nil else { return }
         if journey.isAnswerBroken {
-            fault("answer broken", word, device)
+            fault(.answerBroken, call, device)
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
             return
         }
         if journey.isAnswerLost || isCut(device, .toDevice) {
-            fault("answer lost", word, device)
+            fault(.answerLost, call, device)
             return await letDown(mailbox, deviceClock)
         }
         if let damage = journey.answerDamage {
-            fault("answer damaged", word, device)
+            fault(.answerDamaged, call, device)
             damage.apply(to: &answer)
         }
         mailbox.yield(.answer(answer))
@@ -156,9 +180,10 @@ public final class SimulatedNetwork: Sendable {
         mailbox.yield(.failed(TransportFailure(.timedOut, "no answer in \(Self.patience)")))
     }
 
-    private func fault(_ name: String, _ word: String, _ device: String) {
-        state.withLock { $0.counts[name, default: 0] += 1 }
-        simulation.note("\(name): \(word)", by: device)
+    private func fault(_ fault: FaultKind, _ call: ServerCall, _ device: String) {
+        let isOfAnswer = fault == .answerLost || fault == .answerBroken || fault == .answerDamaged
+        tally.count(fault, [isOfAnswer ? call.phases.answered : call.phases.onItsWay])
+        simulation.note("\(fault.rawValue): \(call.word)", by: device)
     }
 
     // MARK: Hints
@@ -175,12 +200,17 @@ public final class SimulatedNetwork: Sendable {
 }
 
 extension SimulatedNetwork.State {
+    fileprivate mutating func begin(_ exchange: SimulatedNetwork.Exchange) -> Int {
+        nextExchange += 1
+        exchanges[nextExchange] = exchange
+        return nextExchange
+    }
+
     /// One journey, or two. Always draws the same numbers, so that one rate does not shift the others.
     fileprivate mutating func drawJourneys() -> [SimulatedNetwork.Journey] {
         let isDoubled = random.chance(conditions.duplicateRate)
         let first = drawJourney()
         let second = drawJourney()
-        if isDoubled { counts["doubled", default: 0] += 1 }
         return isDoubled ? [first, second] : [first]
     }
 
@@ -189,17 +219,30 @@ extension SimulatedNetwork.State {
         var answerDelay = random.duration(in: conditions.delay)
         let isLate = random.chance(conditions.lateRate)
         let lateness = random.duration(in: conditions.lateness)
-        if isLate, random.chance(0.5) { requestDelay += lateness } else if isLate { answerDelay += lateness }
+        let isAnswerLate = isLate && random.chance(0.5)
+        if isAnswerLate { answerDelay += lateness } else if isLate { requestDelay += lateness }
         let busy = random.chance(conditions.busyRate)
         let retryAfter = random.duration(in: .zero...(.seconds(60)))
         let saysWhen = random.chance(0.5)
         return SimulatedNetwork.Journey(
-            requestDelay: requestDelay, answerDelay: answerDelay, isRefused: random.chance(conditions.refuseRate),
+            requestDelay: requestDelay, isLate: isLate && !isAnswerLate, isAnswerLate: isAnswerLate,
+            answerDelay: answerDelay, isRefused: random.chance(conditions.refuseRate),
             isRequestLost: random.chance(conditions.loseRequestRate),
             isAnswerLost: random.chance(conditions.loseAnswerRate),
             isAnswerBroken: random.chance(conditions.breakAnswerRate),
             requestDamage: Damage.drawn(&random, rate: conditions.damageRequestRate),
             answerDamage: Damage.drawn(&random, rate: conditions.damageAnswerRate),
             busy: busy ? .some(saysWhen ? retryAfter : nil) : nil)
+    }
+}
+
+extension ServerCall {
+    /// What is going on while this call travels, and while its answer does.
+    fileprivate var phases: (onItsWay: OperationPhase, answered: OperationPhase) {
+        switch self {
+        case .hello: (.greeting, .greeting)
+        case .push: (.pushTravels, .pushCommitted)
+        case .pull, .fetch: (.pullTravels, .pageTravels)
+        }
     }
 }

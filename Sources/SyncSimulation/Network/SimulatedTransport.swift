@@ -14,7 +14,7 @@ public final class SimulatedTransport: RemoteTransport {
     private let isSevered = Guarded(false)
 
     /// - Parameter principal: whom the server takes the device for.
-    public init(
+    init(
         simulation: Simulation, network: SimulatedNetwork, server: SimulatedServer, wire: any SimulatedWire,
         device: String, principal: String
     ) {
@@ -62,7 +62,7 @@ public final class SimulatedTransport: RemoteTransport {
             throw TransportFailure(.refused, "the call cannot be written: \(error)")
         }
         let bytes = try await network.exchange(
-            request, called: call.word, from: device, with: server, as: principal)
+            request, for: call, from: device, with: server, as: principal)
         guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
         let answer = try wire.decodeAnswer(bytes, to: call)
         if case .failed(let failure) = answer { throw failure }

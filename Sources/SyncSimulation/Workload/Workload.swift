@@ -5,11 +5,15 @@ import SyncModel
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
+    /// Makes the texts of this deed unlike those of others.
+    private let name: String
     private var written = 0
 
-    init(simulation: Simulation) {
-        random = simulation.random("workload")
-        identifiers = simulation.random("identifiers")
+    /// - Parameter seed: of one deed; the same for the same device in the same state gives the same deed.
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed, stream: "deed")
+        identifiers = SeededRandom(seed: seed, stream: "identifiers")
+        name = String(seed, radix: 36)
     }
 
     enum Deed: Hashable, Sendable {
@@ -60,7 +64,7 @@ struct Workload: Sendable {
     /// Texts that occur once, so that no two writes look the same.
     private mutating func text() -> String {
         written += 1
-        return random.chance(0.1) ? "\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(written)"
+        return random.chance(0.1) ? "\(name).\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(name).\(written)"
     }
 
     private mutating func islander(_ neighbour: RecordID?) -> Patch {
@@ -72,7 +76,7 @@ struct Workload: Sendable {
     }
 
     private mutating func picture(by painter: RecordID) -> Patch {
-        ["title": .text(text()), "painter": .reference(painter), "tags": .json("{\"n\":\(written)}")]
+        ["title": .text(text()), "painter": .reference(painter), "tags": .json("{\"n\":\"\(name).\(written)\"}")]
     }
 
     /// An islander and a picture that name each other, in one transaction.

@@ -16,6 +16,7 @@ public final class SimulatedDevice: Sendable {
     private let open: @Sendable (DiskProcess, EngineRuntime) throws -> Store
     private let connect: @Sendable (String) -> SimulatedTransport
     private let witness: any DeviceWitness
+    private let tally: FaultTally
     private let state = Guarded(State())
 
     /// One life of the application's process.
@@ -40,8 +41,8 @@ public final class SimulatedDevice: Sendable {
     ///   - open: opens the local store over the process's disk; called at each start of the process.
     ///   - connect: makes the transport of a process.
     ///   - witness: is told of what the engine takes out of the store to send.
-    public init(
-        name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness,
+    init(
+        name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
         connect: @escaping @Sendable (String) -> SimulatedTransport
     ) {
@@ -49,6 +50,7 @@ public final class SimulatedDevice: Sendable {
         self.simulation = simulation
         self.policy = policy
         self.witness = witness
+        self.tally = tally
         self.open = open
         self.connect = connect
         var random = simulation.random("disk.\(name)")
@@ -80,7 +82,8 @@ public final class SimulatedDevice: Sendable {
         let runtime = simulation.makeRuntime(device: "\(name).\(life)", clockOf: name, wallClock: wallClock)
         let store: Store
         do {
-            store = try open(process, runtime)
+            let opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
+            store = WatchedStore(store: opened, disk: disk, tally: tally)
         } catch {
             process.kill()
             simulation.note("does not start: \(error)", by: name)

@@ -13,6 +13,7 @@ public final class SimulatedServer: Sendable {
 
     private let open: Opening
     private let witness: any ServerWitness
+    private let tally: FaultTally
     private let state = Guarded(State())
 
     private struct State: Sendable {
@@ -23,13 +24,14 @@ public final class SimulatedServer: Sendable {
     /// - Parameters:
     ///   - open: makes the authority over the process's disk; called at each start.
     ///   - witness: is told of every push that arrives, and what became of it.
-    public init(
-        simulation: Simulation, wire: any SimulatedWire, witness: any ServerWitness,
+    init(
+        simulation: Simulation, wire: any SimulatedWire, witness: any ServerWitness, tally: FaultTally,
         open: @escaping Opening
     ) {
         self.simulation = simulation
         self.wire = wire
         self.witness = witness
+        self.tally = tally
         self.open = open
         var random = simulation.random("disk.server")
         disk = SimulatedDisk(seed: random.next())
@@ -43,7 +45,7 @@ public final class SimulatedServer: Sendable {
         stop()
         let process = disk.makeProcess()
         do {
-            let authority = try open(process)
+            let authority = try tally.watch(.serverOpening, on: disk) { try open(process) }
             state.withLock { state in
                 state.process = process
                 state.authority = authority
@@ -85,7 +87,11 @@ public final class SimulatedServer: Sendable {
     func receive(_ bytes: [UInt8], from device: String, as name: String) -> [UInt8]? {
         let (process, authority) = state.withLock { ($0.process, $0.authority) }
         guard let process, let authority else { return nil }
-        let answer = answer(bytes, authority, device: device, principal: Principal(name: name))
+        let call = try? wire.decodeCall(bytes)
+        let phase: OperationPhase = if case .push? = call { .serverCommitting } else { .serverReading }
+        let answer = tally.watch(phase, on: disk) {
+            self.answer(call, authority, device: device, principal: Principal(name: name))
+        }
         if process.isDead {
             stop()
             return nil
@@ -99,14 +105,11 @@ public final class SimulatedServer: Sendable {
     }
 
     private func answer(
-        _ bytes: [UInt8], _ authority: any AuthorityService, device: String, principal: Principal
+        _ call: ServerCall?, _ authority: any AuthorityService, device: String, principal: Principal
     ) -> ServerAnswer {
-        let call: ServerCall
-        do {
-            call = try wire.decodeCall(bytes)
-        } catch {
+        guard let call else {
             simulation.note("refused what is no call", by: "server")
-            return .failed(TransportFailure(.refused, "this is no call: \(error)"))
+            return .failed(TransportFailure(.refused, "this is no call"))
         }
         let now = wallClock.now
         do throws(AuthorityFailure) {

@@ -5,8 +5,8 @@ public struct WorldReport: Hashable, Sendable {
     public var deeds = 0
     /// Deeds that the local store refused, by the code of the refusal.
     public var refusals: [String: Int] = [:]
-    /// Faults that happened, by name.
-    public var faults: [String: Int] = [:]
+    /// The faults that happened, and what was going on then.
+    public var coverage = FaultCoverage()
     /// Commits of the server.
     public var commits = 0
     /// Commits that the naive model could not follow, because their senders never came back for the answer.
@@ -23,7 +23,7 @@ public struct WorldReport: Hashable, Sendable {
 
 /// A run that found something broken.
 public struct WorldFailure: Error, CustomStringConvertible {
-    public let plan: WorldPlan
+    public let script: WorldScript
     /// What the users had done when it was found.
     public let step: Int
     public let cause: any Error
@@ -32,7 +32,7 @@ public struct WorldFailure: Error, CustomStringConvertible {
     public var description: String {
         """
         \(cause)
-        seed \(plan.seed), step \(step) of \(plan.steps), \(plan.devices) devices
+        seed \(script.setting.seed), step \(step) of \(script.moments.count), \(script.setting.devices) devices
         last events:
         \(lastLines.map { "  \($0)" }.joined(separator: "\n"))
         """

@@ -19,8 +19,8 @@ struct CrashPointTests {
         #expect(points > 60)
     }
 
-    @Test(arguments: [WorldPlan.PlannedFault.Party.device(0), .server])
-    func `any lock may be refused once`(party: WorldPlan.PlannedFault.Party) throws {
+    @Test(arguments: [Party.device(0), .server])
+    func `any lock may be refused once`(party: Party) throws {
         let points = try Self.enumerate(party, [.lock, .sharedMemoryLock], .fail(.busy))
         #expect(points > 40)
     }
@@ -30,14 +30,14 @@ struct CrashPointTests {
 
     /// How many points there were.
     private static func enumerate(
-        _ party: WorldPlan.PlannedFault.Party, _ operations: DiskOperations, _ effect: DiskFault.Effect
+        _ party: Party, _ operations: DiskOperations, _ effect: DiskFault.Effect
     ) throws -> Int {
         var points = 0
         while true {
-            var plan = WorldPlan.calm(seed: 7, steps: 12)
-            plan.planned = [.init(party, DiskFault(operations, skip: points, effect: effect))]
-            let report = try World(plan, parts: .real()).run()
-            if report.faults["disk faults"] == 0 { return points }
+            var script = WorldPlan.calm(seed: 7, steps: 12).script
+            script.planned = [.init(party, DiskFault(operations, skip: points, effect: effect))]
+            let report = try World(script, parts: .real()).run()
+            if report.coverage.diskFaults == 0 { return points }
             points += stride
         }
     }

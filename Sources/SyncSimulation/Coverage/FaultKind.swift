@@ -1,0 +1,46 @@
+/// What can go wrong in a world.
+public enum FaultKind: String, Hashable, Sendable, CaseIterable {
+    // On the way between a device and the server.
+    case refused = "connection refused"
+    case busy = "server busy"
+    case requestLost = "request lost"
+    case requestDamaged = "request damaged"
+    case serverGone = "server gone"
+    case answerBroken = "answer broken"
+    case answerLost = "answer lost"
+    case answerDamaged = "answer damaged"
+    case doubled = "request doubled"
+    case late = "message late"
+
+    // To a device.
+    case deviceKilled = "device killed"
+    case devicePowerLost = "device lost power"
+    case deviceSuspended = "device suspended"
+    case deviceCutOff = "device cut off"
+    case linkDown = "link down"
+    case clockJumped = "clock jumped"
+    case deviceRolledBack = "device rolled back"
+
+    // To the server.
+    case serverKilled = "server killed"
+    case serverPowerLost = "server lost power"
+    case serverCompacted = "server compacted"
+    case serverRestored = "server restored"
+
+    // To a disk, in the middle of one of its operations.
+    case diskError = "disk error"
+    case diskFull = "disk full"
+    case diskBusy = "disk busy"
+    case diskKill = "killed over the disk"
+    case diskPowerLost = "power lost over the disk"
+
+    static let onTheWay: [FaultKind] = [
+        .refused, .busy, .requestLost, .requestDamaged, .serverGone, .answerBroken, .answerLost, .answerDamaged,
+        .doubled, .late,
+    ]
+    static let toDevices: [FaultKind] = [
+        .deviceKilled, .devicePowerLost, .deviceSuspended, .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack,
+    ]
+    static let toServers: [FaultKind] = [.serverKilled, .serverPowerLost, .serverCompacted, .serverRestored]
+    static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
+}

@@ -1,0 +1,46 @@
+/// One thing that happens in a world. What is impossible when its turn comes does not happen: nobody kills the dead.
+public enum Happening: Hashable, Sendable {
+    /// A user does something; what, depends on the seed and on what the device shows.
+    case deed(device: Int, seed: UInt64)
+    case device(Int, DeviceFault)
+    case server(ServerFault)
+    /// A fault waits among the next operations of a disk.
+    case disk(Party, DiskFault)
+
+    /// The device that this happens to.
+    public var place: Int? {
+        switch self {
+        case .deed(let place, _), .device(let place, _), .disk(.device(let place), _): place
+        case .server, .disk(.server, _): nil
+        }
+    }
+}
+
+/// What can happen to a device, its process and its link.
+public enum DeviceFault: Hashable, Sendable {
+    /// What is down comes back, what sleeps wakes, and what is cut off is connected again.
+    case recovers
+    case killed
+    /// The seed chooses what of the unsynced stays.
+    case losesPower(seed: UInt64)
+    case suspended
+    case cutOff(SimulatedNetwork.Direction)
+    case losesLink
+    /// Its wall clock is wrong by so much from now on.
+    case clock(wrongBy: Duration)
+    /// Someone keeps an image of its disk.
+    case imageKept
+    /// Someone puts the image back.
+    case rolledBack
+}
+
+public enum ServerFault: Hashable, Sendable {
+    case recovers
+    case killed
+    case losesPower(seed: UInt64)
+    /// It forgets how it came to the older part of what it holds, but for so many commits.
+    case compacted(keeping: Int)
+    case backedUp
+    /// The last backup is put back, under a new epoch.
+    case restored
+}

@@ -1,0 +1,90 @@
+extension WorldPlan {
+    /// What happens in the world of this plan.
+    public var script: WorldScript {
+        var author = Author(plan: self)
+        return WorldScript(setting: setting, moments: (0..<max(steps, 1)).map { _ in author.nextMoment() })
+    }
+
+    /// Draws for every kind of fault at each step, whether it is on or not, so that one rate does not shift the others.
+    private struct Author {
+        let plan: WorldPlan
+        var random: SeededRandom
+
+        init(plan: WorldPlan) {
+            self.plan = plan
+            random = SeededRandom(seed: plan.setting.seed, stream: "script")
+        }
+
+        mutating func nextMoment() -> WorldScript.Moment {
+            var happenings: [Happening] = []
+            for place in 0..<plan.setting.devices { happenings += faults(of: place) }
+            happenings += serverFaults()
+            let place = random.below(plan.setting.devices)
+            happenings.append(.deed(device: place, seed: random.next()))
+            return WorldScript.Moment(happenings, pause: random.duration(in: plan.pause))
+        }
+
+        private mutating func faults(of place: Int) -> [Happening] {
+            var faults: [DeviceFault] = []
+            let rates = plan.rates
+            if random.chance(rates.recover) { faults.append(.recovers) }
+            if random.chance(rates.killDevice) { faults.append(.killed) }
+            let noise = random.next()
+            if random.chance(rates.losePowerOfDevice) { faults.append(.losesPower(seed: noise)) }
+            if random.chance(rates.suspendDevice) { faults.append(.suspended) }
+            let direction: SimulatedNetwork.Direction = random.chance(0.5) ? .toServer : .toDevice
+            if random.chance(rates.cutDevice) { faults.append(.cutOff(direction)) }
+            if random.chance(rates.dropLink) { faults.append(.losesLink) }
+            let error = Duration.milliseconds(random.within(-50_000...50_000))
+            // The server clamps stamps from the future to its time. When it may die over a commit, the oracle cannot know
+            // which of its tries that was, so clocks are then only as wrong as is let through.
+            if random.chance(rates.jumpClock) {
+                faults.append(.clock(wrongBy: plan.serverMayDie ? error : error * 40))
+            }
+            if random.chance(2 * rates.rollBackDevice) { faults.append(.imageKept) }
+            if random.chance(rates.rollBackDevice) { faults.append(.rolledBack) }
+            var happenings = faults.map { Happening.device(place, $0) }
+            let fault = random.diskFault()
+            if random.chance(rates.deviceDiskFault) { happenings.append(.disk(.device(place), fault)) }
+            return happenings
+        }
+
+        private mutating func serverFaults() -> [Happening] {
+            var faults: [ServerFault] = []
+            let rates = plan.rates
+            if random.chance(rates.recover) { faults.append(.recovers) }
+            let kept = random.below(30)
+            if random.chance(rates.compactServer) { faults.append(.compacted(keeping: kept)) }
+            if random.chance(2 * rates.restoreServer) { faults.append(.backedUp) }
+            if random.chance(rates.restoreServer) { faults.append(.restored) }
+            if random.chance(rates.killServer) { faults.append(.killed) }
+            let noise = random.next()
+            if random.chance(rates.losePowerOfServer) { faults.append(.losesPower(seed: noise)) }
+            var happenings = faults.map { Happening.server($0) }
+            let fault = random.diskFault()
+            if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }
+            return happenings
+        }
+    }
+
+    /// Whether the server may end in the middle of something.
+    private var serverMayDie: Bool {
+        rates.killServer + rates.losePowerOfServer + rates.serverDiskFault + rates.restoreServer > 0
+    }
+}
+
+extension SeededRandom {
+    /// Some fault among the next operations of a disk.
+    fileprivate mutating func diskFault() -> DiskFault {
+        let skip = below(60)
+        let times = chance(0.8) ? 1 : within(2...30)
+        return switch below(6) {
+        case 0: DiskFault(.changes, skip: skip, effect: .losePower)
+        case 1: DiskFault(.changes, skip: skip, effect: .kill)
+        case 2: DiskFault(.write, skip: skip, times: times, effect: .fail(.full))
+        case 3: DiskFault([.lock, .sharedMemoryLock], skip: skip, times: times, effect: .fail(.busy))
+        case 4: DiskFault([.sync, .truncate, .delete], skip: skip / 4, times: times, effect: .fail(.inputOutput))
+        default: DiskFault([.read, .write], skip: skip, times: times, effect: .fail(.inputOutput))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import SyncCore
+
+/// How a script is drawn: how much happens, and how likely each fault is at a step. Rates are drawn per seed, so that
+/// each world has another character and many know only a few faults.
+public struct WorldPlan: Hashable, Sendable {
+    public var setting: WorldSetting
+    /// What the users do, over all devices.
+    public var steps: Int
+    /// How long users think between two deeds.
+    public var pause: ClosedRange<Duration>
+    public var rates = Rates()
+
+    /// How likely each of these is at a step.
+    public struct Rates: Hashable, Sendable {
+        public var killDevice = 0.0
+        public var losePowerOfDevice = 0.0
+        public var suspendDevice = 0.0
+        public var cutDevice = 0.0
+        public var dropLink = 0.0
+        public var jumpClock = 0.0
+        /// Someone keeps an image of the device's disk, or puts the last one back.
+        public var rollBackDevice = 0.0
+        /// A fault of the disk somewhere among the next operations: an error, a kill, or a loss of power.
+        public var deviceDiskFault = 0.0
+        public var killServer = 0.0
+        public var losePowerOfServer = 0.0
+        public var compactServer = 0.0
+        /// Someone keeps a backup of the server's disk, or restores the last one and starts a new epoch.
+        public var restoreServer = 0.0
+        public var serverDiskFault = 0.0
+        public var recover = 0.3
+
+        public init() {}
+    }
+
+    /// A world without faults.
+    public static func calm(seed: UInt64, devices: Int = 2, steps: Int = 100) -> WorldPlan {
+        WorldPlan(
+            setting: WorldSetting(seed: seed, devices: devices), steps: steps,
+            pause: .milliseconds(1)...(.seconds(5)))
+    }
+
+    /// The world of a seed.
+    public static func drawn(seed: UInt64, steps: Int = 500) -> WorldPlan {
+        var random = SeededRandom(seed: seed, stream: "plan")
+        var plan = WorldPlan.calm(seed: seed, devices: random.within(1...4), steps: steps)
+        plan.setting.scheduling = random.chance(0.1) ? .fifo : .random
+        plan.setting.slowProcessor = random.rate(upTo: 0.02)
+        plan.setting.network = .drawn(&random)
+        plan.pause = .milliseconds(1)...(.milliseconds(random.within(10...20_000)))
+        plan.setting.policy.listensForHints = random.chance(0.7)
+        plan.setting.policy.batch.transactions = random.within(1...40)
+        plan.setting.policy.batch.bytes = random.within(400...20_000)
+        plan.setting.policy.pageRows = random.within(2...40)
+        plan.setting.policy.smallestPage = 2
+        plan.rates.killDevice = random.rate(upTo: 0.05)
+        plan.rates.losePowerOfDevice = random.rate(upTo: 0.03)
+        plan.rates.suspendDevice = random.rate(upTo: 0.05)
+        plan.rates.cutDevice = random.rate(upTo: 0.05)
+        plan.rates.dropLink = random.rate(upTo: 0.05)
+        plan.rates.jumpClock = random.rate(upTo: 0.05)
+        plan.rates.rollBackDevice = random.rate(upTo: 0.02)
+        plan.rates.deviceDiskFault = random.rate(upTo: 0.1)
+        plan.rates.killServer = random.rate(upTo: 0.03)
+        plan.rates.losePowerOfServer = random.rate(upTo: 0.02)
+        plan.rates.compactServer = random.rate(upTo: 0.05)
+        plan.rates.restoreServer = random.rate(upTo: 0.01)
+        plan.rates.serverDiskFault = random.rate(upTo: 0.1)
+        plan.rates.recover = 0.05 + random.fraction() * 0.4
+        return plan
+    }
+}
+
+extension SeededRandom {
+    /// A rate that is 0 in half of all worlds. Always draws the same count of numbers.
+    mutating func rate(upTo most: Double) -> Double {
+        let isOn = chance(0.5)
+        let value = fraction() * most
+        return isOn ? value : 0
+    }
+}

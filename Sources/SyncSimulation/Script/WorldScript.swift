@@ -1,0 +1,73 @@
+public import SyncCore
+
+/// All that happens in a world, one thing after the other: drawn from a seed, or read from a file.
+///
+/// Each happening stands for itself: taking one out shifts none of the others, so that a script which fails can be
+/// made smaller.
+public struct WorldScript: Hashable, Sendable {
+    public var setting: WorldSetting
+    /// Faults that wait on disks before anything is opened.
+    public var planned: [PlannedFault] = []
+    public var moments: [Moment] = []
+
+    public struct PlannedFault: Hashable, Sendable {
+        public var party: Party
+        public var fault: DiskFault
+
+        public init(_ party: Party, _ fault: DiskFault) {
+            self.party = party
+            self.fault = fault
+        }
+    }
+
+    /// Happenings at one instant, in their order, and how long it is until the next.
+    public struct Moment: Hashable, Sendable {
+        public var happenings: [Happening]
+        public var pause: Duration
+
+        public init(_ happenings: [Happening], pause: Duration) {
+            self.happenings = happenings
+            self.pause = pause
+        }
+    }
+
+    public init(setting: WorldSetting, planned: [PlannedFault] = [], moments: [Moment] = []) {
+        self.setting = setting
+        self.planned = planned
+        self.moments = moments
+    }
+
+    /// How many happenings there are.
+    public var size: Int { moments.reduce(planned.count) { $0 + $1.happenings.count } }
+}
+
+/// Who is in a world.
+public enum Party: Hashable, Sendable, CustomStringConvertible {
+    case server
+    /// By its place, from 0.
+    case device(Int)
+
+    public var description: String {
+        switch self {
+        case .server: "server"
+        case .device(let place): "device\(place)"
+        }
+    }
+}
+
+/// What a world is like from its beginning to its end.
+public struct WorldSetting: Hashable, Sendable {
+    /// Of everything that is not in the script: the scheduler, the network, the noise on disks.
+    public var seed: UInt64
+    public var devices: Int
+    public var policy = SyncPolicy()
+    public var scheduling = SchedulingPolicy.random
+    /// How likely, at each job, a timer fires although work still waits.
+    public var slowProcessor = 0.0
+    public var network = NetworkConditions.calm
+
+    public init(seed: UInt64, devices: Int) {
+        self.seed = seed
+        self.devices = devices
+    }
+}

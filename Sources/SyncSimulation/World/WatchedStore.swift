@@ -1,0 +1,107 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// A device's store as engine and users reach it: says which of its calls a fault of the disk has met.
+struct WatchedStore: LocalStore, EngineStore {
+    let store: any LocalStore & EngineStore
+    let disk: SimulatedDisk
+    let tally: FaultTally
+
+    private func watch<Result>(
+        _ phase: OperationPhase, _ body: () throws(StoreFailure) -> Result
+    ) throws(StoreFailure) -> Result {
+        try tally.watch(phase, on: disk, body)
+    }
+
+    // MARK: The application's side
+
+    var catalog: SchemaCatalog { store.catalog }
+    var changes: CoalescingFeed<StoreChange> { store.changes }
+
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
+        try watch(.reading) { () throws(StoreFailure) in try store.record(collection, key) }
+    }
+
+    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
+        try watch(.reading) { () throws(StoreFailure) in try store.records(matching: query) }
+    }
+
+    func count(matching query: RecordQuery) throws(StoreFailure) -> Int {
+        try watch(.reading) { () throws(StoreFailure) in try store.count(matching: query) }
+    }
+
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
+        try watch(.reading) { () throws(StoreFailure) in try store.isPending(collection, id) }
+    }
+
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        try watch(.writing) { () throws(StoreFailure) in try store.commit(edits, in: space, now: now) }
+    }
+
+    func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] {
+        try watch(.reading) { () throws(StoreFailure) in try store.outbox(limit: limit) }
+    }
+
+    func outboxSummary() throws(StoreFailure) -> OutboxSummary {
+        try watch(.reading) { () throws(StoreFailure) in try store.outboxSummary() }
+    }
+
+    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
+        try watch(.reading) { () throws(StoreFailure) in try store.fate(of: sequence) }
+    }
+
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+        try watch(.writing) { () throws(StoreFailure) in try store.cancel(sequence, now: now) }
+    }
+
+    func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
+        try watch(.reading) { () throws(StoreFailure) in try store.journal(state: state, limit: limit) }
+    }
+
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        try watch(.writing) { () throws(StoreFailure) in try store.resend(journal: number, now: now) }
+    }
+
+    func dismiss(journal number: Int64) throws(StoreFailure) {
+        try watch(.writing) { () throws(StoreFailure) in try store.dismiss(journal: number) }
+    }
+
+    // MARK: The engine's side
+
+    func session() throws(StoreFailure) -> StoredSession {
+        try watch(.reading) { () throws(StoreFailure) in try store.session() }
+    }
+
+    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
+        try watch(.takingBatch) { () throws(StoreFailure) in try store.takeBatch(limit) }
+    }
+
+    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
+        try watch(.recordingResults) { () throws(StoreFailure) in try store.record(results, now: now) }
+    }
+
+    func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult {
+        try watch(.applyingPage) { () throws(StoreFailure) in try store.apply(page, brake: brake, now: now) }
+    }
+
+    func resetCursor(of space: SpaceID) throws(StoreFailure) {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.resetCursor(of: space) }
+    }
+
+    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.adopt(epoch) }
+    }
+
+    func renewIdentity() throws(StoreFailure) -> StoredSession {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.renewIdentity() }
+    }
+
+    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.observe(serverTime, now: now) }
+    }
+
+    func checkpoint() throws(StoreFailure) {
+        try watch(.writing) { () throws(StoreFailure) in try store.checkpoint() }
+    }
+}

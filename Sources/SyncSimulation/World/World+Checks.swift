@@ -1,0 +1,113 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+extension World {
+    // MARK: At every step
+
+    func check() throws {
+        let failure = deeds.withLock { deeds in
+            defer { deeds.failure = nil }
+            return deeds.failure
+        }
+        if let failure { throw failure }
+        if let violation = history.takeViolations().first { throw violation }
+        for device in devices {
+            guard let store = device.store else { continue }
+            // What has not been written to since it was found right is still right.
+            let changes = device.disk.count(of: .changes)
+            guard checked[device.name] != changes else { continue }
+            do {
+                try device.disk.withoutFaults {
+                    try checkVersions(of: device, store)
+                    let isCertain = try history.check(device.name, store)
+                    checked[device.name] = isCertain ? changes : nil
+                }
+            } catch let failure as StoreFailure {
+                throw Violation("I25", "\(device.name) cannot be read although its disk works: \(failure)")
+            }
+        }
+    }
+
+    /// A device's version of a space only grows, unless it was told to begin again (I7, I8).
+    private func checkVersions(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
+        let resets = device.resetCount
+        for stored in try store.session().spaces where stored.space == Self.space {
+            if let last = versions[device.name], last.resets == resets, stored.version < last.version, stored.isComplete
+            {
+                throw Violation("I8", "\(device.name) went back from version \(last.version) to \(stored.version)")
+            }
+            versions[device.name] = (stored.version, resets)
+        }
+    }
+
+    // MARK: At the end
+
+    func checkEnd() throws {
+        let (records, version) = try readServer()
+        // Of a commit whose answer was lost nothing is known here until its sender asks again. One that was rolled back
+        // asks under another identity, and one whose server was restored may not ask at all.
+        let mayHaveForgotten =
+            tally.coverage.total(of: .deviceRolledBack) + tally.coverage.total(of: .serverRestored) > 0
+        if mayHaveForgotten, version > history.head(of: Self.space) {
+            report.unaccounted = Int(version.rawValue - history.head(of: Self.space).rawValue)
+        } else {
+            try history.check(server: records, of: Self.space, at: version)
+        }
+        try history.checkNothingIsOwed()
+        for device in devices {
+            guard let store = device.store else { continue }
+            let outbox = try store.outbox(limit: .max)
+            guard outbox.isEmpty else { throw Violation("I4", "\(device.name) still has \(outbox.count) to send") }
+            for schema in WorldCatalog.catalog.models {
+                let here = try store.records(matching: RecordQuery(schema.collection)).map(Comparison.init)
+                let there = (records[schema.collection] ?? []).map(Comparison.init)
+                guard here == there else {
+                    throw Violation(
+                        "I4",
+                        "\(device.name) holds \(here.count) of \(schema.collection), the server \(there.count), and they differ"
+                    )
+                }
+            }
+        }
+    }
+
+    /// What must be the same on every replica.
+    private struct Comparison: Hashable {
+        let id: RecordID
+        let uid: UID
+        let values: [FieldValue]
+
+        init(_ record: Record) {
+            id = record.id
+            uid = record.uid
+            values = record.values
+        }
+    }
+
+    /// Everything that the server shows of the space, as a fresh client would get it.
+    private func readServer() throws -> ([CollectionName: [Record]], Version) {
+        var records: [CollectionName: [Record]] = [:]
+        var cursor: Cursor?
+        for _ in 0..<100_000 {
+            let reply = try server.ask { authority, now in
+                try authority.pull(
+                    PullRequest(space: Self.space, cursor: cursor, limit: 50), by: Principal(name: "device0"), now: now)
+            }
+            guard case .page(let page)? = reply else {
+                throw Violation(
+                    "I9", "a fresh client gets no snapshot: \(reply.map { "\($0)" } ?? "the server is down")")
+            }
+            switch page.content {
+            case .snapshot(let rows, _, _):
+                for part in rows { records[part.collection, default: []].append(contentsOf: part.records) }
+            case .commits(let commits):
+                guard commits.isEmpty else { throw Violation("I9", "a quiet server shows commits after its snapshot") }
+            }
+            cursor = page.cursor
+            if !page.hasMore { return (records.mapValues { $0.sorted { $0.id < $1.id } }, page.version) }
+        }
+        throw Violation("I18", "the server's snapshot does not end")
+    }
+}

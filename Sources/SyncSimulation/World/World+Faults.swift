@@ -1,0 +1,157 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+
+extension World {
+    /// Lets something happen, unless it is impossible now.
+    func happen(_ happening: Happening) throws {
+        switch happening {
+        case .deed(let place, let seed): if let device = device(at: place) { act(on: device, seed: seed) }
+        case .device(let place, let fault): if let device = device(at: place) { try strike(device, fault) }
+        case .server(let fault): try strikeServer(fault)
+        case .disk(let party, let fault): if isUp(party) { disk(of: party)?.plan(fault) }
+        }
+    }
+
+    private func device(at place: Int) -> SimulatedDevice? {
+        devices.indices.contains(place) ? devices[place] : nil
+    }
+
+    func disk(of party: Party) -> SimulatedDisk? {
+        switch party {
+        case .server: server.disk
+        case .device(let place): device(at: place)?.disk
+        }
+    }
+
+    private func isUp(_ party: Party) -> Bool {
+        switch party {
+        case .server: server.isUp
+        case .device(let place): device(at: place)?.isUp ?? false
+        }
+    }
+
+    // MARK: Devices
+
+    private func strike(_ device: SimulatedDevice, _ fault: DeviceFault) throws {
+        func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: device.name)) }
+        switch fault {
+        case .recovers: try recover(device)
+        case .killed:
+            guard device.isUp else { return }
+            count(.deviceKilled)
+            simulation.start("kill \(device.name)") { device.kill() }
+        case .losesPower(let seed):
+            guard device.isUp else { return }
+            count(.devicePowerLost)
+            simulation.start("power of \(device.name)") { device.losePower(seed: seed) }
+        case .suspended:
+            guard device.isUp else { return }
+            count(.deviceSuspended)
+            simulation.suspend(device.name)
+        case .cutOff(let direction):
+            count(.deviceCutOff)
+            network.cut(device.name, direction)
+        case .losesLink:
+            count(.linkDown)
+            device.reachability.set(.down("no carrier"))
+        case .clock(let error):
+            count(.clockJumped)
+            device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
+        case .imageKept:
+            guard device.isUp else { return }
+            images[device.name] = (device.disk.image(), history.debts(of: device.name))
+            simulation.note("kept an image", by: device.name)
+        case .rolledBack:
+            guard let (image, debts) = images[device.name] else { return }
+            count(.deviceRolledBack)
+            device.kill()
+            device.disk.restore(image)
+            history.rollBack(device.name, to: debts)
+            versions[device.name] = nil
+            checked[device.name] = nil
+            simulation.note("rolled back", by: device.name)
+            try startDevice(device)
+        }
+    }
+
+    private func recover(_ device: SimulatedDevice) throws {
+        simulation.resume(device.name)
+        network.mend(device.name)
+        device.reachability.set(.up)
+        if !device.isUp || device.ending != nil { try startDevice(device) }
+    }
+
+    /// A start may fail where the disk does, and only there.
+    func startDevice(_ device: SimulatedDevice) throws {
+        do {
+            try device.start()
+        } catch let failure as StoreFailure {
+            try checkHonest(failure, where: device.name)
+        }
+        device.buryIfDead()
+    }
+
+    func startServer() throws {
+        do {
+            try server.start()
+        } catch {
+            simulation.note("does not start: \(error)", by: "server")
+        }
+    }
+
+    private func checkHonest(_ failure: StoreFailure, where name: String) throws {
+        switch failure.code {
+        case .inputOutput, .diskFull, .busy, .readOnly, .missingFile: return
+        default: throw Violation("I25", "\(name) does not open: \(failure)")
+        }
+    }
+
+    // MARK: The server
+
+    /// What befalls the server, and what its operators do to it: compaction, backups, and the restoring of backups.
+    private func strikeServer(_ fault: ServerFault) throws {
+        func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: nil)) }
+        switch fault {
+        case .recovers:
+            if !server.isUp { try startServer() }
+        case .killed:
+            guard server.isUp else { return }
+            count(.serverKilled)
+            simulation.start("kill server") { [server] in server.stop() }
+        case .losesPower(let seed):
+            guard server.isUp else { return }
+            count(.serverPowerLost)
+            simulation.start("power of server") { [server] in server.losePower(seed: seed) }
+        case .compacted(let kept):
+            guard server.isUp, upkeep != nil else { return }
+            count(.serverCompacted)
+            simulation.note("keeps \(kept) commits", by: "server")
+            try doUpkeep(.compact(keeping: kept))
+        case .backedUp:
+            guard server.isUp, upkeep != nil else { return }
+            backup = (server.disk.image(), history.memory)
+            simulation.note("backed up", by: "server")
+        case .restored:
+            guard let (image, memory) = backup else { return }
+            count(.serverRestored)
+            server.stop()
+            server.disk.restore(image)
+            server.disk.clearPlans()
+            epochs += 1
+            history.rollBack(to: memory)
+            checked = [:]
+            try server.start()
+            try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
+            history.epoch = Epoch(rawValue: "restored-\(epochs)")
+            simulation.note("restored from a backup", by: "server")
+        }
+    }
+
+    private func doUpkeep(_ task: WorldParts.Upkeep) throws {
+        guard let upkeep else { return }
+        try server.disk.withoutFaults {
+            _ = try server.ask { authority, _ in try upkeep(task, authority) }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+extension World {
+    /// Lets a user do something, as a job among all that are ready.
+    func act(on device: SimulatedDevice, seed: UInt64) {
+        guard let store = device.store else { return }
+        let deed: Workload.Deed?
+        do {
+            var workload = Workload(seed: seed)
+            deed = try workload.next(store, now: device.wallClock.now)
+        } catch {
+            note(error, on: device)
+            return
+        }
+        guard let deed else { return }
+        simulation.start("user of \(device.name)") { [history, deeds, simulation] in
+            let name = device.name
+            do {
+                try Self.carryOut(deed, on: device, store, history, simulation)
+                deeds.withLock { $0.done += 1 }
+            } catch let failure as StoreFailure {
+                simulation.note("refused: \(failure.code.rawValue)", by: name)
+                deeds.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
+            } catch {
+                deeds.withLock { $0.failure = $0.failure ?? error }
+            }
+        }
+    }
+
+    private static func carryOut(
+        _ deed: Workload.Deed, on device: SimulatedDevice, _ store: SimulatedDevice.Store, _ history: History,
+        _ simulation: Simulation
+    ) throws {
+        let now = device.wallClock.now
+        switch deed {
+        case .write(let edits):
+            guard let sequence = try store.commit(edits, in: space, now: now) else { return }
+            history.committed(sequence, on: device.name)
+            simulation.note("commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name)
+            try checkReadsItsWrites(edits, on: device, store)
+        case .cancelNewest:
+            guard let newest = try store.outbox(limit: .max).last, case .waiting = newest.state else { return }
+            try store.cancel(newest.sequence, now: now)
+            let kept = Set(try store.outbox(limit: .max).map(\.sequence))
+            simulation.note("cancels \(newest.sequence)", by: device.name)
+            guard !kept.contains(newest.sequence) else {
+                throw Violation("I1", "\(device.name) still holds \(newest.sequence) after it was cancelled")
+            }
+        case .resendNewest:
+            guard let entry = try store.journal(state: .active, limit: 1).first else { return }
+            if let sequence = try store.resend(journal: entry.number, now: now) {
+                history.committed(sequence, on: device.name)
+                simulation.note("sends \(entry.sequence) again as \(sequence)", by: device.name)
+            }
+        case .dismissNewest:
+            guard let entry = try store.journal(state: .active, limit: 1).first else { return }
+            try store.dismiss(journal: entry.number)
+            simulation.note("dismisses \(entry.number)", by: device.name)
+        }
+    }
+
+    private static func checkReadsItsWrites(
+        _ edits: [RecordEdit], on device: SimulatedDevice, _ store: SimulatedDevice.Store
+    ) throws {
+        for edit in edits {
+            let found = try store.record(edit.collection, .id(edit.record))
+            switch edit {
+            case .delete:
+                if found != nil { throw Violation("I6", "\(device.name) reads \(edit.words) after it was deleted") }
+            case .create(_, _, let patch), .update(_, _, let patch):
+                guard let found, let schema = store.catalog[edit.collection] else {
+                    throw Violation("I6", "\(device.name) does not read \(edit.words) that it has written")
+                }
+                for (field, value) in patch {
+                    guard let position = schema.position(of: field), found.values[position] == value else {
+                        throw Violation("I6", "\(device.name) reads another \(field) than it wrote to \(edit.words)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// A store may fail where its disk does; anything else is a finding.
+    private func note(_ error: any Error, on device: SimulatedDevice) {
+        guard let failure = error as? StoreFailure else {
+            deeds.withLock { $0.failure = $0.failure ?? error }
+            return
+        }
+        deeds.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
+    }
+}
+
+extension RecordEdit {
+    fileprivate var words: String {
+        switch self {
+        case .create(let collection, let id, _): "create \(collection) \(id)"
+        case .update(let collection, let id, let patch):
+            "update \(collection) \(id) \(patch)"
+        case .delete(let collection, let id): "delete \(collection) \(id)"
+        }
+    }
+}

@@ -1,0 +1,37 @@
+public import SyncAuthority
+public import SyncCore
+public import SyncModel
+
+/// The parts under test, as the world puts them on its disks.
+public struct WorldParts: Sendable {
+    /// The codec.
+    public var wire: any SimulatedWire
+    /// Opens a local store of `WorldCatalog` with the space `default`, in a file of the process's disk, so that what
+    /// is committed survives a loss of power. Called for each life of a device's process.
+    public var openStore: @Sendable (DiskProcess, EngineRuntime) throws -> SimulatedDevice.Store
+    /// Opens the authority over `WorldCatalog`, durable like the store. The server takes each device for a principal
+    /// with the device's name.
+    public var openAuthority: SimulatedServer.Opening
+
+    /// What an operator does to the authority that runs; nil when it knows no upkeep.
+    public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
+
+    public enum Upkeep: Hashable, Sendable {
+        /// Keep so many commits in the feed of the space `default`.
+        case compact(keeping: Int)
+        /// The database is a backup: start a new history.
+        case startEpoch(Epoch)
+    }
+
+    public init(
+        wire: any SimulatedWire,
+        openStore: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> SimulatedDevice.Store,
+        openAuthority: @escaping SimulatedServer.Opening,
+        upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil
+    ) {
+        self.wire = wire
+        self.openStore = openStore
+        self.openAuthority = openAuthority
+        self.upkeep = upkeep
+    }
+}
