@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "Tombolo", targets: ["Tombolo"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
+        .executable(name: "syncsim", targets: ["syncsim"]),
         .library(name: "SyncTestKit", targets: ["SyncTestKit"]),
         .library(name: "SyncSimulation", targets: ["SyncSimulation"]),
     ],
@@ -141,6 +142,21 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // The real parts, put into simulated worlds, and the program that runs these.
+        .target(
+            name: "SimulationRecipes",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncSimulation",
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "syncsim",
+            dependencies: [
+                "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+
         // Measures; nothing else links it.
         .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
@@ -250,8 +266,8 @@ let package = Package(
         .testTarget(
             name: "SyncSimulationTests",
             dependencies: [
-                "SyncSimulation", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel", "SyncAuthority",
-                "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
+                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -57,6 +57,10 @@ enum ImportArrows {
             "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
         "syncd": ["SyncBootstrap", "ArgumentParser", "Foundation"],
+        "syncsim": [
+            "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
+            "Dispatch", "Foundation",
+        ],
         "syncbench": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
             "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite", "Foundation",
@@ -68,6 +72,9 @@ enum ImportArrows {
         // For tests, ours and our users'.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess", "Models",
+        ],
+        "SimulationRecipes": [
+            "SyncModel", "SyncCore", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite", "AuthorityStoreSQLite",
         ],
         "SyncSimulation": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "CFaultVFS",

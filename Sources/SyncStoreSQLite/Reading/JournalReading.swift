@@ -6,18 +6,19 @@ enum JournalReading {
     private static let columns = "number, at, sequence, event, state, payload, code, message, mutation"
 
     static func entry(_ number: Int64, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
-        let statement = try connection.prepare("SELECT \(columns) FROM sync_journal WHERE number = ?1")
+        let statement = try connection.statement(composed: "SELECT \(columns) FROM sync_journal WHERE number = ?1")
         statement.bind(1, number)
         return try entries(statement, connection).first
     }
 
     /// The newest entry of a kind other than merged that came from an outbox entry.
     static func entry(of sequence: OutboxSequence, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
-        let statement = try connection.prepare(
-            """
-            SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event <> 'merged'
-            ORDER BY number DESC LIMIT 1
-            """)
+        let statement = try connection.statement(
+            composed:
+                """
+                SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event <> 'merged'
+                ORDER BY number DESC LIMIT 1
+                """)
         statement.bind(1, sequence.rawValue)
         return try entries(statement, connection).first
     }
@@ -26,11 +27,12 @@ enum JournalReading {
     static func entries(
         state: JournalEntry.State?, limit: Int, _ connection: Connection
     ) throws(StoreFailure) -> [JournalEntry] {
-        let statement = try connection.prepare(
-            """
-            SELECT \(columns) FROM sync_journal WHERE ?1 IS NULL OR state = ?1
-            ORDER BY number DESC LIMIT ?2
-            """)
+        let statement = try connection.statement(
+            composed:
+                """
+                SELECT \(columns) FROM sync_journal WHERE ?1 IS NULL OR state = ?1
+                ORDER BY number DESC LIMIT ?2
+                """)
         statement.bind(1, state?.rawValue)
         statement.bind(2, Int64(max(limit, 0)))
         return try entries(statement, connection)
@@ -69,11 +71,12 @@ enum JournalReading {
     }
 
     private static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {
-        let statement = try connection.prepare(
-            """
-            SELECT collection, id, field, rule, base, winner, winner_time, winner_client, loser, loser_time, loser_client
-            FROM sync_conflict WHERE journal = ?1 ORDER BY position
-            """)
+        let statement = try connection.statement(
+            composed:
+                """
+                SELECT collection, id, field, rule, base, winner, winner_time, winner_client, loser, loser_time, loser_client
+                FROM sync_conflict WHERE journal = ?1 ORDER BY position
+                """)
         statement.bind(1, journal)
         defer { statement.reset() }
         var conflicts: [FieldConflict] = []

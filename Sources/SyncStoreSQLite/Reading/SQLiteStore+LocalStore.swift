@@ -26,7 +26,8 @@ extension SQLiteStore: LocalStore {
         let table = try table(query.collection)
         let sql = try QuerySQL(query, table: table)
         return try read { connection throws(StoreFailure) in
-            let statement = try connection.prepare(sql.select)
+            let statement = try connection.statement(composed: sql.select)
+            defer { statement.reset() }
             sql.bind(to: statement)
             var records: [Record] = []
             while try statement.step() { records.append(try table.record(statement)) }
@@ -37,7 +38,8 @@ extension SQLiteStore: LocalStore {
     public func count(matching query: RecordQuery) throws(StoreFailure) -> Int {
         let sql = try QuerySQL(query, table: try table(query.collection))
         return try read { connection throws(StoreFailure) in
-            let statement = try connection.prepare(sql.count)
+            let statement = try connection.statement(composed: sql.count)
+            defer { statement.reset() }
             sql.bind(to: statement)
             return try statement.step() ? Int(statement.integer(0)) : 0
         }

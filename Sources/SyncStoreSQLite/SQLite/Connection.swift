@@ -8,6 +8,8 @@ final class Connection {
     private let isOwned: Bool
     /// By the address of the text, which is a literal of this program: no text is hashed on the way to a statement.
     private var kept: [UInt: Statement] = [:]
+    /// By text, for those that are put together from the names of tables and from queries.
+    private var composed: [String: Statement] = [:]
     private var tables: [TableStatements]
 
     /// Takes over a connection that another object opened and will close.
@@ -36,11 +38,13 @@ final class Connection {
     /// Forgets the statements; a connection of its own is closed.
     func close() {
         kept.removeAll()
+        composed.removeAll()
         for index in tables.indices { tables[index].forget() }
     }
 
     deinit {
         kept.removeAll()
+        composed.removeAll()
         tables.removeAll()
         if isOwned { sqlite3_close_v2(handle) }
     }
@@ -51,6 +55,17 @@ final class Connection {
         if let statement = kept[key] { return statement }
         let statement = try Statement(sql.description, on: handle)
         kept[key] = statement
+        return statement
+    }
+
+    /// The statement for a text that was put together, prepared when first asked for. Who uses it resets it, also when
+    /// something fails: what is not reset keeps its snapshot open.
+    func statement(composed sql: String) throws(StoreFailure) -> Statement {
+        if let statement = composed[sql] { return statement }
+        // An application has few forms of queries. One that makes ever new ones pays for each, and not with memory.
+        if composed.count >= StoreLimits.composedStatements { composed.removeAll(keepingCapacity: true) }
+        let statement = try Statement(sql, on: handle)
+        composed[sql] = statement
         return statement
     }
 

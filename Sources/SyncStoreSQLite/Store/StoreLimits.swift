@@ -15,4 +15,6 @@ public struct StoreLimits: Hashable, Sendable {
 
     /// Decoded transactions kept while one page is applied: a page touches few transactions many times.
     static let decodedTransactions = 64
+    /// Prepared statements kept per connection for composed texts: more forms of queries than any screen has.
+    static let composedStatements = 100
 }

@@ -151,11 +151,14 @@ final class Writer {
         }
     }
 
-    /// GRDB's hooks expect every statement to be its own. From here on ours go past it, and nobody observes through it.
+    /// GRDB's hooks expect every statement to be its own. From here on ours go past it, nobody observes through it, and
+    /// the store's lock takes the place of its queue.
     private func takeOverFromGRDB() {
         _ = sqlite3_commit_hook(connection.handle, nil, nil)
         _ = sqlite3_rollback_hook(connection.handle, nil, nil)
         _ = sqlite3_update_hook(connection.handle, nil, nil)
+        // It is asked for each column of each statement that is prepared.
+        _ = sqlite3_set_authorizer(connection.handle, nil, nil)
     }
 
     // MARK: Writing
@@ -168,15 +171,6 @@ final class Writer {
 
     /// Calls `body` between `BEGIN IMMEDIATE` and the end that it chooses; an error rolls back.
     func inTransaction<Value>(
-        _ body: (Connection) throws(StoreFailure) -> Ending<Value>
-    ) throws(StoreFailure) -> Value {
-        let result = queue.writeWithoutTransaction { _ in
-            Result { () throws(StoreFailure) in try transact(body) }
-        }
-        return try result.get()
-    }
-
-    private func transact<Value>(
         _ body: (Connection) throws(StoreFailure) -> Ending<Value>
     ) throws(StoreFailure) -> Value {
         try connection.statement("BEGIN IMMEDIATE").run()
@@ -200,10 +194,7 @@ final class Writer {
     func outsideTransaction<Value>(
         _ body: (Connection) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
-        let result = queue.writeWithoutTransaction { _ in
-            Result { () throws(StoreFailure) in try body(connection) }
-        }
-        return try result.get()
+        try body(connection)
     }
 
     // MARK: Checkpoints

@@ -70,7 +70,7 @@ struct SpaceRow: Hashable {
 
     /// All spaces, in the order of their names.
     static func all(_ connection: Connection) throws(StoreFailure) -> [SpaceRow] {
-        let select = try connection.prepare("SELECT \(columns) FROM sync_space ORDER BY name")
+        let select = try connection.statement(composed: "SELECT \(columns) FROM sync_space ORDER BY name")
         defer { select.reset() }
         var rows: [SpaceRow] = []
         while try select.step() { rows.append(try SpaceRow(select)) }

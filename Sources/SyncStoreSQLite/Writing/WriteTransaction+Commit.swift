@@ -205,8 +205,9 @@ extension WriteTransaction {
         for table in tables {
             for field in table.model.fields where field.isRequired && field.target == target {
                 let column = RecordTable.quote(field.name.rawValue)
-                let statement = try connection.prepare(
-                    "SELECT id FROM \(table.quoted) WHERE \(column) = ?1 LIMIT 1")
+                let statement = try connection.statement(
+                    composed:
+                        "SELECT id FROM \(table.quoted) WHERE \(column) = ?1 LIMIT 1")
                 statement.bind(1, place.id)
                 defer { statement.reset() }
                 if try statement.step() {

@@ -65,8 +65,9 @@ extension WriteTransaction {
 
     private func forgetSeenVersions() throws(StoreFailure) {
         var after: Int64 = 0
-        let next = try connection.prepare(
-            "SELECT \(StoredEntry.columns) FROM sync_outbox WHERE sequence > ?1 ORDER BY sequence LIMIT 1")
+        let next = try connection.statement(
+            composed:
+                "SELECT \(StoredEntry.columns) FROM sync_outbox WHERE sequence > ?1 ORDER BY sequence LIMIT 1")
         while true {
             next.bind(1, after)
             guard try next.step() else { return }

@@ -108,12 +108,13 @@ extension WriteTransaction {
     /// Whether a snapshot has to be compared with rows that are here already.
     private func holdsShownRecords(in space: SpaceRow) throws(StoreFailure) -> Bool {
         for table in tables {
-            let statement = try connection.prepare("SELECT 1 FROM \(table.quoted) WHERE sync_space = ?1 LIMIT 1")
+            let statement = try connection.statement(
+                composed: "SELECT 1 FROM \(table.quoted) WHERE sync_space = ?1 LIMIT 1")
             statement.bind(1, space.key)
             defer { statement.reset() }
             if try statement.step() { return true }
         }
-        let statement = try connection.prepare("SELECT 1 FROM sync_base WHERE is_deleted = 0 LIMIT 1")
+        let statement = try connection.statement(composed: "SELECT 1 FROM sync_base WHERE is_deleted = 0 LIMIT 1")
         defer { statement.reset() }
         return try statement.step()
     }
@@ -148,21 +149,22 @@ extension WriteTransaction {
         var gone = Gone()
         guard space.marks else { return gone }
         for table in tables {
-            let all = try connection.prepare("SELECT count(*) FROM \(table.quoted) WHERE sync_space = ?1")
+            let all = try connection.statement(composed: "SELECT count(*) FROM \(table.quoted) WHERE sync_space = ?1")
             all.bind(1, space.key)
             if try all.step() { gone.total += Int(all.integer(0)) }
             all.reset()
 
             // Rows, and records that are deleted here but not yet there. Both are few compared with what was shown.
-            let missing = try connection.prepare(
-                """
-                SELECT id FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
-                    (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
-                UNION
-                SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND NOT EXISTS
-                    (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
-                ORDER BY id
-                """)
+            let missing = try connection.statement(
+                composed:
+                    """
+                    SELECT id FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
+                        (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
+                    UNION
+                    SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND NOT EXISTS
+                        (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
+                    ORDER BY id
+                    """)
             missing.bind(1, space.key)
             missing.bind(2, table.name)
             var places: [RecordPlace] = []

@@ -1,3 +1,4 @@
+import SimulationRecipes
 import SyncSimulation
 import Testing
 
@@ -36,7 +37,7 @@ struct CrashPointTests {
         while true {
             var script = WorldPlan.calm(seed: 7, steps: 12).script
             script.planned = [.init(party, DiskFault(operations, skip: points, effect: effect))]
-            let report = try World(script, parts: .real()).run()
+            let report = try World(script, parts: .onSQLite()).run()
             if report.coverage.diskFaults == 0 { return points }
             points += stride
         }

@@ -1,49 +1,12 @@
-import AuthorityStoreSQLite
-import SyncAuthority
-import SyncCore
-import SyncModel
+import SimulationRecipes
 import SyncSimulation
-import SyncStoreSQLite
 
 extension WorldParts {
-    /// Everything that production has, but for HTTP: the stores on SQLite, the authority, and the codec.
-    static func real() -> WorldParts {
-        WorldParts(
-            wire: WireForm(catalog: WorldCatalog.catalog), openStore: openSQLiteStore,
-            openAuthority: { process in
-                let store = try SQLiteAuthorityStore(
-                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
-                return Authority(store: store, catalog: WorldCatalog.catalog)
-            },
-            upkeep: { task, service in
-                guard let authority = service as? Authority else { return }
-                switch task {
-                case .compact(let count): try authority.compact(.default, keeping: count)
-                case .startEpoch(let epoch): try authority.startNewEpoch(epoch)
-                }
-            })
-    }
-
     /// Stores on SQLite, and the plain authority with its bug.
     static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         return WorldParts(
-            wire: TableWire(), openStore: openSQLiteStore,
+            wire: TableWire(), openStore: openLocalStore,
             openAuthority: { _ in PlainAuthority(disk: disk, mutant: mutant) })
-    }
-
-    @Sendable
-    private static func openSQLiteStore(
-        _ process: DiskProcess, _ runtime: EngineRuntime
-    ) throws -> SimulatedDevice.Store {
-        var configuration = StoreConfiguration(file: "/cache.sqlite")
-        configuration.vfs = process.vfsName
-        configuration.connections = .single
-        configuration.durability = .full
-        var random = runtime.generator
-        let store = try SQLiteStore.open(
-            configuration, catalog: WorldCatalog.catalog, now: runtime.now(), random: &random)
-        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
-        return store
     }
 }

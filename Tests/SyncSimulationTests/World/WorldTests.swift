@@ -1,10 +1,11 @@
+import SimulationRecipes
 import SyncSimulation
 import Testing
 
 @Suite
 struct WorldTests {
     @Test func `a calm world comes to rest`() throws {
-        let report = try World(.calm(seed: 1), parts: .real()).run()
+        let report = try World(.calm(seed: 1), parts: .onSQLite()).run()
         #expect(report.deeds > 50)
         #expect(report.commits > 30)
         #expect(Set(report.refusals.keys).isSubset(of: ["stillReferenced", "duplicateRecord"]), "\(report.refusals)")
@@ -13,8 +14,8 @@ struct WorldTests {
 
     @Test func `the same seed gives the same world`() throws {
         for seed in 0..<4 as Range<UInt64> {
-            let first = try World(.drawn(seed: seed, steps: 60), parts: .real()).run()
-            let second = try World(.drawn(seed: seed, steps: 60), parts: .real()).run()
+            let first = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()
+            let second = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()
             #expect(first == second)
         }
     }
@@ -25,7 +26,7 @@ struct WorldTests {
         var longestRest = Duration.zero
         for seed in Soak.seeds {
             do {
-                let report = try World(.drawn(seed: seed, steps: Soak.steps), parts: .real()).run()
+                let report = try World(.drawn(seed: seed, steps: Soak.steps), parts: .onSQLite()).run()
                 deeds += report.deeds
                 coverage.add(report.coverage)
                 longestRest = max(longestRest, report.timeToRest)

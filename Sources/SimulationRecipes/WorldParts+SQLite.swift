@@ -1,0 +1,42 @@
+import AuthorityStoreSQLite
+import SyncAuthority
+public import SyncCore
+import SyncModel
+public import SyncSimulation
+import SyncStoreSQLite
+
+extension WorldParts {
+    /// Everything that production has, but for HTTP: the stores on SQLite, the authority, and the codec.
+    public static func onSQLite() -> WorldParts {
+        WorldParts(
+            wire: WireForm(catalog: WorldCatalog.catalog), openStore: openLocalStore,
+            openAuthority: { process in
+                let store = try SQLiteAuthorityStore(
+                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
+                return Authority(store: store, catalog: WorldCatalog.catalog)
+            },
+            upkeep: { task, service in
+                guard let authority = service as? Authority else { return }
+                switch task {
+                case .compact(let count): try authority.compact(.default, keeping: count)
+                case .startEpoch(let epoch): try authority.startNewEpoch(epoch)
+                }
+            })
+    }
+
+    /// A device's store, which survives a loss of power.
+    @Sendable
+    public static func openLocalStore(
+        _ process: DiskProcess, _ runtime: EngineRuntime
+    ) throws -> SimulatedDevice.Store {
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = .single
+        configuration.durability = .full
+        var random = runtime.generator
+        let store = try SQLiteStore.open(
+            configuration, catalog: WorldCatalog.catalog, now: runtime.now(), random: &random)
+        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
+        return store
+    }
+}

@@ -1,0 +1,295 @@
+import SyncCore
+
+/// Scripts as text: one setting or happening a line, so that a kept script can be read, changed and compared.
+///
+/// ```
+/// tombolo-world 1
+/// seed 42
+/// devices 2
+/// network.loseAnswer 0.25
+/// device0 acts 1234
+/// device1 disk write+sync database+log skip 12 times 1 rate 1.0 power
+/// wait 350000
+/// ```
+///
+/// Times are in microseconds. A setting that is left out has its calm value; `wait` ends a moment. Empty lines, and
+/// what follows a `#`, say nothing.
+extension WorldScript {
+    private static let header = "tombolo-world 1"
+
+    /// A line that is not understood.
+    public struct Unreadable: Error, Hashable, Sendable, CustomStringConvertible {
+        /// From 1.
+        public let line: Int
+        public let message: String
+
+        public var description: String { "line \(line): \(message)" }
+    }
+
+    public var text: String {
+        var lines = [Self.header]
+        lines += setting.lines
+        lines += planned.map { "planned \($0.party) \($0.fault.words)" }
+        for moment in moments {
+            lines += moment.happenings.map(\.words)
+            lines.append("wait \(moment.pause.wholeMicroseconds)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// - Throws: `Unreadable`, which names the line and what was expected there.
+    public init(text: String) throws(Unreadable) {
+        self.init(setting: WorldSetting(seed: 0, devices: 1))
+        var happenings: [Happening] = []
+        var isFirst = true
+        var number = 0
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            number += 1
+            let said = line.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
+            var words = ScriptWords(said)
+            if words.isEmpty { continue }
+            do throws(ScriptWords.Unexpected) {
+                if isFirst {
+                    guard words.joined == Self.header else { throw words.unexpected("\"\(Self.header)\"") }
+                    isFirst = false
+                    continue
+                }
+                switch words.first {
+                case "wait":
+                    words.skip()
+                    moments.append(Moment(happenings, pause: .microseconds(try words.number(0...Int64.max))))
+                    happenings = []
+                case "planned":
+                    words.skip()
+                    let party = try words.party()
+                    planned.append(PlannedFault(party, try DiskFault(&words)))
+                case let word? where word == "server" || word.hasPrefix("device") && word != "devices":
+                    happenings.append(try Happening(&words))
+                default: try setting.read(&words)
+                }
+                try words.end()
+            } catch {
+                throw Unreadable(line: number, message: error.message)
+            }
+        }
+        if isFirst { throw Unreadable(line: max(number, 1), message: "the text is empty; expected \"\(Self.header)\"") }
+        if !happenings.isEmpty { moments.append(Moment(happenings, pause: .zero)) }
+    }
+}
+
+// MARK: The setting
+
+extension WorldSetting {
+    fileprivate var lines: [String] {
+        var lines = ["seed \(seed)", "devices \(devices)", "scheduling \(scheduling.rawValue)"]
+        lines.append("slowProcessor \(slowProcessor)")
+        lines.append("hints \(policy.listensForHints ? "on" : "off")")
+        lines.append("batch.transactions \(policy.batch.transactions)")
+        lines.append("batch.bytes \(policy.batch.bytes)")
+        lines.append("page.rows \(policy.pageRows)")
+        lines.append("page.smallest \(policy.smallestPage)")
+        lines += NetworkConditions.spans.map { name, path in
+            let span = network[keyPath: path]
+            return "network.\(name) \(span.lowerBound.wholeMicroseconds) \(span.upperBound.wholeMicroseconds)"
+        }
+        return lines + NetworkConditions.rates.map { "network.\($0) \(network[keyPath: $1])" }
+    }
+
+    fileprivate mutating func read(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        guard let name = words.first else { return }
+        words.skip()
+        switch name {
+        case "seed": seed = try words.seed()
+        case "devices": devices = Int(try words.number(1...64))
+        case "scheduling":
+            scheduling = try words.oneOf(
+                Dictionary(uniqueKeysWithValues: SchedulingPolicy.allCases.map { ($0.rawValue, $0) }))
+        case "slowProcessor": slowProcessor = try words.fraction()
+        case "hints": policy.listensForHints = try words.oneOf(["on": true, "off": false])
+        case "batch.transactions": policy.batch.transactions = Int(try words.number(1...1_000_000))
+        case "batch.bytes": policy.batch.bytes = Int(try words.number(1...1_000_000_000))
+        case "page.rows": policy.pageRows = Int(try words.number(1...1_000_000))
+        case "page.smallest": policy.smallestPage = Int(try words.number(1...1_000_000))
+        default:
+            let key = name.hasPrefix("network.") ? String(name.dropFirst("network.".count)) : ""
+            if let (_, path) = NetworkConditions.spans.first(where: { $0.0 == key }) {
+                let shortest = try words.number(0...Int64.max)
+                network[keyPath: path] =
+                    .microseconds(shortest)...(.microseconds(try words.number(shortest...Int64.max)))
+            } else if let (_, path) = NetworkConditions.rates.first(where: { $0.0 == key }) {
+                network[keyPath: path] = try words.fraction()
+            } else {
+                throw ScriptWords.Unexpected(
+                    message: "\"\(name)\" is no setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
+            }
+        }
+    }
+}
+
+extension NetworkConditions {
+    // Computed: key paths are not Sendable.
+    fileprivate static var spans: [(String, WritableKeyPath<NetworkConditions, ClosedRange<Duration>>)] {
+        [("delay", \.delay), ("lateness", \.lateness)]
+    }
+
+    static var rates: [(String, WritableKeyPath<NetworkConditions, Double>)] {
+        [
+            ("late", \.lateRate), ("refuse", \.refuseRate), ("loseRequest", \.loseRequestRate),
+            ("loseAnswer", \.loseAnswerRate), ("breakAnswer", \.breakAnswerRate), ("double", \.duplicateRate),
+            ("damageRequest", \.damageRequestRate), ("damageAnswer", \.damageAnswerRate), ("busy", \.busyRate),
+            ("loseHint", \.loseHintRate), ("endHints", \.endHintsRate),
+        ]
+    }
+}
+
+// MARK: Happenings
+
+extension Happening {
+    var words: String {
+        switch self {
+        case .deed(let place, let seed): "device\(place) acts \(seed)"
+        case .device(let place, let fault): "device\(place) \(fault.words)"
+        case .server(let fault): "server \(fault.words)"
+        case .disk(let party, let fault): "\(party) disk \(fault.words)"
+        }
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        let party = try words.party()
+        if words.first == "disk" {
+            words.skip()
+            self = .disk(party, try DiskFault(&words))
+            return
+        }
+        switch party {
+        case .server: self = .server(try ServerFault(&words))
+        case .device(let place):
+            if words.first == "acts" {
+                words.skip()
+                self = .deed(device: place, seed: try words.seed())
+            } else {
+                self = .device(place, try DeviceFault(&words))
+            }
+        }
+    }
+}
+
+extension DeviceFault {
+    fileprivate var words: String {
+        switch self {
+        case .recovers: "recovers"
+        case .killed: "killed"
+        case .losesPower(let seed): "losesPower \(seed)"
+        case .suspended: "suspended"
+        case .cutOff(let direction): "cutOff \(direction.rawValue)"
+        case .losesLink: "losesLink"
+        case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"
+        case .imageKept: "imageKept"
+        case .rolledBack: "rolledBack"
+        }
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        let word = words.first
+        words.skip()
+        switch word {
+        case "recovers": self = .recovers
+        case "killed": self = .killed
+        case "losesPower": self = .losesPower(seed: try words.seed())
+        case "suspended": self = .suspended
+        case "cutOff":
+            self = .cutOff(
+                try words.oneOf(
+                    Dictionary(uniqueKeysWithValues: SimulatedNetwork.Direction.allCases.map { ($0.rawValue, $0) })))
+        case "losesLink": self = .losesLink
+        case "clockWrongBy": self = .clock(wrongBy: .microseconds(try words.number(Int64.min...Int64.max)))
+        case "imageKept": self = .imageKept
+        case "rolledBack": self = .rolledBack
+        default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
+        }
+    }
+}
+
+extension ServerFault {
+    fileprivate var words: String {
+        switch self {
+        case .recovers: "recovers"
+        case .killed: "killed"
+        case .losesPower(let seed): "losesPower \(seed)"
+        case .compacted(let kept): "compacted \(kept)"
+        case .backedUp: "backedUp"
+        case .restored: "restored"
+        }
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        let word = words.first
+        words.skip()
+        switch word {
+        case "recovers": self = .recovers
+        case "killed": self = .killed
+        case "losesPower": self = .losesPower(seed: try words.seed())
+        case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
+        case "backedUp": self = .backedUp
+        case "restored": self = .restored
+        default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
+        }
+    }
+}
+
+// MARK: Faults of disks
+
+extension DiskFault {
+    fileprivate var words: String {
+        let times = times.map { "\($0)" } ?? "all"
+        return "\(operations.words) \(files.words) skip \(skip) times \(times) rate \(rate) \(effect.word)"
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        let operations = try DiskOperations(&words)
+        let files = try DiskFiles(&words)
+        try words.expect("skip")
+        let skip = Int(try words.number(0...1_000_000_000))
+        try words.expect("times")
+        var times: Int?
+        if words.first == "all" { words.skip() } else { times = Int(try words.number(1...1_000_000_000)) }
+        try words.expect("rate")
+        let rate = try words.fraction()
+        self.init(operations, of: files, skip: skip, times: times, rate: rate, effect: try words.oneOf(Effect.words))
+    }
+}
+
+extension DiskFault.Effect {
+    fileprivate static let words: [String: DiskFault.Effect] = [
+        "error": .fail(.inputOutput), "full": .fail(.full), "busy": .fail(.busy), "cannotOpen": .fail(.cannotOpen),
+        "kill": .kill, "power": .losePower,
+    ]
+
+    fileprivate var word: String { Self.words.first { $0.value == self }?.key ?? "" }
+}
+
+extension DiskOperations {
+    fileprivate var words: String {
+        let names = Self.names.enumerated().filter { contains(DiskOperations(rawValue: 1 << UInt32($0.offset))) }
+        return names.map(\.element).joined(separator: "+")
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        self = []
+        for name in try words.names(among: Self.names) { insert(DiskOperations(rawValue: 1 << UInt32(name))) }
+    }
+}
+
+extension DiskFiles {
+    private static let names = ["database", "journal", "log", "other"]
+
+    fileprivate var words: String {
+        let names = Self.names.enumerated().filter { contains(DiskFiles(rawValue: 1 << UInt32($0.offset))) }
+        return names.map(\.element).joined(separator: "+")
+    }
+
+    fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        self = []
+        for name in try words.names(among: Self.names) { insert(DiskFiles(rawValue: 1 << UInt32(name))) }
+    }
+}

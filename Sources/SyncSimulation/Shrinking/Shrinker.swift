@@ -1,0 +1,154 @@
+/// Makes a failing script small: fewer devices, deeds and faults, and a better network, as long as it fails in the
+/// same way.
+///
+/// It is delta debugging (Zeller and Hildebrandt, 2002) over the moments and then over the happenings, after whole
+/// kinds of trouble have been tried at once.
+public struct Shrinker {
+    /// What kind of failure it is: only scripts that fail alike count as smaller forms of it.
+    public struct Failure: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        public init(_ failure: WorldFailure) {
+            switch failure.cause {
+            case let violation as Violation: description = violation.invariant
+            case let failure as SimulationFailure: description = failure.kind.word
+            default: description = "\(type(of: failure.cause))"
+            }
+        }
+    }
+
+    /// Runs a script: how it fails, or nil when all is well.
+    private let run: (WorldScript) -> Failure?
+    /// Runs that may still be made.
+    private var budget: Int
+    /// Runs that were made.
+    public private(set) var runs = 0
+    /// Told of each smaller script.
+    private let progress: (WorldScript) -> Void
+
+    /// - Parameters:
+    ///   - budget: how many runs it may take; after that the smallest script so far is the answer.
+    ///   - run: how a script fails, or nil when all is well; the same script must always give the same answer.
+    public init(
+        budget: Int = 2_000, progress: @escaping (WorldScript) -> Void = { _ in },
+        run: @escaping (WorldScript) -> Failure?
+    ) {
+        self.budget = budget
+        self.progress = progress
+        self.run = run
+    }
+
+    /// The smallest script that was found and fails as `script` does; nil when `script` does not fail.
+    public mutating func shrink(_ script: WorldScript) -> WorldScript? {
+        guard let failure = attempt(script) else { return nil }
+        var smallest = script
+        var size = Int.max
+        while smallest.size < size, budget > 0 {
+            size = smallest.size
+            calmNetwork(&smallest, failure)
+            dropKinds(&smallest, failure)
+            dropDevices(&smallest, failure)
+            dropMoments(&smallest, failure)
+            dropHappenings(&smallest, failure)
+        }
+        return smallest
+    }
+
+    // MARK: Ways to make it smaller
+
+    private mutating func calmNetwork(_ script: inout WorldScript, _ failure: Failure) {
+        simplify(&script, failure) { $0.setting.network = .calm }
+        for (_, path) in NetworkConditions.rates where script.setting.network[keyPath: path] > 0 {
+            simplify(&script, failure) { $0.setting.network[keyPath: path] = 0 }
+        }
+        if script.setting.slowProcessor > 0 { simplify(&script, failure) { $0.setting.slowProcessor = 0 } }
+        if script.setting.scheduling != .fifo { simplify(&script, failure) { $0.setting.scheduling = .fifo } }
+    }
+
+    /// All happenings of one kind at once: most kinds have nothing to do with the failure.
+    private mutating func dropKinds(_ script: inout WorldScript, _ failure: Failure) {
+        for kind in Set(script.moments.flatMap(\.happenings).compactMap(\.kind)).sorted() {
+            simplify(&script, failure) { $0.removeHappenings { $0.kind == kind } }
+        }
+    }
+
+    private mutating func dropDevices(_ script: inout WorldScript, _ failure: Failure) {
+        for place in (0..<script.setting.devices).reversed() {
+            simplify(&script, failure) { $0.removeHappenings { $0.place == place } }
+        }
+        // Those at the end that nothing happens to need not be there at all.
+        let used = script.moments.flatMap(\.happenings).compactMap(\.place).max() ?? 0
+        if used + 1 < script.setting.devices { simplify(&script, failure) { $0.setting.devices = used + 1 } }
+    }
+
+    private mutating func dropMoments(_ script: inout WorldScript, _ failure: Failure) {
+        // What comes after the failure cannot be its cause; half by half is quicker than step by step.
+        var length = script.moments.count / 2
+        while length > 0, budget > 0 {
+            var start = script.moments.count - length
+            while start >= 0, budget > 0 {
+                let range = start..<min(start + length, script.moments.count)
+                simplify(&script, failure) { $0.moments.removeSubrange(range) }
+                start -= length
+            }
+            length /= 2
+        }
+    }
+
+    private mutating func dropHappenings(_ script: inout WorldScript, _ failure: Failure) {
+        for place in script.planned.indices.reversed() { simplify(&script, failure) { $0.planned.remove(at: place) } }
+        for moment in script.moments.indices.reversed() {
+            for place in script.moments[moment].happenings.indices.reversed() {
+                simplify(&script, failure) { $0.moments[moment].happenings.remove(at: place) }
+            }
+        }
+    }
+
+    // MARK: Trying
+
+    private mutating func simplify(
+        _ script: inout WorldScript, _ failure: Failure, _ change: (inout WorldScript) -> Void
+    ) {
+        var smaller = script
+        change(&smaller)
+        guard budget > 0, smaller != script, attempt(smaller) == failure else { return }
+        script = smaller
+        progress(script)
+    }
+
+    private mutating func attempt(_ script: WorldScript) -> Failure? {
+        budget -= 1
+        runs += 1
+        return run(script)
+    }
+}
+
+extension WorldScript {
+    fileprivate mutating func removeHappenings(where isGone: (Happening) -> Bool) {
+        for place in moments.indices { moments[place].happenings.removeAll(where: isGone) }
+    }
+}
+
+extension Happening {
+    /// The kind of trouble that it is; nil for what the users do.
+    fileprivate var kind: String? {
+        switch self {
+        case .deed: nil
+        case .device, .server: words.split(separator: " ").prefix(2).last.map(String.init)
+        case .disk(let party, _): party == .server ? "disk of the server" : "disk of a device"
+        }
+    }
+}
+
+extension SimulationFailure.Kind {
+    fileprivate var word: String {
+        switch self {
+        case .deadlock: "deadlock"
+        case .livelock: "livelock"
+        case .leak: "leak"
+        case .tooLong: "too long"
+        case .unfinished: "unfinished"
+        case .sleepersLeft: "sleepers left"
+        }
+    }
+}

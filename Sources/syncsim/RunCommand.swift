@@ -1,0 +1,48 @@
+import ArgumentParser
+import SimulationRecipes
+import SyncSimulation
+
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run one world, and say what happened.")
+
+    @OptionGroup var options: WorldOptions
+
+    @Flag(help: "Show every event, not only the last ones before a failure.")
+    var trace = false
+
+    @Flag(help: "Run it twice, and compare.")
+    var twice = false
+
+    func run() throws {
+        let script = try options.load()
+        let report = try once(script)
+        if twice, try once(script) != report {
+            throw ProgramFailure(
+                message: "the same world ran differently the second time", status: ProgramFailure.brokenPromise)
+        }
+        Output.answer(
+            """
+            seed \(report.seed): every promise was kept
+              \(report.deeds) deeds, \(report.commits) commits of the server, \(report.duration) of virtual time
+              at rest \(report.timeToRest) after the last fault
+              \(report.jobs) jobs, \(report.diskOperations) operations of disks, trace \(String(report.hash, radix: 16))
+            """)
+        for (refusal, count) in report.refusals.sorted(by: { $0.key < $1.key }) {
+            Output.answer("  \(count) deeds refused: \(refusal)")
+        }
+        for fault in FaultKind.allCases where report.coverage.total(of: fault) > 0 {
+            Output.answer("  \(report.coverage.total(of: fault)) times \(fault.rawValue)")
+        }
+    }
+
+    private func once(_ script: WorldScript) throws -> WorldReport {
+        let world = World(script, parts: .onSQLite(), traceCapacity: trace ? 10_000_000 : 512)
+        defer { if trace { for line in world.simulation.trace.lines { Output.note("\(line)") } } }
+        do {
+            return try world.run()
+        } catch {
+            throw ProgramFailure(message: "\(error)", status: ProgramFailure.brokenPromise)
+        }
+    }
+}

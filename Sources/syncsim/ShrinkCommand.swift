@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import SimulationRecipes
+import SyncSimulation
+
+struct ShrinkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shrink", abstract: "Reduce a failing world to a small script that fails alike.")
+
+    @OptionGroup var options: WorldOptions
+
+    @Option(help: ArgumentHelp("Where the script goes; standard output when it is left out.", valueName: "file"))
+    var to: String?
+
+    @Option(help: "How many smaller worlds are tried at most.")
+    var budget = 2_000
+
+    func run() throws {
+        let script = try options.load()
+        Output.note("\(script.size) happenings")
+        var shrinker = Shrinker(
+            budget: budget, progress: { Output.note("\($0.size) happenings, \($0.setting.devices) devices") },
+            run: { script in
+                do throws(WorldFailure) {
+                    _ = try World(script, parts: .onSQLite()).run()
+                    return nil
+                } catch {
+                    return Shrinker.Failure(error)
+                }
+            })
+        guard let smallest = shrinker.shrink(script) else {
+            throw ProgramFailure(message: "this world keeps every promise: there is nothing to shrink", status: 66)
+        }
+        Output.note("\(smallest.size) happenings after \(shrinker.runs) runs")
+        guard let to else { return Output.answer(smallest.text) }
+        do {
+            try Data(smallest.text.utf8).write(to: URL(fileURLWithPath: to), options: .atomic)
+        } catch {
+            throw ProgramFailure(message: "\(to) cannot be written: \(error)", status: ProgramFailure.machine)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import SimulationRecipes
+import SyncConcurrency
+import SyncCore
+import SyncRuntimeLive
+import SyncSimulation
+
+struct SoakCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "soak", abstract: "Run the worlds of many seeds, on all processors.",
+        discussion: """
+            It ends at the first broken promise, or when it has run all seeds, or done so many operations. A fault that \
+            has never struck in a phase where it can is a failure of a wide run.
+            """)
+
+    @Option(help: "The first seed.")
+    var from: UInt64 = 0
+
+    @Option(help: "How many seeds.")
+    var seeds: UInt64 = 2_000
+
+    @Option(help: "What the users of one world do.")
+    var steps = 500
+
+    @Option(help: "End after so many operations of users.")
+    var operations: Int?
+
+    @Option(help: "How many worlds run at once; as many as there are processors when it is left out.")
+    var threads: Int?
+
+    @Flag(help: "Fail when a fault has not struck in every phase where it can.")
+    var covered = false
+
+    @Flag(help: "Run each world twice, and compare.")
+    var twice = false
+
+    @Flag(help: "Go on after a broken promise, and tell all of them at the end.")
+    var keepGoing = false
+
+    /// What all threads have found.
+    private struct Tally {
+        var next: UInt64
+        var worlds = 0
+        var operations = 0
+        var commits = 0
+        var longestRest = Duration.zero
+        var coverage = FaultCoverage()
+        var broken: [(seed: UInt64, text: String)] = []
+        /// Over the traces of all worlds, whatever their order.
+        var hash: UInt64 = 0
+        var told = Duration.zero
+    }
+
+    func validate() throws {
+        guard seeds > 0, UInt64.max - from >= seeds else { throw ValidationError("--seeds \(seeds) is not possible.") }
+        guard (1...10_000_000).contains(steps) else { throw ValidationError("--steps \(steps) is not possible.") }
+        if let threads, !(1...1_024).contains(threads) {
+            throw ValidationError("--threads \(threads) is not possible; give a number from 1 to 1024.")
+        }
+    }
+
+    func run() throws {
+        let runtime = EngineRuntime.live()
+        let started = runtime.uptime()
+        let count = threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        let tally = Guarded(Tally(next: from))
+        DispatchQueue.concurrentPerform(iterations: count) { _ in
+            while let seed = tally.withLock({ takeSeed(&$0) }) {
+                let result = runWorld(seed)
+                tally.withLock { tally in
+                    add(result, of: seed, to: &tally)
+                    tell(&tally, after: runtime.uptime() - started)
+                }
+            }
+        }
+        let took = runtime.uptime() - started
+        let result = tally.withLock { $0 }
+        let rate = Double(result.operations) / max(took / .seconds(1), 0.001)
+        for line in result.coverage.table { Output.answer(line) }
+        Output.answer(
+            """
+            \(result.worlds) worlds, \(result.operations) operations, \(result.commits) commits, \(result.broken.count) broken promises
+            \(Int(rate)) operations a second, \(Int(rate / Double(count))) on each of \(count) threads
+            longest way to rest after the last fault: \(result.longestRest) of virtual time
+            trace of all: \(String(result.hash, radix: 16))
+            """)
+        for broken in result.broken { Output.note("seed \(broken.seed): \(broken.text)\n") }
+        if !result.broken.isEmpty {
+            let seeds = result.broken.map { "\($0.seed)" }.joined(separator: ", ")
+            throw ProgramFailure(
+                message: "promises were broken by seeds \(seeds)", status: ProgramFailure.brokenPromise)
+        }
+        if covered, !result.coverage.missing.isEmpty {
+            throw ProgramFailure(
+                message: "never seen: \(result.coverage.missing.map(\.description).joined(separator: "; "))",
+                status: ProgramFailure.brokenPromise)
+        }
+    }
+
+    private func takeSeed(_ tally: inout Tally) -> UInt64? {
+        guard tally.next < from + seeds, keepGoing || tally.broken.isEmpty else { return nil }
+        if let operations, tally.operations >= operations { return nil }
+        defer { tally.next += 1 }
+        return tally.next
+    }
+
+    private func runWorld(_ seed: UInt64) -> Result<WorldReport, any Error> {
+        let script = WorldPlan.drawn(seed: seed, steps: steps).script
+        do {
+            let report = try World(script, parts: .onSQLite()).run()
+            if twice, try World(script, parts: .onSQLite()).run() != report {
+                throw ProgramFailure(
+                    message: "the same world ran differently the second time", status: ProgramFailure.brokenPromise)
+            }
+            return .success(report)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func add(_ result: Result<WorldReport, any Error>, of seed: UInt64, to tally: inout Tally) {
+        tally.worlds += 1
+        switch result {
+        case .failure(let failure): tally.broken.append((seed, "\(failure)"))
+        case .success(let report):
+            tally.operations += steps
+            tally.commits += report.commits
+            tally.longestRest = max(tally.longestRest, report.timeToRest)
+            tally.coverage.add(report.coverage)
+            tally.hash ^= report.hash
+        }
+    }
+
+    private func tell(_ tally: inout Tally, after time: Duration) {
+        guard time - tally.told > .seconds(10) else { return }
+        tally.told = time
+        Output.note("\(tally.worlds) worlds, \(tally.operations) operations, \(tally.broken.count) broken promises")
+    }
+}

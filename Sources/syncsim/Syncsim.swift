@@ -1,0 +1,54 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import SyncSimulation
+
+/// The program that breaks things on purpose: worlds of devices, a server and faults, each from a seed.
+@main struct Syncsim: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "syncsim", abstract: "Run the engine in simulated worlds where everything fails on demand.",
+        discussion: """
+            A world is made by a seed, or by a script that a failing seed was reduced to. The same seed or script gives \
+            the same world on every machine with the same build.
+
+            Exit status: 0 when every promise was kept, 1 when one was broken, 64 when the command line is not \
+            understood, 66 when a script cannot be read, 74 when a file cannot be written.
+            """,
+        subcommands: [RunCommand.self, ShrinkCommand.self, SoakCommand.self, ExploreCommand.self],
+        defaultSubcommand: RunCommand.self)
+
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let failure as ProgramFailure {
+            Output.note("syncsim: \(failure.message)")
+            Foundation.exit(failure.status)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}
+
+/// Why the program ends without an answer.
+struct ProgramFailure: Error, CustomStringConvertible {
+    let message: String
+    let status: Int32
+
+    var description: String { message }
+
+    static let brokenPromise: Int32 = 1
+    static let noInput: Int32 = 66
+    static let machine: Int32 = 74
+}
+
+enum Output {
+    static func answer(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+
+    /// Beside the answer: what goes on, and what went wrong.
+    static func note(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}

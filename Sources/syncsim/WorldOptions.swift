@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+import SyncSimulation
+
+/// Which world: that of a seed, or that of a script.
+struct WorldOptions: ParsableArguments {
+    @Option(help: "The seed of the world.")
+    var seed: UInt64?
+
+    @Option(help: ArgumentHelp("A script, as syncsim shrink writes it.", valueName: "file"))
+    var script: String?
+
+    @Option(help: "How many devices there are, from 1 to 64; drawn from the seed when it is left out.")
+    var clients: Int?
+
+    @Option(help: "What the users do, over all devices.")
+    var steps = 500
+
+    @Option(help: "The faults that may strike: \(FaultClass.list); separated by commas.")
+    var faults: FaultSelection = .all
+
+    @Option(help: ArgumentHelp("End the safety phase after so many steps.", valueName: "step"))
+    var until: Int?
+
+    func validate() throws {
+        guard (seed == nil) != (script == nil) else { throw ValidationError("Give either --seed or --script.") }
+        if let clients, !(1...64).contains(clients) {
+            throw ValidationError("--clients \(clients) is not possible; give a number from 1 to 64.")
+        }
+        guard (1...10_000_000).contains(steps) else {
+            throw ValidationError("--steps \(steps) is not possible; give a number from 1 to 10000000.")
+        }
+        if let until, until < 1 { throw ValidationError("--until \(until) is not possible; steps are counted from 1.") }
+    }
+
+    func load() throws -> WorldScript {
+        var result: WorldScript
+        if let path = script {
+            do {
+                result = try WorldScript(text: String(contentsOfFile: path, encoding: .utf8))
+            } catch {
+                throw ProgramFailure(message: "\(path): \(error)", status: ProgramFailure.noInput)
+            }
+        } else {
+            var plan = WorldPlan.drawn(seed: seed ?? 0, steps: steps)
+            if let clients { plan.setting.devices = clients }
+            faults.limit(&plan)
+            result = plan.script
+        }
+        if let until { result.moments = Array(result.moments.prefix(until)) }
+        return result
+    }
+}
+
+/// A kind of trouble that can be left out.
+enum FaultClass: String, CaseIterable {
+    case network, process, disk, clock, server
+
+    static let list = "all, none, or of " + allCases.map(\.rawValue).joined(separator: ", ")
+}
+
+struct FaultSelection: ExpressibleByArgument {
+    let classes: Set<FaultClass>
+
+    static let all = FaultSelection(classes: Set(FaultClass.allCases))
+
+    init(classes: Set<FaultClass>) {
+        self.classes = classes
+    }
+
+    init?(argument: String) {
+        switch argument {
+        case "all": self = .all
+        case "none": self.init(classes: [])
+        default:
+            let classes = argument.split(separator: ",").map { FaultClass(rawValue: String($0)) }
+            guard !classes.isEmpty, !classes.contains(nil) else { return nil }
+            self.init(classes: Set(classes.compactMap { $0 }))
+        }
+    }
+
+    var defaultValueDescription: String { classes.count == FaultClass.allCases.count ? "all" : "none" }
+
+    /// Takes what is not chosen out of the plan.
+    func limit(_ plan: inout WorldPlan) {
+        if !classes.contains(.network) {
+            plan.setting.network = .calm
+            plan.rates.cutDevice = 0
+            plan.rates.dropLink = 0
+        }
+        if !classes.contains(.process) {
+            plan.rates.killDevice = 0
+            plan.rates.losePowerOfDevice = 0
+            plan.rates.suspendDevice = 0
+            plan.setting.slowProcessor = 0
+        }
+        if !classes.contains(.disk) {
+            plan.rates.deviceDiskFault = 0
+            plan.rates.serverDiskFault = 0
+            plan.rates.rollBackDevice = 0
+        }
+        if !classes.contains(.clock) { plan.rates.jumpClock = 0 }
+        if !classes.contains(.server) {
+            plan.rates.killServer = 0
+            plan.rates.losePowerOfServer = 0
+            plan.rates.compactServer = 0
+            plan.rates.restoreServer = 0
+        }
+    }
+}
