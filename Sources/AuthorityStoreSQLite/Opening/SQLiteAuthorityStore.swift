@@ -56,7 +56,20 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result {
         do {
-            return try database.read { database in try body(SQLiteTransaction(database: database)) }
+            guard let single = database as? DatabaseQueue else {
+                return try database.read { database in try body(SQLiteTransaction(database: database)) }
+            }
+            // GRDB would switch the connection to read-only and back, which throws away its prepared statements. A view
+            // cannot write anyway.
+            return try single.inDatabase { database in
+                var result: Result?
+                try database.inTransaction(.deferred) {
+                    result = try body(SQLiteTransaction(database: database))
+                    return .commit
+                }
+                guard let result else { preconditionFailure("a transaction that returns has run its body") }
+                return result
+            }
         } catch {
             throw .wrapping(error, while: "read")
         }

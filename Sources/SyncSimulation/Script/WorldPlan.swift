@@ -47,7 +47,9 @@ public struct WorldPlan: Hashable, Sendable {
         plan.setting.scheduling = random.chance(0.1) ? .fifo : .random
         plan.setting.slowProcessor = random.rate(upTo: 0.02)
         plan.setting.network = .drawn(&random)
-        plan.pause = .milliseconds(1)...(.milliseconds(random.within(10...20_000)))
+        // From bursts to hours of leisure: each order of magnitude is as likely as the next.
+        let leisure = [10, 100, 1_000, 10_000][random.below(4)]
+        plan.pause = .milliseconds(1)...(.milliseconds(random.within(leisure...leisure * 10)))
         plan.setting.policy.listensForHints = random.chance(0.7)
         plan.setting.policy.batch.transactions = random.within(1...40)
         plan.setting.policy.batch.bytes = random.within(400...20_000)

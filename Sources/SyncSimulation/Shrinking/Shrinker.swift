@@ -50,6 +50,7 @@ public struct Shrinker {
             dropDevices(&smallest, failure)
             dropMoments(&smallest, failure)
             dropHappenings(&smallest, failure)
+            joinMoments(&smallest, failure)
         }
         return smallest
     }
@@ -100,6 +101,16 @@ public struct Shrinker {
         for moment in script.moments.indices.reversed() {
             for place in script.moments[moment].happenings.indices.reversed() {
                 simplify(&script, failure) { $0.moments[moment].happenings.remove(at: place) }
+            }
+        }
+    }
+
+    /// Moments in which nothing is left to happen become a longer pause of the one before.
+    private mutating func joinMoments(_ script: inout WorldScript, _ failure: Failure) {
+        for place in script.moments.indices.dropFirst().reversed() where script.moments[place].happenings.isEmpty {
+            simplify(&script, failure) { script in
+                script.moments[place - 1].pause += script.moments[place].pause
+                script.moments.remove(at: place)
             }
         }
     }

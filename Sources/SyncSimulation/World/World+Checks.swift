@@ -86,6 +86,16 @@ extension World {
         }
     }
 
+    /// The newest version that the server has; nil when it is down.
+    func headOfServer() throws -> Version? {
+        let reply = try server.ask { authority, now in
+            try authority.pull(
+                PullRequest(space: Self.space, cursor: nil, limit: 1), by: Principal(name: "device0"), now: now)
+        }
+        guard case .page(let page)? = reply else { return nil }
+        return page.head
+    }
+
     /// Everything that the server shows of the space, as a fresh client would get it.
     private func readServer() throws -> ([CollectionName: [Record]], Version) {
         var records: [CollectionName: [Record]] = [:]

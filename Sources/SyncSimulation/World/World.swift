@@ -159,7 +159,9 @@ public final class World {
 
     /// Whether every device has reached the newest version that the server has.
     private func isShownToAll() throws -> Bool {
-        let head = history.head(of: Self.space)
+        // Asked of the server: of a commit whose sender was rolled back before it heard the answer, the history may not
+        // know.
+        guard let head = try headOfServer() else { return false }
         for device in devices {
             guard let session = try device.store?.session(), let stored = session.spaces.first, stored.version >= head,
                 session.epoch == history.epoch
