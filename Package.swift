@@ -267,8 +267,10 @@ let package = Package(
             name: "SyncSimulationTests",
             dependencies: [
                 "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
-                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            exclude: ["KeptScripts"],
             swiftSettings: strict),
         .testTarget(
             name: "SyncReachabilityLinuxTests", dependencies: ["SyncReachabilityLinux", "SyncCore"],
@@ -284,7 +286,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "SyncctlTests", dependencies: ["syncctl", "syncd", "SyncModel", "SyncCore"], swiftSettings: strict),
+            name: "SyncctlTests", dependencies: ["syncctl", "syncd", "syncsim", "SyncModel", "SyncCore"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

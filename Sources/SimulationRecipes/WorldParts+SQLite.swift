@@ -21,6 +21,11 @@ extension WorldParts {
                 case .compact(let count): try authority.compact(.default, keeping: count)
                 case .startEpoch(let epoch): try authority.startNewEpoch(epoch)
                 }
+            },
+            outcome: { service, sender in
+                guard let authority = service as? Authority else { return nil }
+                let stored = try authority.outcome(of: sender.number, from: sender.identity, of: sender.principal)
+                return stored.map { ($0.hash, $0.outcome) }
             })
     }
 

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Dispatch
-import Glibc
 import SimulationRecipes
 import SyncConcurrency
 import SyncCore
@@ -27,8 +25,7 @@ struct SoakCommand: ParsableCommand {
     @Option(help: "End after so many operations of users.")
     var operations: Int?
 
-    @Option(help: "How many worlds run at once; as many as there are processors when it is left out.")
-    var threads: Int?
+    @OptionGroup var workers: Workers
 
     @Flag(help: "Fail when a fault has not struck in every phase where it can.")
     var covered = false
@@ -56,17 +53,13 @@ struct SoakCommand: ParsableCommand {
     func validate() throws {
         guard seeds > 0, UInt64.max - from >= seeds else { throw ValidationError("--seeds \(seeds) is not possible.") }
         guard (1...10_000_000).contains(steps) else { throw ValidationError("--steps \(steps) is not possible.") }
-        if let threads, !(1...1_024).contains(threads) {
-            throw ValidationError("--threads \(threads) is not possible; give a number from 1 to 1024.")
-        }
     }
 
     func run() throws {
         let runtime = EngineRuntime.live()
         let started = runtime.uptime()
-        let count = threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN))
         let tally = Guarded(Tally(next: from))
-        DispatchQueue.concurrentPerform(iterations: count) { _ in
+        workers.run { _ in
             while let seed = tally.withLock({ takeSeed(&$0) }) {
                 let result = runWorld(seed)
                 tally.withLock { tally in
@@ -82,7 +75,7 @@ struct SoakCommand: ParsableCommand {
         Output.answer(
             """
             \(result.worlds) worlds, \(result.operations) operations, \(result.commits) commits, \(result.broken.count) broken promises
-            \(Int(rate)) operations a second, \(Int(rate / Double(count))) on each of \(count) threads
+            \(Int(rate)) operations a second, \(Int(rate / Double(workers.count))) on each of \(workers.count) threads
             longest way to rest after the last fault: \(result.longestRest) of virtual time
             trace of all: \(String(result.hash, radix: 16))
             """)

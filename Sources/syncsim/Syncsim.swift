@@ -14,7 +14,7 @@ import SyncSimulation
             Exit status: 0 when every promise was kept, 1 when one was broken, 64 when the command line is not \
             understood, 66 when a script cannot be read, 74 when a file cannot be written.
             """,
-        subcommands: [RunCommand.self, ShrinkCommand.self, SoakCommand.self, ExploreCommand.self],
+        subcommands: [RunCommand.self, ShrinkCommand.self, SoakCommand.self, CrashCommand.self, ExploreCommand.self],
         defaultSubcommand: RunCommand.self)
 
     static func main() {

@@ -138,6 +138,19 @@ import Testing
 }
 
 @Suite struct ServerProgramTests {
+    @Test func `a simulated world is run by the program beside this one`() throws {
+        let programs = try Programs()
+        let answer = try programs.syncctl("simulate", "--seed", "3", "--steps", "20", "--clients", "2")
+        #expect(answer.status == 0, "\(answer.errors)")
+        #expect(answer.output.contains("seed 3: every promise was kept"), "\(answer.output)")
+        #expect(try programs.syncctl("simulate", "--seed", "3", "--clients", "99").status == 64)
+        let broken = programs.folder + "/broken.world"
+        try Data("tombolo-world 1\ndevice0 explodes\n".utf8).write(to: URL(filePath: broken))
+        let refused = try programs.syncctl("simulate", "--script", broken)
+        #expect(refused.status == 66)
+        #expect(refused.errors.contains("line 2"), "\(refused.errors)")
+    }
+
     @Test func `a server without tokens does not start, and says how to make one`() throws {
         let programs = try Programs()
         let answer = try programs.run("syncd", ["--port", "0"])

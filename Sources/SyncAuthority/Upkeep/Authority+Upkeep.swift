@@ -25,6 +25,16 @@ extension Authority {
         }
     }
 
+    /// What became of a transaction, as the ledger has it; nil when it never took effect, or when its client has
+    /// acknowledged the answer.
+    package func outcome(
+        of number: MutationNumber, from identity: ClientIdentity, of principal: Principal
+    ) throws(AuthorityFailure) -> StoredOutcome? {
+        try read { (view) throws(AuthorityStoreFailure) in
+            try view.outcome(of: LedgerKey(principal: principal, identity: identity), number)
+        }
+    }
+
     /// Starts a new history, after the database was restored from a backup: every client notices at its next contact,
     /// compares what it holds, and offers what this server does not know (RELIABILITY I15).
     ///

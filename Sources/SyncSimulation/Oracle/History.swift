@@ -15,7 +15,9 @@ final class History: ServerWitness, DeviceWitness {
     }
 
     fileprivate struct Sent: Sendable {
-        let transaction: NumberedTransaction
+        var transaction: NumberedTransaction
+        /// What else came under the same number before it was known what became of the first.
+        var others: [NumberedTransaction] = []
         let device: String
         /// The clock of the server, when it may have been applied.
         var now: WallTime
@@ -74,7 +76,12 @@ final class History: ServerWitness, DeviceWitness {
                 let operation = Operation(identity: request.identity, number: numbered.number)
                 if let earlier = state.sent[operation] {
                     // The same number with other contents is noticed by the server (I16): see `pushAnswered`.
-                    if earlier.outcome == nil, earlier.transaction == numbered { state.sent[operation]?.now = now }
+                    guard earlier.outcome == nil else { continue }
+                    if earlier.transaction == numbered {
+                        state.sent[operation]?.now = now
+                    } else if !earlier.others.contains(numbered) {
+                        state.sent[operation]?.others.append(numbered)
+                    }
                 } else {
                     state.sent[operation] = Sent(transaction: numbered, device: device, now: now)
                 }
@@ -122,6 +129,33 @@ final class History: ServerWitness, DeviceWitness {
             }
             state.replay()
         }
+    }
+
+    /// Finds out what became of transactions whose answers were never given: the server may have died over them, and
+    /// their senders may never ask again.
+    ///
+    /// - Parameter outcome: what the server's ledger holds.
+    func settle(_ outcome: (WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?) rethrows {
+        let open = state.withLock { state in
+            state.sent.filter { $0.value.outcome == nil }.map { ($0.key, $0.value.device) }
+        }
+        let sorted = open.sorted { $0.0.number < $1.0.number }
+        for (operation, device) in sorted {
+            let sender = WorldParts.Sender(
+                principal: Principal(name: device), identity: operation.identity, number: operation.number)
+            guard let (hash, outcome) = try outcome(sender) else { continue }
+            state.withLock { state in
+                guard let sent = state.sent[operation],
+                    let transaction = ([sent.transaction] + sent.others).first(where: { $0.hash == hash })
+                else { return }
+                state.answers += 1
+                state.sent[operation]?.transaction = transaction
+                state.sent[operation]?.outcome = outcome
+                state.sent[operation]?.order = state.answers
+                state.note(outcome, of: operation, transaction.transaction)
+            }
+        }
+        state.withLock { $0.replay() }
     }
 
     // MARK: The devices' side

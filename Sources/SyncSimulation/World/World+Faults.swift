@@ -98,6 +98,15 @@ extension World {
         } catch {
             simulation.note("does not start: \(error)", by: "server")
         }
+        try settle()
+    }
+
+    /// Asks a server that has come up what it has done before it died.
+    func settle() throws {
+        guard let outcome else { return }
+        try server.disk.withoutFaults {
+            _ = try server.ask { authority, _ in try history.settle { try outcome(authority, $0) } }
+        }
     }
 
     private func checkHonest(_ failure: StoreFailure, where name: String) throws {
@@ -142,6 +151,7 @@ extension World {
             history.rollBack(to: memory)
             checked = [:]
             try server.start()
+            try settle()
             try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
             history.epoch = Epoch(rawValue: "restored-\(epochs)")
             simulation.note("restored from a backup", by: "server")

@@ -18,6 +18,7 @@ public final class World {
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
     let upkeep: (@Sendable (WorldParts.Upkeep, any AuthorityService) throws -> Void)?
+    let outcome: (@Sendable (any AuthorityService, WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
     var report: WorldReport
     private var step = 0
     /// How much had been written to each device's disk when it was last found right.
@@ -64,6 +65,7 @@ public final class World {
                 })
         }
         upkeep = parts.upkeep
+        outcome = parts.outcome
         report = WorldReport(seed: setting.seed)
     }
 
@@ -126,6 +128,7 @@ public final class World {
         network.mendAll()
         server.disk.clearPlans()
         if !server.isUp { try server.start() }
+        try settle()
         for device in devices {
             device.disk.clearPlans()
             simulation.resume(device.name)

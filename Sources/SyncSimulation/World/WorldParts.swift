@@ -16,6 +16,17 @@ public struct WorldParts: Sendable {
     /// What an operator does to the authority that runs; nil when it knows no upkeep.
     public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
 
+    /// What the authority's ledger says of a transaction: its outcome, and the hash of what it was. Nil when the parts
+    /// cannot tell; a world whose server dies over a commit then knows less.
+    public var outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
+
+    /// Who sent a transaction, and under which number.
+    public struct Sender: Hashable, Sendable {
+        public let principal: Principal
+        public let identity: ClientIdentity
+        public let number: MutationNumber
+    }
+
     public enum Upkeep: Hashable, Sendable {
         /// Keep so many commits in the feed of the space `default`.
         case compact(keeping: Int)
@@ -27,11 +38,13 @@ public struct WorldParts: Sendable {
         wire: any SimulatedWire,
         openStore: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> SimulatedDevice.Store,
         openAuthority: @escaping SimulatedServer.Opening,
-        upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil
+        upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil,
+        outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)? = nil
     ) {
         self.wire = wire
         self.openStore = openStore
         self.openAuthority = openAuthority
         self.upkeep = upkeep
+        self.outcome = outcome
     }
 }

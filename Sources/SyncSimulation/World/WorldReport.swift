@@ -9,8 +9,6 @@ public struct WorldReport: Hashable, Sendable {
     public var coverage = FaultCoverage()
     /// Commits of the server.
     public var commits = 0
-    /// Commits that the naive model could not follow, because their senders never came back for the answer.
-    public var unaccounted = 0
     /// How much virtual time the world took to come to rest once it was healed.
     public var timeToRest = Duration.zero
     /// The whole run in virtual time.
@@ -28,6 +26,13 @@ public struct WorldFailure: Error, CustomStringConvertible {
     public let step: Int
     public let cause: any Error
     public let lastLines: [SimulationTrace.Line]
+
+    public init(script: WorldScript, step: Int, cause: any Error, lastLines: [SimulationTrace.Line]) {
+        self.script = script
+        self.step = step
+        self.cause = cause
+        self.lastLines = lastLines
+    }
 
     public var description: String {
         """

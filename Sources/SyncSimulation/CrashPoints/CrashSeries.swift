@@ -1,0 +1,75 @@
+/// One scenario with one kind of fault on one disk: at the first operation that it could hit, at the second, at the
+/// third … until the story ends without meeting it. After each, what died is opened again through the real recovery,
+/// and all oracles look.
+public struct CrashSeries: Hashable, Sendable {
+    public let scenario: CrashScenario
+    public let party: Party
+    public let operations: DiskOperations
+    public let effect: DiskFault.Effect
+    /// Whether only that operation is hit, or that one and all after it until the world is healed.
+    public let isSticky: Bool
+
+    /// Every series there is.
+    public static let all: [CrashSeries] = CrashScenario.all.flatMap { scenario in
+        let parties = [Party.server] + (0..<scenario.script.setting.devices).map(Party.device)
+        return parties.flatMap { party in kinds.map { CrashSeries(scenario, party, $0.0, $0.1, isSticky: $0.2) } }
+    }
+
+    private static let kinds: [(DiskOperations, DiskFault.Effect, Bool)] = [
+        (.changes, .losePower, false), (.changes, .kill, false),
+        (.changes, .fail(.inputOutput), false), (.changes, .fail(.inputOutput), true),
+        ([.write, .truncate], .fail(.full), false), ([.write, .truncate], .fail(.full), true),
+        (.read, .fail(.inputOutput), false), ([.lock, .sharedMemoryLock], .fail(.busy), false),
+        ([.open, .access], .fail(.cannotOpen), false),
+    ]
+
+    private init(
+        _ scenario: CrashScenario, _ party: Party, _ operations: DiskOperations, _ effect: DiskFault.Effect,
+        isSticky: Bool
+    ) {
+        self.scenario = scenario
+        self.party = party
+        self.operations = operations
+        self.effect = effect
+        self.isSticky = isSticky
+    }
+
+    /// The story with the fault at one point.
+    public func script(at point: Int) -> WorldScript {
+        var script = scenario.script
+        // Another point, other noise: what a loss of power leaves is drawn anew.
+        script.planned = [
+            .init(
+                party, DiskFault(operations, skip: point, times: isSticky ? nil : 1, effect: effect))
+        ]
+        return script
+    }
+
+    /// Runs every so manieth point.
+    ///
+    /// - Parameters:
+    ///   - stride: 1 for all points.
+    ///   - run: runs a world; what it throws ends the series.
+    /// - Returns: how many points were run.
+    public func run(every stride: Int = 1, _ run: (WorldScript) throws -> WorldReport) rethrows -> Int {
+        var point = 0
+        var count = 0
+        while true {
+            guard try run(script(at: point)).coverage.diskFaults > 0 else { return count }
+            count += 1
+            point += max(stride, 1)
+        }
+    }
+}
+
+extension CrashSeries: CustomStringConvertible {
+    public var description: String {
+        let fault: String =
+            switch effect {
+            case .losePower: "power lost"
+            case .kill: "killed"
+            case .fail(let answer): "\(answer)"
+            }
+        return "\(scenario.name): \(party) \(fault)\(isSticky ? ", and from then on" : "")"
+    }
+}

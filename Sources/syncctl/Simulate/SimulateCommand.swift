@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+import Glibc
+
+/// Hands over to `syncsim`, which is a program of its own: nothing that fails on purpose is linked into this one
+/// (decision 11).
+struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate", abstract: "Run the engine in a simulated world where everything fails on demand.",
+        discussion: """
+            syncctl simulate --seed 42                    the world of a seed
+            syncctl simulate --seed 42 --report run.html  the same, drawn
+            syncctl simulate --help                       all that syncsim can do
+            """)
+
+    @Argument(parsing: .captureForPassthrough, help: "What syncsim is asked to do.")
+    var arguments: [String] = []
+
+    func run() throws {
+        let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let program = folder.appending(path: "syncsim").path(percentEncoded: false)
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw CommandFailure(
+                .noInput, "there is no syncsim beside syncctl: \(program)",
+                advice: "build it: swift build --product syncsim")
+        }
+        var words = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        // Returns only when it fails.
+        execv(program, &words)
+        throw CommandFailure(.machine, "\(program) cannot be run: \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import SimulationRecipes
+import SyncSimulation
+
+struct CrashCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "crash", abstract: "Let a disk fail at every single operation of named scenarios.",
+        discussion: """
+            Each scenario is told again with the fault at the first operation, the second, the third, until it ends \
+            without meeting it: loss of power, kill, I/O error, full disk, busy lock; of the server and of each device.
+            """)
+
+    @Option(help: "Try every so manieth operation only.")
+    var every = 1
+
+    @OptionGroup var workers: Workers
+
+    @Flag(help: "List the series, and run none.")
+    var list = false
+
+    func validate() throws {
+        guard every > 0 else { throw ValidationError("--every \(every) is not possible; give 1 or more.") }
+    }
+
+    func run() throws {
+        if list {
+            for series in CrashSeries.all { Output.answer("\(series)") }
+            return
+        }
+        let counts = try workers.map(CrashSeries.all) { series in
+            try series.run(every: every) { try World($0, parts: .onSQLite()).run() }
+        }
+        var byScenario: [String: Int] = [:]
+        for (series, count) in zip(CrashSeries.all, counts) { byScenario[series.scenario.name, default: 0] += count }
+        for scenario in CrashScenario.all { Output.answer("\(byScenario[scenario.name] ?? 0)\t\(scenario.name)") }
+        Output.answer("\(counts.reduce(0, +)) crash points of \(CrashSeries.all.count) series, every promise kept")
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import SyncConcurrency
+
+/// Threads that share the work; each world stays on one of them.
+struct Workers: ParsableArguments {
+    @Option(help: "How many worlds run at once; as many as there are processors when it is left out.")
+    var threads: Int?
+
+    func validate() throws {
+        if let threads, !(1...1_024).contains(threads) {
+            throw ValidationError("--threads \(threads) is not possible; give a number from 1 to 1024.")
+        }
+    }
+
+    var count: Int { threads ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+    /// Calls `body` on every thread at once, with the number of the thread.
+    func run(_ body: @Sendable (Int) -> Void) {
+        DispatchQueue.concurrentPerform(iterations: count, execute: body)
+    }
+
+    /// The results in the order of the inputs. After the first error nothing new is begun.
+    func map<Input: Sendable, Result: Sendable>(
+        _ inputs: [Input], _ body: @Sendable (Input) throws -> Result
+    ) throws -> [Result] {
+        let state = Guarded(Progress<Result>(results: Array(repeating: nil, count: inputs.count)))
+        run { _ in
+            while let index = state.withLock({ $0.take() }) {
+                do {
+                    let result = try body(inputs[index])
+                    state.withLock { $0.results[index] = result }
+                } catch {
+                    state.withLock { $0.failure = $0.failure ?? error }
+                }
+            }
+        }
+        let end = state.withLock { $0 }
+        if let failure = end.failure {
+            throw ProgramFailure(message: "\(failure)", status: ProgramFailure.brokenPromise)
+        }
+        return end.results.compactMap { $0 }
+    }
+
+    private struct Progress<Result: Sendable>: Sendable {
+        var results: [Result?]
+        var next = 0
+        var failure: (any Error)?
+
+        mutating func take() -> Int? {
+            guard failure == nil, next < results.count else { return nil }
+            defer { next += 1 }
+            return next
+        }
+    }
+}

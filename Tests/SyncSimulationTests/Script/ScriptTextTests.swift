@@ -1,0 +1,49 @@
+import SyncSimulation
+import Testing
+
+@Suite struct ScriptTextTests {
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `a script that is written and read again is the same`(seed: UInt64) throws {
+        var script = WorldPlan.drawn(seed: seed, steps: 40).script
+        script.planned = [.init(.server, DiskFault(.all, of: .log, skip: 3, times: nil, effect: .fail(.cannotOpen)))]
+        #expect(try WorldScript(text: script.text) == script)
+    }
+
+    @Test func `comments and empty lines say nothing, and a last wait may be left out`() throws {
+        let script = try WorldScript(
+            text: """
+                tombolo-world 1
+                seed 7   # the seven
+
+                devices 2
+                device1 acts 12
+                """)
+        #expect(script.setting.seed == 7)
+        #expect(script.moments == [.init([.deed(device: 1, seed: 12)], pause: .zero)])
+    }
+
+    @Test(arguments: [
+        ("", 1, "expected \"tombolo-world 1\""),
+        ("tombolo-world 2", 1, "expected \"tombolo-world 1\""),
+        ("tombolo-world 1\nseed -1", 2, "a whole number of 64 bits"),
+        ("tombolo-world 1\ndevices 0", 2, "from 1 to 64"),
+        ("tombolo-world 1\ndevices 2 3", 2, "the end of the line"),
+        ("tombolo-world 1\nspeed 9", 2, "\"speed\" is no setting"),
+        ("tombolo-world 1\nnetwork.delay 5 4", 2, "from 5 to"),
+        ("tombolo-world 1\nnetwork.busy 1.5", 2, "a number from 0 to 1"),
+        ("tombolo-world 1\n\ndevice1 explodes", 3, "what happens to a device"),
+        ("tombolo-world 1\nserver explodes", 2, "what happens to the server"),
+        ("tombolo-world 1\ndeviceX killed", 2, "a device such as \"device0\""),
+        ("tombolo-world 1\ndevice0 cutOff sideways", 2, "one of toDevice, toServer"),
+        ("tombolo-world 1\ndevice0 disk write+sleep log skip 0 times 1 rate 1 kill", 2, "joined by \"+\""),
+        ("tombolo-world 1\ndevice0 disk write log skip 0 times 1 rate 1 maim", 2, "one of busy, cannotOpen"),
+        ("tombolo-world 1\nwait", 2, "the line ends too early"),
+    ])
+    func `a line that is not understood is named, with what was expected`(
+        text: String, line: Int, expected: String
+    ) throws {
+        let error = try #require(throws: WorldScript.Unreadable.self) { try WorldScript(text: text) }
+        #expect(error.line == line)
+        #expect(error.message.contains(expected), "\(error.message)")
+    }
+}
