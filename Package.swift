@@ -127,7 +127,7 @@ let package = Package(
             name: "SyncTestKit",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
-                "Models",
+                "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
@@ -285,6 +285,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "SyncTestKitTests",
+            dependencies: ["SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"], swiftSettings: strict),
         .testTarget(
             name: "SyncctlTests", dependencies: ["syncctl", "syncd", "syncsim", "SyncModel", "SyncCore"],
             swiftSettings: strict),

@@ -71,7 +71,8 @@ enum ImportArrows {
         "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
         // For tests, ours and our users'.
         "SyncTestKit": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess", "Models",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess",
+            "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
         ],
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite", "AuthorityStoreSQLite",

@@ -1,0 +1,130 @@
+import SyncConcurrency
+public import SyncCore
+public import SyncModel
+public import SyncSimulation
+
+/// Puts faults between a client and any transport: a real one, or a `MockServer`. Which calls are hit depends on the
+/// random numbers alone. Safe to use from any task.
+public final class FaultyTransport: RemoteTransport {
+    fileprivate struct State: Sendable {
+        var random: SeededRandom
+        var faults = TransportFaults.none
+        var struck = 0
+    }
+
+    /// What becomes of one call.
+    fileprivate enum Fate: Sendable {
+        case passes, refused, throttled(Duration?), requestLost, answerLost, repeated
+    }
+
+    private let transport: any RemoteTransport
+    private let wait: @Sendable (Duration) async throws -> Void
+    private let state: Guarded<State>
+
+    /// - Parameter wait: carries out delays, by the test's clock.
+    public init(
+        _ transport: any RemoteTransport, random: SeededRandom,
+        wait: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.transport = transport
+        self.wait = wait
+        state = Guarded(State(random: random))
+    }
+
+    /// May be changed at any time; calls that are on their way keep what they have met.
+    public var faults: TransportFaults {
+        get { state.withLock { $0.faults } }
+        set { state.withLock { $0.faults = newValue } }
+    }
+
+    /// How many calls did not simply pass.
+    public var struckCount: Int { state.withLock { $0.struck } }
+
+    public func hello() async throws(TransportFailure) -> ServerHello {
+        try await call { [transport] () throws(TransportFailure) in try await transport.hello() }
+    }
+
+    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        try await call { [transport] () throws(TransportFailure) in try await transport.push(request) }
+    }
+
+    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+        try await call { [transport] () throws(TransportFailure) in try await transport.pull(request) }
+    }
+
+    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+        try await call { [transport] () throws(TransportFailure) in try await transport.fetch(request) }
+    }
+
+    public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        let source = HintFilter(transport.hints(for: spaces)) { [state] in
+            state.withLock { state in state.random.chance(state.faults.loseHints) }
+        }
+        return AsyncThrowingStream { try await source.next() }
+    }
+
+    private func call<Answer: Sendable>(
+        _ body: @Sendable () async throws(TransportFailure) -> Answer
+    ) async throws(TransportFailure) -> Answer {
+        let (fate, delay, patience) = state.withLock { $0.draw() }
+        if delay > .zero { try await pause(delay) }
+        switch fate {
+        case .passes: return try await body()
+        case .refused: throw TransportFailure(.unreachable, "the connection was refused")
+        case .throttled(let retryAfter):
+            throw TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)
+        case .requestLost:
+            try await pause(patience)
+            throw TransportFailure(.timedOut, "the request was lost")
+        case .answerLost:
+            _ = try await body()
+            try await pause(patience)
+            throw TransportFailure(.timedOut, "the answer was lost")
+        case .repeated:
+            _ = try await body()
+            return try await body()
+        }
+    }
+
+    private func pause(_ duration: Duration) async throws(TransportFailure) {
+        do { try await wait(duration) } catch { throw TransportFailure(.cancelled, "the caller gave up") }
+    }
+}
+
+extension FaultyTransport.State {
+    /// Always draws the same numbers, so that one rate does not shift the others.
+    fileprivate mutating func draw() -> (FaultyTransport.Fate, delay: Duration, patience: Duration) {
+        let refused = random.chance(faults.refuse)
+        let throttled = random.chance(faults.throttle)
+        let requestLost = random.chance(faults.loseRequests)
+        let answerLost = random.chance(faults.loseAnswers)
+        let repeated = random.chance(faults.repeatRequests)
+        let delay = random.duration(in: faults.delay)
+        let fate: FaultyTransport.Fate =
+            if refused { .refused } else if throttled { .throttled(faults.retryAfter) } else if requestLost {
+                .requestLost
+            } else if answerLost { .answerLost } else if repeated { .repeated } else { .passes }
+        if case .passes = fate {} else { struck += 1 }
+        return (fate, delay, faults.patience)
+    }
+}
+
+/// Leaves out the hints that are lost. One reader at a time.
+private actor HintFilter {
+    private var hints: AsyncThrowingStream<Hint, any Error>.Iterator
+    private let isLost: @Sendable () -> Bool
+
+    init(_ stream: AsyncThrowingStream<Hint, any Error>, isLost: @escaping @Sendable () -> Bool) {
+        hints = stream.makeAsyncIterator()
+        self.isLost = isLost
+    }
+
+    func next() async throws -> Hint? {
+        while true {
+            var iterator = hints
+            guard let hint = try await iterator.next(isolation: self) else { return nil }
+            hints = iterator
+            if !isLost() { return hint }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Logging
+public import Models
+import SyncAuthority
+import SyncConcurrency
+public import SyncCore
+import SyncModel
+public import SyncSimulation
+import SyncStoreSQLite
+
+/// One device of a `SyncLab`: its store, its engine, its link, and its way to the server.
+public final class LabDevice: Sendable {
+    public let name: String
+    /// The server as this device sees it: give it a script to make it answer something else.
+    public let server: MockServer
+    /// The way to the server: give it faults.
+    public let network: FaultyTransport
+    public let wallClock: VirtualWallClock
+    private let simulation: Simulation
+    private let catalog: SchemaCatalog
+    private let policy: SyncPolicy
+    private let disk: SimulatedDisk
+    private let link = SimulatedReachability()
+    private let state = Guarded(State())
+
+    /// One life of the application's process.
+    private struct Life: Sendable {
+        let process: DiskProcess
+        let store: SQLiteStore
+        let engine: SyncEngine
+        let runtime: EngineRuntime
+        let task: Task<Void, Never>
+    }
+
+    private struct State: Sendable {
+        var life: Life?
+        var lives = 0
+    }
+
+    init(
+        name: String, simulation: Simulation, catalog: SchemaCatalog, policy: SyncPolicy, authority: Authority
+    ) {
+        self.name = name
+        self.simulation = simulation
+        self.catalog = catalog
+        self.policy = policy
+        wallClock = simulation.makeWallClock()
+        var noise = simulation.random("disk.\(name)")
+        disk = SimulatedDisk(seed: noise.next())
+        let serverClock = simulation.makeWallClock()
+        let clock = simulation.clock(of: name)
+        let wait: @Sendable (Duration) async throws -> Void = { try await clock.sleep(for: $0) }
+        server = MockServer(
+            authority: authority, catalog: catalog, principal: Principal(name: name), now: { serverClock.now },
+            wait: wait)
+        network = FaultyTransport(server, random: simulation.random("network.\(name)"), wait: wait)
+    }
+
+    // MARK: Its life
+
+    /// Starts the application's process; nothing when it runs.
+    public func start() throws(StoreFailure) {
+        guard state.withLock({ $0.life == nil }) else { return }
+        let number = state.withLock { state in
+            state.lives += 1
+            return state.lives
+        }
+        let runtime = simulation.makeRuntime(device: "\(name).\(number)", clockOf: name, wallClock: wallClock)
+        let process = disk.makeProcess()
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = .single
+        var random = runtime.generator
+        let store = try SQLiteStore.open(configuration, catalog: catalog, now: runtime.now(), random: &random)
+        if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
+        let engine = SyncEngine(
+            store: store, transport: network, reachability: link, runtime: runtime, policy: policy,
+            logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))
+        let task = simulation.start(name) { [simulation, name] in
+            do {
+                try await engine.run()
+            } catch {
+                simulation.note("the engine has failed: \(error)", by: name)
+            }
+        }
+        state.withLock { state in
+            state.life = Life(process: process, store: store, engine: engine, runtime: runtime, task: task)
+        }
+    }
+
+    /// Ends the application's process as SIGKILL does; what is durable is there when it starts again.
+    public func stop() {
+        let life = state.withLock { state in
+            defer { state.life = nil }
+            return state.life
+        }
+        guard let life else { return }
+        life.process.kill()
+        life.task.cancel()
+    }
+
+    /// Whether there is a link.
+    public var isOnline: Bool {
+        get { link.current == .up }
+        set { link.set(newValue ? .up : .down("the test has taken it away")) }
+    }
+
+    var isConnected: Bool { isOnline && state.withLock { $0.life != nil } }
+
+    // MARK: What is in it
+
+    private var life: Life {
+        guard let life = state.withLock({ $0.life }) else { preconditionFailure("\(name) is off: start it first") }
+        return life
+    }
+
+    /// The local cache. The device must be on.
+    public var store: any LocalStore & EngineStore { life.store }
+
+    /// The models of the community over the local cache. The device must be on.
+    public var community: Community { .synced(store: life.store, runtime: life.runtime) }
+
+    /// Time and chance of this device. The device must be on.
+    public var runtime: EngineRuntime { life.runtime }
+
+    /// What the engine does now; nil when the device is off.
+    public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
+
+    /// Asks for a push and a pull now.
+    public func syncNow() {
+        state.withLock { $0.life?.engine }?.syncNow()
+    }
+
+    // MARK: What is left of it
+
+    /// In words, for failures.
+    var situation: String {
+        guard let status else { return "it is off" }
+        return "\(status)"
+    }
+
+    /// What waits for something, in words.
+    var leftovers: [String] {
+        var left: [String] = []
+        if server.remainingSteps > 0 { left.append("\(name): the script has \(server.remainingSteps) steps left") }
+        guard let store = state.withLock({ $0.life?.store }) else { return left }
+        do {
+            let outbox = try store.outboxSummary()
+            if outbox.count > 0 { left.append("\(name): \(outbox.count) transactions are not confirmed") }
+            let unseen = try store.journal(state: .active, limit: 10)
+            for entry in unseen { left.append("\(name): the journal has \(entry.event)") }
+        } catch {
+            left.append("\(name): the store cannot be read: \(error)")
+        }
+        return left
+    }
+}

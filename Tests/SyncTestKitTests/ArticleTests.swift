@@ -1,0 +1,21 @@
+import Foundation
+import Testing
+
+@Suite struct ArticleTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func `the example of the article is a test that runs, in fewer than 30 lines`() throws {
+        let article = try Self.text("Sources/Tombolo/Tombolo.docc/TestYourApplication.md")
+        let parts = article.components(separatedBy: "```swift\n")
+        let example = try #require(parts.dropFirst().first?.components(separatedBy: "```").first)
+        let lines = example.split(separator: "\n")
+        #expect(lines.count < 30)
+        let test = try Self.text("Tests/SyncTestKitTests/AppSyncTests.swift")
+        for line in lines { #expect(test.contains(line), "the test does not have: \(line)") }
+    }
+}

@@ -1,0 +1,88 @@
+import Models
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncTestKit
+import Testing
+
+@Suite struct SyncLabTests {
+    private func lab(seed: UInt64 = 1) -> SyncLab { SyncLab(seed: seed, catalog: CommunityCatalog.catalog) }
+
+    @Test func `what is not confirmed at the end is a failure that names the device`() throws {
+        let lab = lab()
+        let phone = try lab.device("phone")
+        phone.isOnline = false
+        try lab.run { try await phone.community.users.make(username: "Ned").create() }
+        let failure = try #require(throws: LabFailure.self) { try lab.finish() }
+        #expect(failure.description == "phone: 1 transactions are not confirmed")
+    }
+
+    @Test func `a script that nothing has taken is a failure`() throws {
+        let lab = lab()
+        let phone = try lab.device("phone")
+        try lab.settle()
+        phone.server.script(.push, .captivePortal)
+        let failure = try #require(throws: LabFailure.self) { try lab.finish() }
+        #expect(failure.description.contains("1 steps left"))
+    }
+
+    @Test func `a rejection that nobody has seen is a failure`() throws {
+        let lab = lab()
+        let phone = try lab.device("phone")
+        let rejection = Rejection(code: .forbidden, message: "not you", mutation: nil)
+        phone.server.script(
+            .push,
+            .reply(
+                .push(
+                    .answered(
+                        [TransactionResult(number: .first, outcome: .rejected(rejection))],
+                        epoch: Epoch(rawValue: "lab"), serverTime: HybridTime(wall: Simulation.dawn)))))
+        try lab.run { try await phone.community.users.make(username: "Ned").create() }
+        try lab.settle()
+        let failure = try #require(throws: LabFailure.self) { try lab.finish() }
+        #expect(failure.description.contains("the journal has"), "\(failure)")
+    }
+
+    @Test func `a device that cannot get through is named after the virtual time it was given`() throws {
+        let lab = lab()
+        let phone = try lab.device("phone")
+        phone.network.faults.refuse = 1
+        let failure = try #require(throws: LabFailure.self) { try lab.settle(within: .seconds(100)) }
+        #expect(failure.description.contains("phone is not in step after 100.0 seconds"))
+        phone.network.faults = .none
+        try lab.settle()
+        try lab.finish()
+    }
+
+    @Test func `hours pass in no time, and the same seed runs the same way`() throws {
+        func hash() throws -> UInt64 {
+            let lab = lab(seed: 5)
+            let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
+            phone.network.faults = .poor
+            tablet.network.faults = .poor
+            for number in 0..<10 {
+                try lab.run { try await phone.community.users.make(username: "User \(number)").create() }
+                try lab.advance(by: .seconds(600))
+            }
+            try lab.settle()
+            #expect(phone.network.struckCount > 5)
+            try lab.finish()
+            return UInt64(lab.simulation.scheduler.jobCount)
+        }
+        #expect(try hash() == hash())
+    }
+
+    @Test func `what another device deletes is gone, and its uid is not found any more`() throws {
+        let lab = lab()
+        let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
+        let uid = try lab.run { try await phone.community.users.make(username: "Ned").create().confirmation() }
+        try lab.settle()
+        try lab.run {
+            let seen = try tablet.community.users.user(uid: uid)
+            try await seen.delete()
+        }
+        try lab.settle()
+        #expect(try lab.run { try await phone.community.users.users().isEmpty })
+        try lab.finish()
+    }
+}
