@@ -33,24 +33,19 @@ public struct FaultCoverage: Hashable, Sendable {
     /// Faults of all disks.
     public var diskFaults: Int { FaultKind.toDisks.reduce(0) { $0 + total(of: $1) } }
 
+    /// Kinds of faults, with the phases that they can meet.
+    private static let blocks: [(faults: [FaultKind], phases: [OperationPhase])] = [
+        (FaultKind.onTheWay, OperationPhase.exchanges),
+        (FaultKind.toDevices + FaultKind.toServers, [.idle] + OperationPhase.exchanges),
+        (FaultKind.toDisks, OperationPhase.ofStores + OperationPhase.ofServers),
+    ]
+
     /// The cells that a wide run has to fill: all that can occur.
-    public static let reachable: [Cell] = {
-        var cells: [Cell] = []
-        for fault in FaultKind.onTheWay {
-            for phase in OperationPhase.exchanges where isReachable(fault, phase) { cells.append(Cell(fault, phase)) }
+    public static let reachable: [Cell] = blocks.flatMap { block in
+        block.faults.flatMap { fault in
+            block.phases.filter { isReachable(fault, $0) }.map { Cell(fault, $0) }
         }
-        for fault in FaultKind.toDevices + FaultKind.toServers {
-            for phase in [.idle] + OperationPhase.exchanges where isReachable(fault, phase) {
-                cells.append(Cell(fault, phase))
-            }
-        }
-        for fault in FaultKind.toDisks {
-            for phase in OperationPhase.ofStores + OperationPhase.ofServers where isReachable(fault, phase) {
-                cells.append(Cell(fault, phase))
-            }
-        }
-        return cells
-    }()
+    }
 
     private static func isReachable(_ fault: FaultKind, _ phase: OperationPhase) -> Bool {
         switch fault {
@@ -69,11 +64,24 @@ public struct FaultCoverage: Hashable, Sendable {
     /// The cells that have to be filled and are not.
     public var missing: [Cell] { Self.reachable.filter { counts[$0] == nil } }
 
-    /// One line for each cell, with its count.
+    /// Faults down, phases across; a dash where the two cannot meet.
     public var table: [String] {
-        Self.reachable.map { cell in
-            let count = "\(counts[cell] ?? 0)"
-            return String(repeating: " ", count: max(0, 10 - count.utf8.count)) + count + "  \(cell)"
+        Self.blocks.flatMap { block in
+            [""] + [Self.line("", block.phases.map(\.rawValue))]
+                + block.faults.map { fault in
+                    Self.line(
+                        fault.rawValue,
+                        block.phases.map { phase in
+                            Self.isReachable(fault, phase) ? "\(counts[Cell(fault, phase)] ?? 0)" : "-"
+                        })
+                }
         }
+    }
+
+    private static func line(_ name: String, _ cells: [String]) -> String {
+        func padding(_ text: String, _ width: Int) -> String {
+            String(repeating: " ", count: max(1, width - text.utf8.count))
+        }
+        return name + padding(name, 26) + cells.map { padding($0, 18) + $0 }.joined()
     }
 }
