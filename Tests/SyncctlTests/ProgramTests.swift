@@ -65,6 +65,21 @@ import Testing
         #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
     }
 
+    @Test(arguments: [
+        (["digest", "--remote"], CommandStatus.notSynced, "safe in the outbox"),
+        (["sync", "--store", "nowhere"], .noStore, "syncctl init"),
+        (["status", "--store", "nowhere"], .noStore, "syncctl init"),
+    ])
+    func `a command that fails beside a connection says why, and does not trap`(
+        arguments: [String], status: CommandStatus, words: String
+    ) throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let answer = try programs.run("syncctl", arguments + ["--server", "http://127.0.0.1:9"])
+        #expect(answer.status == status.rawValue, "\(answer.errors)")
+        #expect(answer.errors.contains(words), "\(answer.errors)")
+    }
+
     @Test func `names that would play tricks on a terminal are shown as their codes`() throws {
         let programs = try Programs()
         try programs.syncctl("init")

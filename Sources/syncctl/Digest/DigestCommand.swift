@@ -13,23 +13,8 @@ struct DigestCommand: AsyncParsableCommand {
     @Flag(help: "Of what the server holds.") var remote = false
 
     func run() async throws {
-        let client = try options.client()
         let terminal = options.terminal
-        let progress = Progress(terminal, uptime: client.runtime.uptime)
-        let catalog = try client.store.catalog
-        var digests: [(schema: ModelSchema, digest: RecordDigest)] = []
-        let replica = remote ? try await RemoteReplica(client.transport, catalog, progress) : nil
-        for schema in catalog.models {
-            var digest = RecordDigest()
-            if let replica {
-                for record in replica.records(of: schema.collection) { digest.add(record, schema) }
-            } else {
-                try Self.read(schema, try client.store, progress) { digest.add($0, schema) }
-            }
-            digests.append((schema, digest))
-        }
-        progress.finish()
-        await client.close()
+        let digests = try await options.withClient { client in try await fingerprints(client) }
         if terminal.isJSON {
             for (schema, digest) in digests {
                 var line = JSONLine()
@@ -43,6 +28,25 @@ struct DigestCommand: AsyncParsableCommand {
         var table = Table([.init(title: "TYPE"), .init(title: "RECORDS", isNumber: true), .init(title: "DIGEST")])
         for (schema, digest) in digests { table.add([schema.collection.rawValue, String(digest.count), digest.text]) }
         table.print(to: terminal)
+    }
+
+    private func fingerprints(_ client: ClientComposition) async throws -> [(schema: ModelSchema, digest: RecordDigest)]
+    {
+        let progress = Progress(options.terminal, uptime: client.runtime.uptime)
+        let catalog = try client.store.catalog
+        var digests: [(schema: ModelSchema, digest: RecordDigest)] = []
+        let replica = remote ? try await RemoteReplica(client.transport, catalog, progress) : nil
+        for schema in catalog.models {
+            var digest = RecordDigest()
+            if let replica {
+                for record in replica.records(of: schema.collection) { digest.add(record, schema) }
+            } else {
+                try Self.read(schema, try client.store, progress) { digest.add($0, schema) }
+            }
+            digests.append((schema, digest))
+        }
+        progress.finish()
+        return digests
     }
 
     private static func read(

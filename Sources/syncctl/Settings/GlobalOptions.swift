@@ -65,4 +65,18 @@ struct GlobalOptions: ParsableArguments {
             settings: settings, recipes: recipes,
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
+
+    /// Runs a command with the client that the configuration describes, and closes it also when the command fails: a
+    /// connection to the server that nobody closes ends the process with a trap.
+    func withClient<Result>(_ body: (ClientComposition) async throws -> Result) async throws -> Result {
+        let client = try client()
+        do {
+            let result = try await body(client)
+            await client.close()
+            return result
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
 }

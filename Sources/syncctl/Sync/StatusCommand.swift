@@ -12,14 +12,14 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "Do not ask the server.") var local = false
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
         let terminal = options.terminal
-        let report = StatusReport(
-            session: try store.session(), outbox: try store.outboxSummary(), engine: try Self.engine(client),
-            server: client.settings.server?.address.description, file: client.settings.store.file,
-            environment: client.settings.environment, contact: await contact(client))
-        await client.close()
+        let report = try await options.withClient { client in
+            let store = try client.store
+            return StatusReport(
+                session: try store.session(), outbox: try store.outboxSummary(), engine: try Self.engine(client),
+                server: client.settings.server?.address.description, file: client.settings.store.file,
+                environment: client.settings.environment, contact: await contact(client))
+        }
         if terminal.isJSON {
             terminal.say(report.line.text)
         } else {

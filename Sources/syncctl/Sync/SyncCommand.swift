@@ -29,10 +29,13 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try options.client()
         let terminal = options.terminal
+        try await options.withClient { client in try await sync(client) }.print(to: terminal)
+    }
+
+    private func sync(_ client: ClientComposition) async throws -> SyncReport {
         _ = try client.transport
-        let progress = Progress(terminal, uptime: client.runtime.uptime)
+        let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let before = try client.store.outboxSummary()
         let ending: SyncEnding
         switch try client.acquireLease() {
@@ -47,11 +50,9 @@ struct SyncCommand: AsyncParsableCommand {
             ending = try await waitForOther(process, client, progress)
         }
         progress.finish()
-        let after = try client.store.outboxSummary()
-        let session = try client.store.session()
-        await client.close()
-        try SyncReport(ending: ending, before: before, after: after, session: session, elapsed: progress.elapsed)
-            .print(to: terminal)
+        return SyncReport(
+            ending: ending, before: before, after: try client.store.outboxSummary(),
+            session: try client.store.session(), elapsed: progress.elapsed)
     }
 
     // MARK: Own engine
