@@ -9,7 +9,8 @@ extension AuthorityStoreFailure {
         case let error as DatabaseError:
             let code = error.extendedResultCode
             let text = "SQLite could not \(action): \(error.message ?? "no message") (code \(code.rawValue))"
-            return AuthorityStoreFailure(kind(of: code.primaryResultCode), text)
+            return AuthorityStoreFailure(
+                code == .SQLITE_IOERR_SHMSIZE ? .diskFull : kind(of: code.primaryResultCode), text)
         default:
             return AuthorityStoreFailure(.inputOutput, "could not \(action): \(error)")
         }

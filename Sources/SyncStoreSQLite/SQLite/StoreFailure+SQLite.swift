@@ -20,10 +20,16 @@ extension StoreFailure {
         case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT:
             return StoreFailure(.corrupt, "the data contradicts what is stored; \(text)")
         case SQLITE_TOOBIG: return StoreFailure(.tooLarge, "a value is larger than SQLite takes; \(text)")
+        // The index of the log cannot grow: SQLite's word for a disk that is full before anything is written.
+        case SQLITE_IOERR where code == Self.noRoomForLogIndex:
+            return StoreFailure(.diskFull, "no space is left for the log's index; \(text)")
         default:
             return StoreFailure(.inputOutput, text)
         }
     }
+
+    /// SQLITE_IOERR_SHMSIZE, which C's macro keeps from Swift.
+    private static let noRoomForLogIndex = SQLITE_IOERR | 19 << 8
 
     /// The same for an error that GRDB has thrown.
     static func wrapping(_ error: any Error, while action: String) -> StoreFailure {
