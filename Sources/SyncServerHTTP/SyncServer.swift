@@ -13,7 +13,7 @@ public import SyncModel
 /// The protocol's routes over an authority: HTTP/1.1, and HTTP/2 where there is TLS.
 ///
 /// Runs until its task is cancelled or its service group shuts down; a graceful shutdown lets requests that are
-/// being answered end, and ends event streams.
+/// being answered end, ends event streams, and closes what is still open after `drain`.
 public struct SyncServer: Service {
     private let configuration: SyncServerConfiguration
     private let authority: any AuthorityService
@@ -49,8 +49,9 @@ public struct SyncServer: Service {
         let routes = Routes(
             endpoint: ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now),
             authenticator: authenticator, configuration: configuration, logger: logger)
+        let connections = OpenConnections()
         let application = Application(
-            responder: routes, server: try server(),
+            responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: nil,
                 backlog: SyncServerLimits.backlog,
@@ -58,7 +59,15 @@ public struct SyncServer: Service {
             onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger)
         do {
-            try await application.run()
+            try await withTaskCancellationHandler {
+                try await withGracefulShutdownHandler {
+                    try await application.run()
+                } onGracefulShutdown: { [drain = TimeAmount(configuration.drain)] in
+                    MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: drain) { connections.closeAll() }
+                }
+            } onCancel: {
+                connections.closeAll()
+            }
         } catch {
             try await threads.shutdownGracefully()
             throw error
@@ -66,16 +75,27 @@ public struct SyncServer: Service {
         try await threads.shutdownGracefully()
     }
 
-    private func server() throws -> HTTPServerBuilder {
+    private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
         let channel = HTTP1Channel.Configuration(
             idleTimeout: TimeAmount(configuration.idleTimeout),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: SyncServerLimits.headerBytes, maxHeaderListSize: SyncServerLimits.headerBytes,
                 maxHeaderFieldCount: SyncServerLimits.headerFields))
-        guard let files = configuration.tls else { return .http1(configuration: channel) }
-        return try .http2Upgrade(
-            tlsConfiguration: try Self.tls(files),
-            configuration: .init(idleTimeout: configuration.idleTimeout, streamConfiguration: channel))
+        guard let files = configuration.tls else {
+            return HTTPServerBuilder { responder in
+                BoundedChannel(
+                    base: HTTP1Channel(responder: responder, configuration: channel), connections: connections,
+                    handshake: nil)
+            }
+        }
+        let tls = try Self.tls(files)
+        let (idle, handshake) = (configuration.idleTimeout, configuration.handshakeTimeout)
+        return HTTPServerBuilder { responder in
+            BoundedChannel(
+                base: try HTTP2UpgradeChannel(
+                    tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: channel),
+                    responder: responder), connections: connections, handshake: handshake)
+        }
     }
 
     private static func tls(_ files: SyncServerConfiguration.TLS) throws -> TLSConfiguration {

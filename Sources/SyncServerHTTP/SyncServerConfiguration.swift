@@ -11,6 +11,10 @@ public struct SyncServerConfiguration: Sendable {
     public var bodyTimeout: Duration
     /// How long a connection may be silent.
     public var idleTimeout: Duration
+    /// How long a TLS handshake may take.
+    public var handshakeTimeout: Duration
+    /// How long connections may go on once a graceful shutdown has begun; what is open then is closed.
+    public var drain: Duration
     /// How often an event stream that has nothing to tell says so: less than clients wait.
     public var heartbeat: Duration
     /// Connections at one time; more wait to be accepted.
@@ -31,7 +35,8 @@ public struct SyncServerConfiguration: Sendable {
 
     public init(
         host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, maximumBodyBytes: Int = 8 * 1_024 * 1_024,
-        bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75), heartbeat: Duration = .seconds(15),
+        bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75),
+        handshakeTimeout: Duration = .seconds(10), drain: Duration = .seconds(10), heartbeat: Duration = .seconds(15),
         maximumConnections: Int = 10_000, threads: Int = 4
     ) {
         self.host = host
@@ -40,6 +45,8 @@ public struct SyncServerConfiguration: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
         self.bodyTimeout = bodyTimeout
         self.idleTimeout = idleTimeout
+        self.handshakeTimeout = handshakeTimeout
+        self.drain = drain
         self.heartbeat = heartbeat
         self.maximumConnections = maximumConnections
         self.threads = threads

@@ -171,6 +171,25 @@ import Testing
         for answer in answers { #expect(Self.status(answer) != "200", "\(answer)") }
     }
 
+    @Test func `a TLS connection that never greets is closed`() async throws {
+        let files = try TestCertificate.make()
+        defer { files.remove() }
+        var configuration = SyncServerConfiguration()
+        configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
+        configuration.handshakeTimeout = .milliseconds(200)
+        let start = ContinuousClock.now
+        let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            // A word of no TLS at all, the beginning of a greeting, and nothing.
+            [
+                try await RawRequest.send(["GET / HTTP/1.1\r\n\r\n"], to: port),
+                try await RawRequest.send(["\u{16}\u{3}\u{1}"], to: port), try await RawRequest.send([], to: port),
+            ]
+        }
+        #expect(answers.allSatisfy { !$0.contains("HTTP") })
+        // RawRequest itself gives up after 20 s.
+        #expect(ContinuousClock.now - start < .seconds(15))
+    }
+
     @Test func `what goes wrong inside is not told, and what the authority says is`() async throws {
         let failing = FailingAuthority(
             failure: AuthorityFailure(.unavailable, "the disk is full", retryAfter: .milliseconds(1_500)))

@@ -46,7 +46,8 @@ public final class ServerComposition {
         var configuration = ServiceGroupConfiguration(
             services: [ListenerService(listener: listener, listening: listening)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline
+        // The listener closes by itself what is open at the deadline; this is for the case that it cannot.
+        configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)
         configuration.maximumCancellationDuration = .seconds(2)
         try await ServiceGroup(configuration: configuration).run()
     }

@@ -47,7 +47,8 @@ extension ServerRecipes {
             let settings = service.settings
             let configuration = SyncServerConfiguration(
                 host: settings.host, port: settings.port,
-                tls: settings.tls.map { .init(certificateChain: $0.certificateFile, privateKey: $0.keyFile) })
+                tls: settings.tls.map { .init(certificateChain: $0.certificateFile, privateKey: $0.keyFile) },
+                drain: settings.shutdownDeadline)
             return ServerListener { listening in
                 try await SyncServer(
                     configuration: configuration, authority: service.authority, catalog: CommunityCatalog.catalog,
