@@ -10,21 +10,22 @@ import SyncModel
 import SyncWire
 
 extension Routes {
-    /// Server-sent events: a hint for each space in which something was committed, a comment line now and then, until
+    /// Server-sent events: a hint for each space at first and whenever something was committed in it, a comment line now and then, until
     /// the client goes, the token is not good any more, or the server shuts down.
     func hints(for request: Request, _ principal: Principal, _ secret: String) async throws -> Response {
         let spaces = try Self.spaces(in: request.head.path ?? "")
         if let hidden = try await endpoint.hidden(among: spaces, from: principal) {
             throw Refusal(.forbidden, .forbidden, "there is no space \(hidden), or none that you may read")
         }
-        // Before the head goes out: whoever has seen it misses no commit.
+        // The heads are read after that: whoever has seen them misses no commit.
         let commits = endpoint.authority.commits.subscribe()
+        let heads = try await endpoint.heads(of: spaces, for: principal)
         let body = request.body
         return Response(
             status: .ok, headers: .plain(type: "text/event-stream"),
             body: ResponseBody { [self] writer in
                 try await body.consumeWithCancellationOnInboundClose { _ in
-                    try await send(commits, of: Set(spaces), to: &writer) {
+                    try await send(heads, commits, of: Set(spaces), to: &writer) {
                         authenticator.principal(bearing: secret) == principal
                     }
                 }
@@ -50,7 +51,7 @@ extension Routes {
     }
 
     private func send(
-        _ commits: CoalescingFeed<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
+        _ heads: [SpaceID: Version], _ commits: CoalescingFeed<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
         to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () -> Bool
     ) async throws {
         let news = CoalescingFeed<StreamNews>()
@@ -66,6 +67,7 @@ extension Routes {
                     news.finish()
                 }
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
+                try await writer.write(StreamNews(heads: heads).text(for: spaces))
                 for await item in subscription {
                     guard isWelcome() else { break }
                     try await writer.write(item.text(for: spaces))

@@ -13,8 +13,23 @@ extension AuthorityEndpoint {
                 throw TransportFailure(.forbidden, "there is no space \(hidden), or none that you may read")
             }
         }
-        let source = HintSource(authority.commits.subscribe(), spaces: Set(spaces))
-        return AsyncThrowingStream { await source.next() }
+        // The heads are read after that: whoever has seen them misses no commit.
+        let news = authority.commits.subscribe()
+        do throws(AuthorityFailure) {
+            var heads: [Hint] = []
+            for space in spaces { if let head = try head(of: space) { heads.append(head) } }
+            let source = HintSource(heads, news, spaces: Set(spaces))
+            return AsyncThrowingStream { await source.next() }
+        } catch {
+            let failure = TransportFailure(error)
+            return AsyncThrowingStream { throw failure }
+        }
+    }
+
+    private func head(of space: SpaceID) throws(AuthorityFailure) -> Hint? {
+        let first = PullRequest(space: space, cursor: nil, limit: 1)
+        guard case .page(let page) = try authority.pull(first, by: principal, now: now()) else { return nil }
+        return Hint(space: space, head: page.head)
     }
 }
 
@@ -23,11 +38,12 @@ private actor HintSource {
     private let spaces: Set<SpaceID>
     private var news: CoalescingFeed<SpaceHeads>.Subscription.Iterator
     /// What the last news told, the first to be given out at the end.
-    private var waiting: [Hint] = []
+    private var waiting: [Hint]
 
-    init(_ subscription: CoalescingFeed<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
+    init(_ heads: [Hint], _ subscription: CoalescingFeed<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
         news = subscription.makeAsyncIterator()
         self.spaces = spaces
+        waiting = heads.reversed()
     }
 
     func next() async -> Hint? {

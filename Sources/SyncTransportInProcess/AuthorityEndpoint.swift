@@ -12,7 +12,7 @@ package struct AuthorityEndpoint: Sendable {
     package let authority: any AuthorityService
     package let catalog: SchemaCatalog
     package let principal: Principal
-    private let now: @Sendable () -> WallTime
+    let now: @Sendable () -> WallTime
 
     package init(
         authority: any AuthorityService, catalog: SchemaCatalog, principal: Principal,

@@ -332,11 +332,20 @@ import Testing
         #expect(harness.push != nil && harness.pull != nil)
     }
 
-    @Test func `an idle session wakes up for its poll alone`() {
-        let harness = SessionHarness.online()
-        #expect(harness.timers.count == 1)
+    @Test func `an idle session wakes up for its poll alone, soon unless hints are known to come`() {
+        var harness = SessionHarness.online()
         #expect(harness.requests.isEmpty)
-        #expect(harness.timers.values.first == harness.policy.pollIntervalWithHints)
+        // A stream that has told nothing may not be open on the other side.
+        #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
+        let stream = harness.hintStreams.first!
+        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.wake()
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
+        harness.send(.hintsEnded(stream, "the server closed the stream"))
+        #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
+        #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
 
     // MARK: Stop

@@ -2,13 +2,17 @@ import SyncModel
 
 /// Keeps the stream of hints open while there is contact. Correctness never depends on it.
 ///
-///     closed → open → waiting → open
+///     closed → opening → open → waiting → opening
+///
+/// A stream is open once it has told something: until then news could be missed, and polls stay short. A server begins
+/// each stream with the heads of its spaces, which also tells what was committed before it listened for news.
 struct HintsMachine: Hashable, Sendable {
     private(set) var state = State.closed
     private var backoff = Backoff()
 
     enum State: Hashable, Sendable {
         case closed
+        case opening(Serial)
         case open(Serial)
         case waiting(ArmedTimer)
     }
@@ -24,13 +28,14 @@ struct HintsMachine: Hashable, Sendable {
 
     /// Whether the hint is of the stream that is open now: proof that it works.
     mutating func heard(_ stream: Serial) -> Bool {
-        guard case .open(stream) = state else { return false }
+        guard self.stream == stream else { return false }
+        state = .open(stream)
         backoff.reset()
         return true
     }
 
     mutating func ended(_ stream: Serial, _ turn: inout Turn) -> [SyncAction] {
-        guard case .open(stream) = state else { return [] }
+        guard self.stream == stream else { return [] }
         var actions: [SyncAction] = []
         let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
         state = .waiting(turn.arm(after: delay, &actions))
@@ -46,14 +51,21 @@ struct HintsMachine: Hashable, Sendable {
         defer { state = .closed }
         return switch state {
         case .closed: []
-        case .open(let stream): [.closeHints(stream)]
+        case .opening(let stream), .open(let stream): [.closeHints(stream)]
         case .waiting(let timer): [.disarm(timer.serial)]
         }
     }
 
     private mutating func open(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         let stream = turn.makeSerial()
-        state = .open(stream)
+        state = .opening(stream)
         return [.openHints(stream, spaces)]
+    }
+
+    private var stream: Serial? {
+        switch state {
+        case .opening(let stream), .open(let stream): stream
+        case .closed, .waiting: nil
+        }
     }
 }

@@ -195,6 +195,14 @@ struct PullMachine: Hashable, Sendable {
         }
     }
 
+    /// Nothing tells of news any more: the long rest becomes a short one.
+    mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
+        guard case .resting(let poll?) = state else { return [] }
+        var actions = disarm(poll)
+        state = .resting(poll: turn.arm(after: turn.policy.pollInterval, &actions))
+        return actions
+    }
+
     /// The store holds another epoch or identity: what is under way belongs to the past.
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored

@@ -73,7 +73,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .pushEnded(let request, let result): return pushEnded(request, result, &turn)
         case .pullEnded(let request, let space, let result): return pullEnded(request, space, result, &turn)
         case .hint(let stream, let hint): return hinted(stream, hint, &turn)
-        case .hintsEnded(let stream, _): return hints.ended(stream, &turn)
+        case .hintsEnded(let stream, _): return hintsEnded(stream, &turn)
         case .batchTaken(let batch): return outbox.batchTaken(batch, hello: link.hello, &turn)
         case .nothingToPush(let summary):
             outbox.nothingToPush(summary)
@@ -143,6 +143,14 @@ package struct SessionMachine: Hashable, Sendable {
         guard hints.heard(stream) else { return [] }
         let hello = contact
         return atPull(of: hint.space) { $0.wanted(by: .news(hint.head), hello: hello, &turn) } ?? []
+    }
+
+    private mutating func hintsEnded(_ stream: Serial, _ turn: inout Turn) -> [SyncAction] {
+        let wereOpen = hints.isOpen
+        var actions = hints.ended(stream, &turn)
+        guard wereOpen, !hints.isOpen else { return actions }
+        for index in pulls.indices { actions += pulls[index].hintsLost(&turn) }
+        return actions
     }
 
     private mutating func progressRequested(_ turn: inout Turn) -> [SyncAction] {
