@@ -292,6 +292,14 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests", dependencies: ["syncctl", "syncd", "syncsim", "SyncModel", "SyncCore"],
             swiftSettings: strict),
+        // The programs as they are: real processes, signals, sockets and disks.
+        .testTarget(
+            name: "BlackBoxTests",
+            dependencies: [
+                "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,68 @@
+import Foundation
+import SyncSimulation
+
+/// The person at one device: creates, changes and deletes, alone and in groups, and syncs now and then.
+struct Author {
+    private let device: Device
+    private let ledger: Ledger
+    private let plan: ChaosPlan
+    private var random: SeededRandom
+    private var serial = 0
+    /// Own groups, with the newest revision of each that may be there.
+    private var groups: [(name: String, revision: Int)] = []
+
+    init(_ device: Device, _ ledger: Ledger, _ plan: ChaosPlan) {
+        self.device = device
+        self.ledger = ledger
+        self.plan = plan
+        random = SeededRandom(seed: plan.seed, stream: "author.\(device.name)")
+    }
+
+    private static let groupSize = 4
+
+    /// One command.
+    mutating func turn() throws {
+        serial += 1
+        let text = "\(device.name).\(serial)"
+        var scribe = Scribe(device: device, ledger: ledger)
+        if random.below(100) < plan.killedCommands { scribe.killedAfter = .milliseconds(random.below(120)) }
+        if random.below(100) < plan.syncs {
+            guard !device.isWatching else { return }
+            let answer = try device.run(["sync"], killedAfter: scribe.killedAfter ?? .seconds(10))
+            // Synced, not synced, something in the journal, synced elsewhere; or killed by us.
+            try demand(
+                [0, 4, 6, 7, 137].contains(answer.status),
+                "\(device.name): sync ended with \(answer.status): \(answer.errors)")
+            return
+        }
+        switch random.below(10) {
+        case 0...2: try scribe.create(text)
+        case 3...5:
+            // Also records of other devices: two may change one, or change what another deletes.
+            if let id = try anyone() { try scribe.update(id, to: text) }
+        case 6: if let id = try anyone() { try scribe.createAvatar("https://example.org/\(text)", of: id) }
+        case 7: if let id = try anyone() { try scribe.delete([id]) }
+        default:
+            if groups.isEmpty || random.below(2) == 0 {
+                let name = "\(device.name)-\(serial)"
+                if try scribe.writeGroup(name, revision: 0, size: Self.groupSize) { groups.append((name, 0)) }
+            } else {
+                let index = random.below(groups.count)
+                if random.below(5) == 0 {
+                    let group = groups.remove(at: index)
+                    try scribe.deleteGroup(group.name, revision: group.revision, size: Self.groupSize)
+                    return
+                }
+                groups[index].revision += 1
+                try scribe.writeGroup(groups[index].name, revision: groups[index].revision, size: Self.groupSize)
+            }
+        }
+    }
+
+    /// The id of a user that this device shows now and that belongs to no group.
+    private mutating func anyone() throws -> String? {
+        let users = try Observation.sample(device.name, device: device.database).users
+            .filter { GroupText($0.name) == nil }.map(\.id).sorted()
+        return users.isEmpty ? nil : users[random.below(users.count)]
+    }
+}

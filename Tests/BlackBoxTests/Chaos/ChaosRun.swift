@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import SyncConcurrency
+import SyncSimulation
+
+/// One seed: people write, processes and lines fail, a reader looks on; then everything heals, and is checked.
+final class ChaosRun: Sendable {
+    let plan: ChaosPlan
+    let ledger = Ledger()
+    let town: Town
+    private let crew = Crew()
+    private let samples = Guarded<[Sample]>([])
+    private let counts = Guarded<[String: Int]>([:])
+
+    init(seed: UInt64) throws {
+        plan = ChaosPlan(seed: seed)
+        let names = ["laptop", "phone", "kiosk", "tablet"].prefix(plan.devices)
+        town = try Town(
+            devices: Array(names), seed: seed, isEncrypted: plan.isEncrypted, settings: plan.settings)
+    }
+
+    /// - Returns: the broken promises; and what the run was, in words.
+    func run() throws -> (findings: [Finding], words: String) {
+        for device in town.devices { try device.expect(0, "init") }
+        for (index, device) in town.devices.enumerated() {
+            if index < plan.watchers { try device.startWatch() }
+            let author = Guarded(Author(device, ledger, plan))
+            let crew = crew
+            crew.work { try author.withLock { author in try author.turn() } }
+        }
+        let fate = Guarded(SeededRandom(seed: plan.seed, stream: "faults"))
+        crew.work { [self] in
+            var random = fate.withLock { $0 }
+            try strike(&random)
+            let next = random
+            fate.withLock { $0 = next }
+        }
+        crew.work { [self] in try look() }
+        try crew.finish(after: ChaosPlan.duration)
+        for device in town.devices where device.isWatching { device.signalWatch(SIGCONT) }
+        town.server.send(SIGCONT)
+        if !town.server.isRunning { try town.server.start() }
+
+        let began = ContinuousClock.now
+        let looks = samples.withLock { $0 }
+        let evidence = try town.settle(
+            ledger, samples: looks, quiet: .seconds(1),
+            patience: ChaosPlan.duration < .seconds(20) ? .seconds(30) : .seconds(120))
+        let findings = try Checker.findings(in: evidence)
+        let writes = ledger.writes
+        let faults = counts.withLock { $0 }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        let settling = ContinuousClock.now - began
+        let words = """
+            black box: seed \(plan.seed): \(plan.devices) devices, \(plan.watchers) watching, \
+            \(plan.isEncrypted ? "TLS" : "plain"), \(writes.count) writes (\(writes.count { $0.fate == .unknown }) unknown), \
+            \(looks.count) looks, \(faults.joined(separator: ", ")); at rest and checked after \(settling.words)
+            """
+        return (findings, words)
+    }
+
+    // MARK: Faults
+
+    private func strike(_ random: inout SeededRandom) throws {
+        crew.rest(.milliseconds(random.below(plan.rest)))
+        let fault = plan.fault(&random)
+        counts.withLock { $0[fault.rawValue, default: 0] += 1 }
+        let device = town.devices[random.below(town.devices.count)]
+        let lasting = Duration.milliseconds(random.within(20...900))
+        switch fault {
+        case .killServer, .endServer:
+            let status = town.server.end(fault == .killServer ? SIGKILL : SIGTERM)
+            if fault == .endServer {
+                try demand(status == 0, "syncd ended with \(status ?? -1) after SIGTERM: \(town.server.errors)")
+            }
+            crew.rest(.milliseconds(random.below(400)))
+            try town.server.start()
+        case .stopServer:
+            town.server.send(SIGSTOP)
+            crew.rest(lasting)
+            town.server.send(SIGCONT)
+        case .killWatcher:
+            guard device.isWatching else { return }
+            device.endWatch(SIGKILL)
+            crew.rest(.milliseconds(random.below(200)))
+            try device.startWatch()
+        case .stopWatcher:
+            device.signalWatch(SIGSTOP)
+            crew.rest(lasting)
+            device.signalWatch(SIGCONT)
+        case .cut: device.proxy.cutAll()
+        case .refuse: pass(device, ProxyWeather(refuses: true), lasting)
+        case .delay: pass(device, ProxyWeather(delay: .milliseconds(random.within(1...300))), lasting)
+        case .halfOpen: pass(device, ProxyWeather(isHalfOpen: true), lasting)
+        case .truncate:
+            let place = random.below(random.below(2) == 0 ? 300 : 5_000)
+            pass(
+                device,
+                random.below(2) == 0 ? ProxyWeather(cutAfterDown: place) : ProxyWeather(cutAfterUp: place), lasting)
+        case .damage: pass(device, ProxyWeather(damage: random.within(1...500)), lasting)
+        }
+    }
+
+    private func pass(_ device: Device, _ weather: ProxyWeather, _ duration: Duration) {
+        device.proxy.setWeather(weather)
+        crew.rest(duration)
+        device.proxy.setWeather(.fair)
+    }
+
+    // MARK: The reader
+
+    private func look() throws {
+        for device in town.devices {
+            let sample = try Observation.sample(device.name, device: device.database)
+            samples.withLock { $0.append(sample) }
+            crew.rest(.milliseconds(25))
+        }
+        let sample = try Observation.sample(server: town.server.database)
+        samples.withLock { $0.append(sample) }
+        crew.rest(.milliseconds(25))
+    }
+}
+
+extension Duration {
+    var words: String { "\(Int(self / .milliseconds(1))) ms" }
+}

@@ -1,0 +1,20 @@
+import Foundation
+import Testing
+
+/// Everything at once, from a seed. More seeds: `BLACKBOX_SEEDS=0..<60`; longer ones: `BLACKBOX_SECONDS=60`.
+@Suite(.serialized) struct BlackBoxChaosTests {
+    @Test(.timeLimit(.minutes(15)), arguments: ChaosPlan.seeds)
+    func `whatever fails, the promises hold once it is over`(seed: UInt64) async throws {
+        try await onOwnThread {
+            let run = try ChaosRun(seed: seed)
+            defer { run.town.end() }
+            let (findings, words) = try run.run()
+            print(words)
+            if !findings.isEmpty, let keep = ProcessInfo.processInfo.environment["BLACKBOX_KEEP"] {
+                try? FileManager.default.copyItem(atPath: run.town.folder, toPath: "\(keep)/seed-\(seed)")
+            }
+            try demand(
+                findings.isEmpty, "seed \(seed): " + findings.prefix(12).map(\.description).joined(separator: "\n"))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import SyncConcurrency
+
+/// Threads that work side by side until time is up; the first error of one ends all.
+final class Crew: Sendable {
+    private let state = Guarded(State())
+
+    private struct State {
+        var working = 0
+        var isOver = false
+        var error: (any Error)?
+    }
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Calls `body` over and over, on a thread of its own.
+    func work(_ body: @escaping @Sendable () throws -> Void) {
+        state.withLock { $0.working += 1 }
+        let thread = Thread { [self] in
+            do {
+                while !isOver { try body() }
+            } catch {
+                let caught = Unmet("\(error)")
+                state.withLock { state in
+                    if state.error == nil { state.error = caught }
+                    state.isOver = true
+                }
+            }
+            state.withLock { $0.working -= 1 }
+        }
+        thread.stackSize = 4 * 1_024 * 1_024
+        thread.start()
+    }
+
+    /// Lets them work for this long, and waits until each has done what it was at.
+    func finish(after duration: Duration) throws {
+        let start = ContinuousClock.now
+        while !isOver, ContinuousClock.now - start < duration { usleep(5_000) }
+        state.withLock { $0.isOver = true }
+        try eventually("the crew's end", within: .seconds(90)) { state.withLock { $0.working == 0 } }
+        if let error = state.withLock({ $0.error }) { throw error }
+    }
+
+    /// Waits for a while, or until time is up.
+    func rest(_ duration: Duration) {
+        let start = ContinuousClock.now
+        while !isOver, ContinuousClock.now - start < duration { usleep(2_000) }
+    }
+}

@@ -1,0 +1,42 @@
+/// Everything that the checker looks at, all of it seen from outside.
+struct Evidence {
+    /// The database of the server, and those of the devices by name.
+    let server: String
+    let devices: [(name: String, database: String)]
+    let writes: [Write]
+    /// What replicas showed at moments in between.
+    var samples: [Sample] = []
+    /// What `syncctl digest` says, by whose it is.
+    var digests: [String: String] = [:]
+    /// What went through each device's proxy while nobody did anything.
+    var quiet: [QuietTime] = []
+    /// What a device that did not come to rest said last.
+    var complaints: [String: String] = [:]
+}
+
+/// One replica at one moment.
+struct Sample: Sendable {
+    let name: String
+    /// How far the replica had come; nil for the server.
+    let version: Int64?
+    /// Whether it has its first copy. Before that, it shows the pages that have come: a transaction may be in two.
+    var isComplete = true
+    /// The ids and names of the users that it showed.
+    let users: [(id: String, name: String)]
+}
+
+/// What a device asked while nobody did anything.
+struct QuietTime: Sendable {
+    let device: String
+    let requests: Int
+    let allowed: Int
+}
+
+/// A broken promise.
+struct Finding: Hashable, Sendable, CustomStringConvertible {
+    /// As RELIABILITY numbers them: `I1`.
+    let invariant: String
+    let words: String
+
+    var description: String { "\(invariant): \(words)" }
+}

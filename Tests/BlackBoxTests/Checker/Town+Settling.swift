@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+
+extension Town {
+    /// Heals everything, syncs until nothing is left to do, watches a quiet time, ends all processes, and gives what
+    /// the checker needs.
+    ///
+    /// What does not come to rest in time is not an error here: the checker says which promise that breaks.
+    ///
+    /// - Parameters:
+    ///   - quiet: how long to watch devices that have nothing to do; zero does not.
+    ///   - patience: how long all may take to come to rest. A device that only listens finds out after 60 s that its
+    ///     line is dead, so with less patience than that silent lines are reset.
+    func settle(
+        _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, patience: Duration = .seconds(20)
+    ) throws -> Evidence {
+        for device in devices {
+            device.proxy.setWeather(.fair)
+            if patience < .seconds(90) { device.proxy.cutAll() }
+        }
+        server.send(SIGCONT)
+        for device in devices { device.signalWatch(SIGCONT) }
+        if quiet > .zero {
+            for device in devices { try device.startWatch() }
+        } else {
+            for device in devices + devices where !device.isWatching {
+                let answer = try device.run(["sync", "--wait", "20s"], within: patience * 3)
+                // 6: synced, and the journal has something new. All else is told by the databases.
+                if ![0, 6].contains(answer.status) { break }
+            }
+        }
+        try? eventually("all devices at rest", within: patience) { try isAtRest() }
+
+        var evidence = Evidence(
+            server: server.database, devices: devices.map { ($0.name, $0.database) }, writes: ledger.writes,
+            samples: samples)
+        for device in devices where try !isAtRest(device) {
+            evidence.complaints[device.name] =
+                "\(device.isWatching ? "watching" : "not watching"), last line: \(device.lastWatchLine), errors: \(device.watchErrors), traffic: \(device.proxy.traffic)"
+        }
+        if quiet > .zero {
+            // Let what a device asks at once after its last change be over.
+            var before = devices.map(\.proxy.traffic)
+            try? eventually("silence", within: .seconds(5)) {
+                usleep(150_000)
+                let now = devices.map(\.proxy.traffic)
+                defer { before = now }
+                return now == before
+            }
+            usleep(UInt32(quiet.components.seconds * 1_000_000 + quiet.components.attoseconds / 1_000_000_000_000))
+            for (device, earlier) in zip(devices, before) {
+                let now = device.proxy.traffic
+                evidence.quiet.append(
+                    QuietTime(
+                        device: device.name,
+                        requests: server.isEncrypted
+                            ? now.piecesUp - earlier.piecesUp : now.requests - earlier.requests,
+                        allowed: server.isEncrypted ? 8 : 4))
+            }
+        }
+        for device in devices where device.isWatching {
+            let status = device.endWatch(SIGTERM)
+            // 6: the journal got something new meanwhile.
+            try demand(status == 0 || status == 6, "\(device.name)'s watch ended with \(status ?? -1) after SIGTERM")
+        }
+        for device in devices {
+            evidence.digests[device.name] = try device.expect(0, "digest", "--json").output
+        }
+        evidence.digests["the server"] = try devices[0].expect(0, "digest", "--json", "--remote").output
+        stop()
+        return evidence
+    }
+
+    private func isAtRest() throws -> Bool { try devices.allSatisfy { try isAtRest($0) } }
+
+    private func isAtRest(_ device: Device) throws -> Bool {
+        let head = try Database(server.database).rows("SELECT head FROM space WHERE name = 'default'").first?.integer(0)
+        let row = try Database(device.database).rows(
+            """
+            SELECT (SELECT count(*) FROM sync_outbox),
+                coalesce((SELECT version FROM sync_space WHERE name = 'default'), 0)
+            """
+        ).first
+        return row?.integer(0) == 0 && row?.integer(1) == head ?? 0
+    }
+
+    /// Ends the test with every broken promise, unless there is none.
+    func demandNoFinding(
+        _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, patience: Duration = .seconds(20)
+    ) throws {
+        let evidence = try settle(ledger, samples: samples, quiet: quiet, patience: patience)
+        let findings = try Checker.findings(in: evidence)
+        try demand(findings.isEmpty, findings.prefix(12).map(\.description).joined(separator: "\n"))
+    }
+}

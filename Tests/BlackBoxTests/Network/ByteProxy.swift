@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import SyncConcurrency
+import SyncSimulation
+
+/// A TCP proxy on loopback between a client and a server, which cuts, delays, damages and silences what passes.
+///
+/// It knows bytes, not HTTP. One thread, which owns all sockets; it ends with `stop()`.
+final class ByteProxy: Sendable {
+    let port: UInt16
+    private let control: Guarded<Control>
+    private let counted: Guarded<ProxyTraffic>
+
+    struct Control {
+        var weather = ProxyWeather.fair
+        /// Grows with each order to reset all connections.
+        var cuts = 0
+        var upstream: UInt16
+        var isStopped = false
+        var hasEnded = false
+    }
+
+    init(upstream: UInt16, seed: UInt64) throws {
+        let listener = try LoopbackSocket.listener()
+        port = LoopbackSocket.port(of: listener)
+        let control = Guarded(Control(upstream: upstream))
+        let counted = Guarded(ProxyTraffic())
+        self.control = control
+        self.counted = counted
+        let thread = Thread {
+            var loop = ProxyLoop(listener: listener, random: SeededRandom(seed: seed, stream: "proxy"))
+            while true {
+                let orders = control.withLock { $0 }
+                if orders.isStopped { break }
+                loop.turn(orders)
+                let news = loop.traffic
+                counted.withLock { $0 = news }
+            }
+            loop.end()
+            control.withLock { $0.hasEnded = true }
+        }
+        thread.start()
+    }
+
+    var traffic: ProxyTraffic { counted.withLock { $0 } }
+
+    func setWeather(_ weather: ProxyWeather) { control.withLock { $0.weather = weather } }
+    func cutAll() { control.withLock { $0.cuts += 1 } }
+
+    func stop() {
+        control.withLock { $0.isStopped = true }
+        try? eventually("the proxy's end", within: .seconds(5)) { control.withLock { $0.hasEnded } }
+    }
+}
+
+/// Sockets of loopback, none of which a child inherits.
+enum LoopbackSocket {
+    private static let stream = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+
+    static func listener() throws -> Int32 {
+        let socket = Glibc.socket(AF_INET, stream, 0)
+        guard socket >= 0 else { throw Unmet("no socket: errno \(errno)") }
+        var address = loopback(0)
+        let bound = withAddress(&address) { bind(socket, $0, $1) }
+        guard bound == 0, listen(socket, 256) == 0 else { throw Unmet("no listening socket: errno \(errno)") }
+        setNonBlocking(socket)
+        return socket
+    }
+
+    static func port(of socket: Int32) -> UInt16 {
+        var address = loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Nil when nobody listens.
+    static func connected(to port: UInt16) -> Int32? {
+        let socket = Glibc.socket(AF_INET, stream, 0)
+        guard socket >= 0 else { return nil }
+        var address = loopback(port)
+        guard withAddress(&address, { connect(socket, $0, $1) }) == 0 else {
+            close(socket)
+            return nil
+        }
+        setNonBlocking(socket)
+        return socket
+    }
+
+    static func setNonBlocking(_ socket: Int32) {
+        _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
+        var yes: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Closes with a reset: the other side learns at once, and loses what it had not read.
+    static func reset(_ socket: Int32) {
+        var hard = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
+        close(socket)
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+
+    private static func withAddress(
+        _ address: inout sockaddr_in, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}

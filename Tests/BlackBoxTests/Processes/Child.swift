@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import SyncConcurrency
+
+/// A process of ours, whose output goes into files. It does not outlive this object.
+final class Child: Sendable {
+    let name: String
+    let process: pid_t
+    private let outputPath: String
+    private let errorsPath: String
+    /// The exit status, or 128 and the signal; nil while it runs.
+    private let ending = Guarded<Int32?>(nil)
+
+    /// - Parameters:
+    ///   - words: the program's path and its arguments.
+    ///   - log: where output and errors are written, without the ending.
+    init(_ name: String, _ words: [String], variables: [String: String], log: String, input: String? = nil) throws {
+        self.name = name
+        outputPath = log + ".out"
+        errorsPath = log + ".err"
+        let inputPath = input == nil ? "/dev/null" : log + ".in"
+        if let input { try Data(input.utf8).write(to: URL(filePath: inputPath)) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        // Nothing else of ours: no socket of the proxy, no end of another test's pipe. To close what is not open is no error.
+        for descriptor in 3...(Self.highestDescriptor() + 64) {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+        // What Foundation or a test's thread has masked or ignored is not to reach a program.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] =
+            variables.sorted { $0.key < $1.key }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in arguments + environment { free(pointer) } }
+        var process: pid_t = 0
+        let status = posix_spawn(&process, words[0], &actions, &attributes, &arguments, &environment)
+        guard status == 0 else { throw Unmet("\(words[0]) cannot be run: \(String(cString: strerror(status)))") }
+        self.process = process
+    }
+
+    deinit {
+        send(SIGKILL)
+        _ = try? wait(atMost: .seconds(20))
+    }
+
+    /// How it ended, or nil while it runs.
+    var status: Int32? {
+        ending.withLock { ending in
+            if ending == nil {
+                var word: Int32 = 0
+                if waitpid(process, &word, WNOHANG) == process {
+                    ending = word & 0x7f == 0 ? (word >> 8) & 0xff : 128 + (word & 0x7f)
+                }
+            }
+            return ending
+        }
+    }
+
+    var isRunning: Bool { status == nil }
+
+    /// Nothing when it has ended: its number may be another process's by then.
+    func send(_ signal: Int32) {
+        ending.withLock { ending in
+            if ending == nil { kill(process, signal) }
+        }
+    }
+
+    /// - Throws: when it has not ended in time; it is killed then.
+    @discardableResult
+    func wait(atMost patience: Duration) throws -> Int32 {
+        let start = ContinuousClock.now
+        while true {
+            if let status { return status }
+            guard ContinuousClock.now - start < patience else {
+                send(SIGKILL)
+                throw Unmet("\(name) did not end within \(patience): \(errors)\(output.suffix(2_000))")
+            }
+            usleep(1_000)
+        }
+    }
+
+    private static func highestDescriptor() -> Int32 {
+        let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return open.compactMap { Int32($0) }.max() ?? 1_024
+    }
+
+    var output: String { (try? String(contentsOfFile: outputPath, encoding: .utf8)) ?? "" }
+    var errors: String { (try? String(contentsOfFile: errorsPath, encoding: .utf8)) ?? "" }
+}
+
+/// How a command ended, and what it said.
+struct Answer: Sendable {
+    /// The exit status, or 128 and the signal that ended it.
+    let status: Int32
+    let output: String
+    let errors: String
+
+    /// The lines that were written to their end.
+    var lines: [Substring] {
+        output.hasSuffix("\n")
+            ? output.split(separator: "\n") : output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    }
+
+    /// The objects of those lines.
+    var objects: [[String: any Sendable]] {
+        lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: any Sendable] }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import SyncConcurrency
+
+/// One device: a database, and the `syncctl` processes that work on it.
+final class Device: Sendable {
+    let name: String
+    let folder: String
+    let proxy: ByteProxy
+    let tokenFile: String
+    private let logs: String
+    private let variables: [String: String]
+    private let state = Guarded(State())
+
+    private struct State {
+        var runs = 0
+        var launcher: [String] = []
+        var watch: Child?
+    }
+
+    init(
+        _ name: String, folder: String, logs: String, variables: [String: String], proxy: ByteProxy, token: String,
+        certificate: String?
+    ) throws {
+        self.name = name
+        self.folder = folder
+        self.logs = logs
+        self.proxy = proxy
+        tokenFile = token
+        // Short waits: what is tested is that they end, not how long people wait.
+        var all = [
+            "TOMBOLO_STORE_FOLDER": folder,
+            "TOMBOLO_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
+            "TOMBOLO_SERVER_TOKEN_FILE": token, "TOMBOLO_SERVER_CONNECT_TIMEOUT": "1s",
+            "TOMBOLO_SERVER_REQUEST_TIMEOUT": "1500ms", "TOMBOLO_SYNC_BACKOFF_INITIAL": "50ms",
+            "TOMBOLO_SYNC_BACKOFF_CAP": "400ms", "TOMBOLO_SYNC_POLL_INTERVAL": "1s",
+            "TOMBOLO_SYNC_STOP_DEADLINE": "500ms",
+        ]
+        if let certificate { all["TOMBOLO_SERVER_CA_FILE"] = certificate }
+        self.variables = all.merging(variables) { $1 }
+    }
+
+    var database: String { folder + "/tombolo.sqlite" }
+
+    /// What stands before the program's words from now on.
+    func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
+
+    func start(_ arguments: [String], input: String? = nil) throws -> Child {
+        let (number, launcher) = state.withLock { state in
+            state.runs += 1
+            return (state.runs, state.launcher)
+        }
+        return try Child(
+            "\(name): syncctl \(arguments.prefix(3).joined(separator: " "))",
+            launcher + [BuiltProgram.syncctl.path] + arguments, variables: variables,
+            log: "\(logs)/\(name)-\(number)", input: input)
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// - Parameter killedAfter: when it is to be killed, should it still run.
+    func run(
+        _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .seconds(60)
+    ) throws -> Answer {
+        let child = try start(arguments, input: input)
+        if let killedAfter {
+            let start = ContinuousClock.now
+            while child.isRunning, ContinuousClock.now - start < killedAfter { usleep(500) }
+            child.send(SIGKILL)
+        }
+        let status = try child.wait(atMost: within)
+        return Answer(status: status, output: child.output, errors: child.errors)
+    }
+
+    /// Runs a command that is to end with this status.
+    @discardableResult
+    func expect(
+        _ status: Int32 = 0, _ arguments: String..., input: String? = nil, within: Duration = .seconds(60)
+    ) throws -> Answer {
+        let answer = try run(arguments, input: input, within: within)
+        try demand(
+            answer.status == status,
+            "\(name): syncctl \(arguments.joined(separator: " ")) ended with \(answer.status), expected \(status): \(answer.errors)\(answer.output.suffix(1_000))"
+        )
+        return answer
+    }
+
+    // MARK: The one that stays
+
+    /// Starts `sync --watch`, should none run.
+    func startWatch() throws {
+        guard !isWatching else { return }
+        let child = try start(["sync", "--watch", "--json"])
+        state.withLock { $0.watch = child }
+    }
+
+    var isWatching: Bool { state.withLock { $0.watch }?.isRunning ?? false }
+    var lastWatchLine: String { watchOutput.split(separator: "\n").last.map(String.init) ?? "" }
+    var watchOutput: String { state.withLock { $0.watch }?.output ?? "" }
+    var watchErrors: String { state.withLock { $0.watch }?.errors ?? "" }
+    func signalWatch(_ signal: Int32) { state.withLock { $0.watch }?.send(signal) }
+
+    @discardableResult
+    func endWatch(_ signal: Int32) -> Int32? {
+        guard let child = state.withLock({ $0.watch }) else { return nil }
+        child.send(SIGCONT)
+        child.send(signal)
+        let status = try? child.wait(atMost: .seconds(20))
+        state.withLock { $0.watch = nil }
+        return status
+    }
+}

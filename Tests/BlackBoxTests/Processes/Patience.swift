@@ -1,0 +1,35 @@
+import Foundation
+
+/// What a test demanded and did not get, in words.
+struct Unmet: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Ends the test with `words` unless `condition` holds.
+func demand(_ condition: Bool, _ words: @autoclosure () -> String) throws {
+    guard condition else { throw Unmet(words()) }
+}
+
+/// Waits for a condition of the outside world, which tells nobody when it comes true; ends the test after `patience`.
+func eventually(
+    _ what: @autoclosure () -> String, within patience: Duration = .seconds(20), _ condition: () throws -> Bool
+) throws {
+    let start = ContinuousClock.now
+    while try !condition() {
+        guard ContinuousClock.now - start < patience else { throw Unmet("not within \(patience): \(what())") }
+        usleep(3_000)
+    }
+}
+
+/// Runs `body` on a thread of its own, so that waiting for processes takes no thread from other tests.
+func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        let thread = Thread { continuation.resume(with: Result { try body() }) }
+        thread.stackSize = 4 * 1_024 * 1_024
+        thread.start()
+    }
+}

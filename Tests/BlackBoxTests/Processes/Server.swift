@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+import SyncConcurrency
+
+/// `syncd` on one folder: started, killed, stopped and started again, always on the port of the first start.
+final class Server: Sendable {
+    let folder: String
+    let port: UInt16
+    let isEncrypted: Bool
+    private let logs: String
+    private let variables: [String: String]
+    private let certificate: (certificate: String, key: String)?
+    private let state = Guarded(State())
+
+    private struct State {
+        var child: Child?
+        /// The same, also after its end.
+        var last: Child?
+        var launcher: [String] = []
+        var starts = 0
+    }
+
+    init(
+        folder: String, logs: String, variables: [String: String], certificate: (certificate: String, key: String)?
+    ) throws {
+        self.folder = folder
+        self.logs = logs
+        self.variables = variables
+        self.certificate = certificate
+        isEncrypted = certificate != nil
+        // A port of our own for all starts: free now, and taken by nobody else in the short while until it is used.
+        let probe = try LoopbackSocket.listener()
+        port = LoopbackSocket.port(of: probe)
+        close(probe)
+    }
+
+    var database: String { folder + "/authority.sqlite" }
+
+    /// What stands before the program's words from the next start on.
+    func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
+
+    func addToken(_ name: String, to file: String) throws {
+        let words = [
+            BuiltProgram.syncd.path, "token", "add", name, "--folder", folder, "--output", file,
+        ]
+        let child = try Child("syncd token add", words, variables: variables, log: "\(logs)/token-\(name)")
+        try demand(try child.wait(atMost: .seconds(20)) == 0, "syncd token add: \(child.errors)")
+    }
+
+    /// Starts it, and waits until it listens.
+    func start() throws {
+        let (number, launcher) = state.withLock { state in
+            state.starts += 1
+            return (state.starts, state.launcher)
+        }
+        var words =
+            launcher + [BuiltProgram.syncd.path, "--folder", folder, "--host", "127.0.0.1", "--port", String(port)]
+        if let certificate {
+            words += [
+                "--set", "listen.certificate-file=\(certificate.certificate)", "--set",
+                "listen.key-file=\(certificate.key)",
+            ]
+        }
+        let child = try Child("syncd", words, variables: variables, log: "\(logs)/syncd-\(number)")
+        state.withLock { state in
+            state.child = child
+            state.last = child
+        }
+        try eventually("syncd listens; it says: \(child.errors)") {
+            try demand(child.isRunning, "syncd ended with \(child.status ?? -1): \(child.errors)")
+            return child.output.contains("listening on")
+        }
+    }
+
+    var isRunning: Bool { state.withLock { $0.child }?.isRunning ?? false }
+    var process: pid_t? { state.withLock { $0.child?.process } }
+    /// What the last process said on standard error.
+    var errors: String { state.withLock { $0.last }?.errors ?? "" }
+
+    func send(_ signal: Int32) { state.withLock { $0.child }?.send(signal) }
+
+    /// - Returns: how it ended, or nil when it did not run.
+    @discardableResult
+    func end(_ signal: Int32) -> Int32? {
+        guard let child = state.withLock({ $0.child }) else { return nil }
+        child.send(signal)
+        let status = try? child.wait(atMost: .seconds(20))
+        state.withLock { $0.child = nil }
+        return status
+    }
+}

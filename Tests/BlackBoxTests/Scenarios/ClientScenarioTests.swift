@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Commands that are killed, and a device without room.
+@Suite(.serialized) struct BlackBoxClientTests {
+    @Test(.timeLimit(.minutes(2)))
+    func `what a killed syncctl had acknowledged is there, and what it had not is whole or absent`()
+        async throws
+    {
+        try await onOwnThread {
+            let town = try Town(devices: ["laptop", "phone"])
+            defer { town.end() }
+            let ledger = Ledger()
+            for device in town.devices { try device.expect(0, "init") }
+            var scribe = Scribe(device: town.devices[0], ledger: ledger)
+            var killed = 0
+            // Later while commands are killed, sooner when one got through: around the moment in which it matters.
+            var delay = Duration.milliseconds(8)
+            for index in 0..<36 {
+                scribe.killedAfter = delay
+                if index % 3 == 0 {
+                    try scribe.writeGroup("k\(index)", revision: 0, size: 300)
+                } else {
+                    try scribe.create("killed.\(index)")
+                }
+                if ledger.writes.last?.fate == .unknown {
+                    killed += 1
+                    delay = delay * 13 / 10
+                } else {
+                    delay = delay * 3 / 4
+                }
+                if index % 10 == 9 {
+                    let sync = try scribe.device.start(["sync"])
+                    usleep(UInt32(index) * 1_500)
+                    sync.send(SIGKILL)
+                    try sync.wait(atMost: .seconds(20))
+                }
+            }
+            try demand(killed > 3 && killed < 33, "\(killed) of 36 were killed in time")
+            try town.demandNoFinding(ledger)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a device without room says so, keeps what it had, and goes on when there is room`() async throws {
+        try await onOwnThread {
+            let town = try Town(devices: ["laptop", "phone"])
+            defer { town.end() }
+            let device = town.devices[0]
+            let disk = try SmallDisk(at: device.folder, mebibytes: 1, log: "\(town.folder)/logs/disk")
+            defer { disk.end() }
+            print("black box: the device's full disk is \(disk.kind.rawValue)")
+            device.setLauncher(disk.launcher)
+            let ledger = Ledger()
+            let scribe = Scribe(device: device, ledger: ledger)
+            for device in town.devices { try device.expect(0, "init") }
+            for index in 0..<3 { try scribe.create("roomy.\(index)") }
+            try device.expect(0, "sync")
+            try scribe.create("owed")
+            try demand(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "a write failed on a disk with room")
+
+            try disk.fill()
+            device.setLauncher(disk.launcher)
+            // A write that needs no new page may still go in.
+            var refused: Answer?
+            for index in 0..<20 where refused == nil {
+                let write = ledger.begin(device.name, .create, texts: ["cramped.\(index)"])
+                let answer = try device.run(["user", "create", "username=cramped.\(index)", "--json"])
+                if answer.status == 0 { ledger.acknowledge(write) } else { refused = answer }
+            }
+            try demand(refused?.status == 74, "expected 74 on a full disk: \(String(describing: refused))")
+            let words = refused?.errors ?? ""
+            try demand(words.contains("make room on the disk") && !words.contains("Swift."), "the answer: \(words)")
+            let list = try device.run(["user", "list", "--json"])
+            if list.status == 0 {
+                try demand(list.output.contains("roomy.2") && list.output.contains("owed"), "the list: \(list.output)")
+            } else {
+                try demand(list.status == 74, "list ended with \(list.status): \(list.errors)")
+            }
+            let sync = try device.run(["sync"])
+            try demand([0, 74].contains(sync.status), "sync ended with \(sync.status): \(sync.errors)")
+
+            try disk.makeRoom()
+            device.setLauncher(disk.launcher)
+            let again = try scribe.create("room again")
+            try demand(again != nil, "no write goes in after room was made")
+            try town.demandNoFinding(ledger)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A server that is killed, stopped or full, met by devices that must lose nothing.
+@Suite(.serialized) struct BlackBoxServerTests {
+    @Test(.timeLimit(.minutes(2))) func `a server that is killed in the middle of a push has each write once`()
+        async throws
+    {
+        try await onOwnThread {
+            let town = try Town(devices: ["laptop", "phone"], settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"])
+            defer { town.end() }
+            let ledger = Ledger()
+            let scribe = Scribe(device: town.devices[0], ledger: ledger)
+            for device in town.devices { try device.expect(0, "init") }
+            // Each round kills it a little later on its way through hello and the pushes.
+            for round in 0..<6 {
+                for index in 0..<4 { try scribe.create("round.\(round).\(index)") }
+                try scribe.writeGroup("g\(round)", revision: 0, size: 40)
+                scribe.device.proxy.setWeather(ProxyWeather(delay: .milliseconds(2)))
+                let before = scribe.device.proxy.traffic.requests
+                let sync = try scribe.device.start(["sync"])
+                try eventually("request \(round + 2) of the sync") {
+                    !sync.isRunning || scribe.device.proxy.traffic.requests >= before + round + 2
+                }
+                town.server.end(SIGKILL)
+                let status = try sync.wait(atMost: .seconds(20))
+                try demand([0, 4].contains(status), "sync ended with \(status): \(sync.errors)")
+                try demand(status == 4, "the server was killed too late to be in the middle of anything")
+                try town.server.start()
+            }
+            try town.demandNoFinding(ledger)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a stopped server ends a sync at its deadline, and has everything when it goes on`()
+        async throws
+    {
+        try await onOwnThread {
+            let town = try Town(devices: ["laptop", "phone"])
+            defer { town.end() }
+            let ledger = Ledger()
+            let scribe = Scribe(device: town.devices[0], ledger: ledger)
+            for device in town.devices { try device.expect(0, "init") }
+            try scribe.create("before")
+            try scribe.device.expect(0, "sync")
+            try scribe.create("meanwhile")
+            town.server.send(SIGSTOP)
+            let start = ContinuousClock.now
+            let answer = try scribe.device.expect(4, "sync", within: .seconds(20))
+            let lasted = ContinuousClock.now - start
+            try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
+            // The deadline of the request is 1.5 s.
+            try demand(lasted > .seconds(1) && lasted < .seconds(10), "the sync ended after \(lasted)")
+            try scribe.create("still stopped")
+            town.server.send(SIGCONT)
+            try town.demandNoFinding(ledger)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `a server without room on its disk keeps nobody's write from arriving later`()
+        async throws
+    {
+        try await onOwnThread {
+            let town = try Town(devices: ["laptop", "phone"], startsServer: false)
+            defer { town.end() }
+            let disk = try SmallDisk(at: town.server.folder, mebibytes: 2, log: "\(town.folder)/logs/disk")
+            defer { disk.end() }
+            print("black box: the server's full disk is \(disk.kind.rawValue)")
+            town.server.setLauncher(disk.launcher)
+            for device in town.devices { try town.server.addToken(device.name, to: device.tokenFile) }
+            try town.server.start()
+            let ledger = Ledger()
+            let scribes = town.devices.map { Scribe(device: $0, ledger: ledger) }
+            for scribe in scribes {
+                try scribe.device.expect(0, "init")
+                try scribe.create("first.\(scribe.device.name)")
+                try scribe.device.expect(0, "sync")
+            }
+            try disk.fill(town.server.process)
+            for scribe in scribes {
+                try scribe.writeGroup("full-\(scribe.device.name)", revision: 0, size: 50)
+                let answer = try scribe.device.expect(4, "sync")
+                try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
+            }
+            // One that goes on trying meets the room when it comes.
+            let before = scribes[0].device.proxy.traffic.requests
+            let patient = try scribes[0].device.start(["sync", "--wait", "60s"])
+            try eventually("three more tries") { scribes[0].device.proxy.traffic.requests >= before + 3 }
+            try demand(patient.isRunning, "the patient sync ended with \(patient.status ?? -1): \(patient.errors)")
+            try disk.makeRoom(town.server.process)
+            let status = try patient.wait(atMost: .seconds(60))
+            try demand(status == 0, "the patient sync ended with \(status): \(patient.errors)")
+            try town.demandNoFinding(ledger)
+        }
+    }
+}

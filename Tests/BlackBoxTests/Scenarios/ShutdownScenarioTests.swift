@@ -1,0 +1,47 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `syncd` that is told to end, with all sorts of connections open.
+@Suite(.serialized) struct BlackBoxShutdownTests {
+    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    func `a server that is told to end does so in time, whatever its connections are at`(isEncrypted: Bool) async throws
+    {
+        try await onOwnThread {
+            let town = try Town(
+                devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
+                settings: ["TOMBOLO_SHUTDOWN_DEADLINE": "1s"])
+            defer { town.end() }
+            let ledger = Ledger()
+            for device in town.devices {
+                try device.expect(0, "init")
+                try device.startWatch()
+                try eventually("\(device.name) is in sync") { device.watchOutput.contains(#""in_sync":true"#) }
+            }
+            // An open stream on a good line, one on a line that is silent for ever, and requests on their way.
+            let silent = town.devices[1].proxy
+            silent.setWeather(ProxyWeather(isHalfOpen: true))
+            try eventually("the phone's line is silent") { silent.traffic.silenced > 0 }
+            town.devices[2].proxy.setWeather(ProxyWeather(delay: .milliseconds(100)))
+            let scribe = Scribe(device: town.devices[2], ledger: ledger)
+            for index in 0..<3 { try scribe.create("on its way.\(index)") }
+            // And strangers: one that never says a word, one that stops in the middle of its first.
+            let strangers = [
+                try #require(LoopbackSocket.connected(to: town.server.port)),
+                try #require(LoopbackSocket.connected(to: town.server.port)),
+            ]
+            defer { for stranger in strangers { close(stranger) } }
+            _ = "POST /v1/push HTTP/1.1\r\nHost:".withCString {
+                send(strangers[1], $0, strlen($0), Int32(MSG_NOSIGNAL))
+            }
+
+            let start = ContinuousClock.now
+            let status = town.server.end(SIGTERM)
+            let lasted = ContinuousClock.now - start
+            try demand(status == 0, "syncd ended with \(status ?? -1): \(town.server.errors)")
+            try demand(lasted < .seconds(4), "syncd ended after \(lasted), its deadline was 1 s")
+            try town.server.start()
+            try town.demandNoFinding(ledger, quiet: .milliseconds(500))
+        }
+    }
+}
