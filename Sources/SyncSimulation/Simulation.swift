@@ -18,6 +18,8 @@ public final class Simulation: Sendable {
     public let seed: UInt64
     public let scheduler: SimulationScheduler
     public let trace: SimulationTrace
+    /// Listens, when someone wants a report.
+    public let recording: WorldRecording?
     private let taskExecutor: SimulationTaskExecutor
     /// Of the simulation itself, to spawn tasks by.
     private let spawner: EngineRuntime
@@ -43,10 +45,13 @@ public final class Simulation: Sendable {
     /// - Parameters:
     ///   - slowProcessor: how likely, at each job, time moves to the next deadline although jobs are still ready.
     ///   - traceCapacity: how many of the trace's last lines are kept in words.
+    ///   - recording: is told of everything that happens, and changes nothing of it.
     public init(
-        seed: UInt64, policy: SchedulingPolicy = .random, slowProcessor: Double = 0, traceCapacity: Int = 512
+        seed: UInt64, policy: SchedulingPolicy = .random, slowProcessor: Double = 0, traceCapacity: Int = 512,
+        recording: WorldRecording? = nil
     ) {
         self.seed = seed
+        self.recording = recording
         scheduler = SimulationScheduler(seed: seed, policy: policy)
         trace = SimulationTrace(capacity: traceCapacity)
         let timeline = VirtualTimeline()
@@ -107,18 +112,31 @@ public final class Simulation: Sendable {
 
     /// The device sleeps: nothing that waits for its clock goes on, while time and its wall clock do.
     public func suspend(_ device: String) {
-        note("suspended", by: device)
+        note("suspended", by: device, as: .suspended)
         timeline.suspend(device)
     }
 
     public func resume(_ device: String) {
-        note("resumed", by: device)
+        note("resumed", by: device, as: .resumed)
         timeline.resume(device)
     }
 
     /// Adds a line to the trace.
-    public func note(_ text: String, by party: String) {
-        trace.record(text, by: party, at: timeline.now)
+    ///
+    /// - Parameters:
+    ///   - kind: for a recording alone, like `detail`.
+    ///   - detail: more than a line has room for; worked out only when there is a recording.
+    public func note(
+        _ text: String, by party: String, as kind: EventKind = .note, detail: @autoclosure () -> String = ""
+    ) {
+        let now = timeline.now
+        trace.record(text, by: party, at: now)
+        recording?.event(text, by: party, at: now, as: kind, detail: detail())
+    }
+
+    /// Tells the recording, if there is one, of what is no line of the trace.
+    public func mark(_ text: @autoclosure () -> String, by party: String, as kind: EventKind) {
+        recording?.event(text(), by: party, at: timeline.now, as: kind)
     }
 
     // MARK: Running

@@ -7,4 +7,14 @@ public enum SimulationLimits {
     public static let printedTraceLines = 60
     /// The sleepers whose deadlines a failure prints.
     public static let printedSleepers = 16
+    /// Of a recording, the last so many events are kept: a world of 500 steps has about 20,000.
+    public static let recordedEvents = 400_000
+    /// Of a recording, the last so many messages are kept: a world of 500 steps sends some thousands.
+    public static let recordedMessages = 200_000
+    /// Of a recording, the last so many steps are kept, each with what every party holds.
+    public static let recordedSteps = 10_000
+    /// A text in a recording is cut behind so many bytes: a push of many large records is not the point of a diagram.
+    public static let recordedTextBytes = 8_192
+    /// The entries of an outbox that a recording lists at each step; it counts the others.
+    public static let recordedOutboxEntries = 100
 }

@@ -8,6 +8,20 @@ public enum ServerCall: Hashable, Sendable {
     case pull(PullRequest)
     case fetch(FetchRequest)
 
+    /// For a recording: what the call carries.
+    var detail: String {
+        switch self {
+        case .hello: ""
+        case .push(let request):
+            "\(request.identity), epoch \(request.epoch.map { "\($0)" } ?? "unknown"), outcomes known below "
+                + "\(request.acknowledged)\n"
+                + request.transactions.map { "\($0.number): \($0.transaction.words)" }.joined(separator: "\n")
+        case .pull(let request):
+            "from cursor \(request.cursor.map { "\($0)" } ?? "none, for a snapshot"), \(request.limit) rows at most"
+        case .fetch(let request): "\(request.collection) \(request.key)"
+        }
+    }
+
     /// For the trace.
     var word: String {
         switch self {

@@ -66,19 +66,25 @@ public final class SimulatedNetwork: Sendable {
 
     /// From now on nothing of this device passes in this direction; what is on its way is lost.
     public func cut(_ device: String, _ direction: Direction) {
-        simulation.note("cut off \(direction.rawValue)", by: device)
+        simulation.note("cut off \(direction.rawValue)", by: device, as: .cut)
         state.withLock { state in _ = state.cuts[direction, default: []].insert(device) }
     }
 
     public func mend(_ device: String) {
-        simulation.note("connected", by: device)
+        simulation.note("connected", by: device, as: .connected)
         state.withLock { state in
             for direction in Direction.allCases { state.cuts[direction]?.remove(device) }
         }
     }
 
     public func mendAll() {
-        state.withLock { $0.cuts = [:] }
+        let cuts = state.withLock { state in
+            defer { state.cuts = [:] }
+            return state.cuts
+        }
+        for device in Set(cuts.values.joined()).sorted() {
+            simulation.mark("connected", by: device, as: .connected)
+        }
     }
 
     func isCut(_ device: String, _ direction: Direction) -> Bool {
@@ -104,9 +110,11 @@ public final class SimulatedNetwork: Sendable {
         let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
         let journeys = state.withLock { $0.drawJourneys() }
         if journeys.count > 1 { tally.count(.doubled, [call.phases.onItsWay]) }
-        for journey in journeys {
+        let record = simulation.recording?.call()
+        for (copy, journey) in journeys.enumerated() {
+            let record = MessageRecord(simulation, record, call, copy: copy, from: device, isLate: journey.isLate)
             simulation.start("courier of \(device)") { [self] in
-                await carry(request, call, journey, number, from: device, to: server, as: principal, mailbox)
+                await carry(request, call, journey, number, from: device, to: server, as: principal, mailbox, record)
             }
         }
         var first: Delivery?
@@ -125,7 +133,8 @@ public final class SimulatedNetwork: Sendable {
 
     private func carry(
         _ request: [UInt8], _ call: ServerCall, _ journey: Journey, _ number: Int, from device: String,
-        to server: SimulatedServer, as principal: String, _ mailbox: AsyncStream<Delivery>.Continuation
+        to server: SimulatedServer, as principal: String, _ mailbox: AsyncStream<Delivery>.Continuation,
+        _ record: MessageRecord
     ) async {
         let network = simulation.clock(of: "network")
         // The last leg ends at the device: while that sleeps, nothing reaches its programs.
@@ -133,46 +142,57 @@ public final class SimulatedNetwork: Sendable {
         guard (try? await network.sleep(for: journey.requestDelay)) != nil else { return }
         if journey.isRefused || isCut(device, .toServer) {
             fault(.refused, call, device)
+            record.ended(.refused)
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was refused")))
             return
         }
         if let retryAfter = journey.busy {
             fault(.busy, call, device)
+            record.ended(.busy)
             mailbox.yield(.failed(TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)))
             return
         }
         if journey.isRequestLost {
             fault(.requestLost, call, device)
+            record.ended(.lost)
             return await letDown(mailbox, deviceClock)
         }
         var arriving = request
         if let damage = journey.requestDamage {
             fault(.requestDamaged, call, device)
+            record.damaged(damage)
             damage.apply(to: &arriving)
         }
         if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
+        record.requestArrived()
         guard var answer = server.receive(arriving, from: device, as: principal) else {
             fault(.serverGone, call, device)
+            record.nobodyAnswers()
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
             return
         }
         state.withLock { $0.exchanges[number]?.phase = call.phases.answered }
         if journey.isAnswerLate { tally.count(.late, [call.phases.answered]) }
+        let answerRecord = record.answer(isLate: journey.isAnswerLate)
         guard (try? await deviceClock.sleep(for: journey.answerDelay)) != nil else { return }
         if journey.isAnswerBroken {
             fault(.answerBroken, call, device)
+            answerRecord.ended(.broken)
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
             return
         }
         if journey.isAnswerLost || isCut(device, .toDevice) {
             fault(.answerLost, call, device)
+            answerRecord.ended(.lost)
             return await letDown(mailbox, deviceClock)
         }
         if let damage = journey.answerDamage {
             fault(.answerDamaged, call, device)
+            answerRecord.damaged(damage)
             damage.apply(to: &answer)
         }
-        mailbox.yield(.answer(answer))
+        let isHeard = if case .enqueued = mailbox.yield(.answer(answer)) { true } else { false }
+        answerRecord.ended(isHeard ? .arrived : .unheard)
     }
 
     private func letDown(_ mailbox: AsyncStream<Delivery>.Continuation, _ clock: VirtualClock) async {

@@ -80,7 +80,13 @@ public final class SimulatedTransport: RemoteTransport {
             let clock = simulation.clock(of: device)
             for await news in subscription {
                 let (delay, ends) = network.drawHint()
-                if let delay, (try? await clock.sleep(for: delay)) != nil, !network.isCut(device, .toDevice) {
+                let record = MessageRecord(simulation, hint: news, to: device)
+                var arrives = false
+                if let delay, (try? await clock.sleep(for: delay)) != nil {
+                    arrives = !network.isCut(device, .toDevice)
+                }
+                record.ended(arrives ? .arrived : .lost)
+                if arrives {
                     for (space, head) in news.heads.sorted(by: { $0.key < $1.key }) where spaces.contains(space) {
                         mailbox.yield(Hint(space: space, head: head))
                     }

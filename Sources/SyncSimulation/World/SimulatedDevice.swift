@@ -86,7 +86,7 @@ public final class SimulatedDevice: Sendable {
             store = WatchedStore(store: opened, disk: disk, tally: tally)
         } catch {
             process.kill()
-            simulation.note("does not start: \(error)", by: name)
+            simulation.note("does not start: \(error)", by: name, as: .fault)
             throw error
         }
         let transport = connect(name)
@@ -107,16 +107,16 @@ public final class SimulatedDevice: Sendable {
             state.life = Life(process: process, store: store, engine: engine, transport: transport, task: task)
             state.ending = nil
         }
-        simulation.note("up", by: name)
+        simulation.note("up", by: name, as: .up)
     }
 
     private func ended(_ reason: String, life: Int) {
-        simulation.note(reason, by: name)
+        simulation.note(reason, by: name, as: .fault)
         state.withLock { state in if state.lives == life { state.ending = reason } }
     }
 
     private func note(_ turn: SyncEngine.Trace, _ store: Store) {
-        simulation.note(turn.words, by: name)
+        simulation.note(turn.words, by: name, as: turn.kind)
         if case .batchTaken(let batch) = turn.event { witness.batchTaken(batch, by: name, from: store) }
         if turn.movesBack { state.withLock { $0.resets += 1 } }
     }
@@ -131,7 +131,7 @@ public final class SimulatedDevice: Sendable {
         life.process.kill()
         life.transport.sever()
         life.task.cancel()
-        simulation.note("killed", by: name)
+        simulation.note("killed", by: name, as: .down)
     }
 
     /// The process has died over a fault of its disk, if it has.
@@ -140,6 +140,7 @@ public final class SimulatedDevice: Sendable {
     }
 
     public func losePower(seed: UInt64) {
+        simulation.mark("loses power", by: name, as: .fault)
         disk.losePower(seed: seed)
         kill()
     }
@@ -151,6 +152,28 @@ public final class SimulatedDevice: Sendable {
             if case .braked = status.pull { true } else { false }
         }
         if isBraked { engine.allowDeletes(in: space) }
+    }
+
+    /// What the device holds: of its disk, as a copy of it shows.
+    func holdings() -> Holdings {
+        var holdings = Holdings(isUp: isUp)
+        guard !disk.fileNames.isEmpty else {
+            holdings.add("disk", "empty")
+            return holdings
+        }
+        let copy = SimulatedDisk(seed: 0)
+        copy.restore(disk.image())
+        let process = copy.makeProcess()
+        defer { process.kill() }
+        do {
+            let runtime = EngineRuntime(
+                clock: simulation.clock(of: "recording"), now: { [wallClock] in wallClock.now }, uptime: { .zero },
+                random: { [numbers = Guarded(simulation.random("recording"))] in numbers.withLock { $0.next() } })
+            try holdings.read(try open(process, runtime))
+        } catch {
+            holdings.add("not readable", "\(error)")
+        }
+        return holdings
     }
 
     public func syncNow() {
@@ -175,6 +198,17 @@ extension SyncEngine.Trace {
             .resultsRecorded,
             .pageApplied, .storeFailed:
             false
+        }
+    }
+
+    fileprivate var kind: EventKind {
+        switch event {
+        case .pageApplied(_, .applied): .page
+        case .pageApplied(_, .braked), .storeFailed: .fault
+        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
+            .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
+            .batchTaken, .nothingToPush, .resultsRecorded, .cursorReset, .sessionChanged:
+            .note
         }
     }
 

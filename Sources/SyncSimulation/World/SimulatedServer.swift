@@ -50,7 +50,7 @@ public final class SimulatedServer: Sendable {
                 state.process = process
                 state.authority = authority
             }
-            simulation.note("up", by: "server")
+            simulation.note("up", by: "server", as: .up)
         } catch {
             process.kill()
             throw error
@@ -66,10 +66,11 @@ public final class SimulatedServer: Sendable {
         guard let process else { return }
         process.kill()
         authority?.commits.finish()
-        simulation.note("killed", by: "server")
+        simulation.note("killed", by: "server", as: .down)
     }
 
     public func losePower(seed: UInt64) {
+        simulation.mark("loses power", by: "server", as: .fault)
         disk.losePower(seed: seed)
         stop()
     }
@@ -81,6 +82,26 @@ public final class SimulatedServer: Sendable {
     public func ask<Answer>(_ body: (any AuthorityService, WallTime) throws -> Answer) rethrows -> Answer? {
         guard let authority = state.withLock({ $0.authority }) else { return nil }
         return try body(authority, wallClock.now)
+    }
+
+    /// What the server holds: of its disk, as a copy of it shows.
+    func holdings() -> Holdings {
+        var holdings = Holdings(isUp: isUp)
+        // One that runs without a file keeps what it holds elsewhere.
+        guard isUp || !disk.fileNames.isEmpty else {
+            holdings.add("disk", "empty")
+            return holdings
+        }
+        let copy = SimulatedDisk(seed: 0)
+        copy.restore(disk.image())
+        let process = copy.makeProcess()
+        defer { process.kill() }
+        do {
+            try holdings.read(try open(process), now: wallClock.now)
+        } catch {
+            holdings.add("not readable", "\(error)")
+        }
+        return holdings
     }
 
     /// A request arrives. Nil: there is nobody, or the process has died over it.
@@ -117,7 +138,7 @@ public final class SimulatedServer: Sendable {
             case .hello: return .hello(try authority.hello(for: principal, now: now))
             case .pull(let request):
                 let reply = try authority.pull(request, by: principal, now: now)
-                simulation.note("shows \(device) \(reply.word)", by: "server")
+                simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
                 return .pull(reply)
             case .fetch(let request):
                 return .fetch(try authority.fetch(request, by: principal, now: now), of: request.collection)
@@ -131,7 +152,10 @@ public final class SimulatedServer: Sendable {
                     throw error
                 }
                 witness.pushAnswered(request, reply, now: now)
-                simulation.note("answers \(device): \(reply.word)", by: "server")
+                simulation.note(
+                    "answers \(device): \(reply.word)", by: "server",
+                    as: simulation.recording.map { reply.kind(to: request, $0) } ?? .note,
+                    detail: reply.detail)
                 return .push(reply)
             }
         } catch {

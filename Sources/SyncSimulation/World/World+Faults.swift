@@ -35,6 +35,7 @@ extension World {
 
     private func strike(_ device: SimulatedDevice, _ fault: DeviceFault) throws {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: device.name)) }
+        func mark(_ text: String) { simulation.mark(text, by: device.name, as: .fault) }
         switch fault {
         case .recovers: try recover(device)
         case .killed:
@@ -54,9 +55,11 @@ extension World {
             network.cut(device.name, direction)
         case .losesLink:
             count(.linkDown)
+            mark("loses its link")
             device.reachability.set(.down("no carrier"))
         case .clock(let error):
             count(.clockJumped)
+            mark("its clock is wrong by \(error)")
             device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
@@ -70,7 +73,7 @@ extension World {
             history.rollBack(device.name, to: debts)
             versions[device.name] = nil
             checked[device.name] = nil
-            simulation.note("rolled back", by: device.name)
+            simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
         }
     }
@@ -96,7 +99,7 @@ extension World {
         do {
             try server.start()
         } catch {
-            simulation.note("does not start: \(error)", by: "server")
+            simulation.note("does not start: \(error)", by: "server", as: .fault)
         }
         try settle()
     }
@@ -154,7 +157,7 @@ extension World {
             try settle()
             try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
             history.epoch = Epoch(rawValue: "restored-\(epochs)")
-            simulation.note("restored from a backup", by: "server")
+            simulation.note("restored from a backup", by: "server", as: .fault)
         }
     }
 

@@ -38,7 +38,8 @@ extension World {
         case .write(let edits):
             guard let sequence = try store.commit(edits, in: space, now: now) else { return }
             history.committed(sequence, on: device.name)
-            simulation.note("commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name)
+            simulation.note(
+                "commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name, as: .commit)
             try checkReadsItsWrites(edits, on: device, store)
         case .cancelNewest:
             guard let newest = try store.outbox(limit: .max).last, case .waiting = newest.state else { return }
@@ -52,7 +53,7 @@ extension World {
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             if let sequence = try store.resend(journal: entry.number, now: now) {
                 history.committed(sequence, on: device.name)
-                simulation.note("sends \(entry.sequence) again as \(sequence)", by: device.name)
+                simulation.note("sends \(entry.sequence) again as \(sequence)", by: device.name, as: .commit)
             }
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }

@@ -17,6 +17,7 @@ public final class World {
     let history: History
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
+    private let recording: WorldRecording?
     let upkeep: (@Sendable (WorldParts.Upkeep, any AuthorityService) throws -> Void)?
     let outcome: (@Sendable (any AuthorityService, WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
     var report: WorldReport
@@ -39,14 +40,19 @@ public final class World {
 
     static let space = SpaceID.default
 
-    /// - Parameter traceCapacity: how many of the trace's last lines are kept in words.
-    public init(_ script: WorldScript, parts: WorldParts, traceCapacity: Int = 512) {
+    /// - Parameters:
+    ///   - traceCapacity: how many of the trace's last lines are kept in words.
+    ///   - recording: is told of everything that happens, for a report; the run is the same with and without it.
+    public init(
+        _ script: WorldScript, parts: WorldParts, traceCapacity: Int = 512, recording: WorldRecording? = nil
+    ) {
         self.script = script
         let setting = script.setting
         let simulation = Simulation(
             seed: setting.seed, policy: setting.scheduling, slowProcessor: setting.slowProcessor,
-            traceCapacity: traceCapacity)
+            traceCapacity: traceCapacity, recording: recording)
         self.simulation = simulation
+        self.recording = recording
         let history = History(catalog: WorldCatalog.catalog, spaces: [Self.space])
         self.history = history
         let network = SimulatedNetwork(simulation: simulation, tally: tally)
@@ -67,11 +73,14 @@ public final class World {
         upkeep = parts.upkeep
         outcome = parts.outcome
         report = WorldReport(seed: setting.seed)
+        recording?.begin(script, devices.map(\.name))
     }
 
     /// The world of a plan.
-    public convenience init(_ plan: WorldPlan, parts: WorldParts, traceCapacity: Int = 512) {
-        self.init(plan.script, parts: parts, traceCapacity: traceCapacity)
+    public convenience init(
+        _ plan: WorldPlan, parts: WorldParts, traceCapacity: Int = 512, recording: WorldRecording? = nil
+    ) {
+        self.init(plan.script, parts: parts, traceCapacity: traceCapacity, recording: recording)
     }
 
     /// Runs all three phases.
@@ -88,13 +97,22 @@ public final class World {
             try heal()
             try comeToRest()
             try checkEnd()
+            record("everything is in step")
+            recording?.close()
             try end()
+            recording?.add(report)
             return report
         } catch {
+            recording?.fail("\(error)", at: simulation.now)
+            record("found in step \(step)")
             let lines = simulation.trace.lines.suffix(SimulationLimits.printedTraceLines)
             tearDown()
             throw WorldFailure(script: script, step: step, cause: error, lastLines: Array(lines))
         }
+    }
+
+    private func record(_ step: String) {
+        recording?.stepEnded(step, simulation, server, devices)
     }
 
     // MARK: Safety
@@ -110,6 +128,7 @@ public final class World {
         }
         for device in devices { try startDevice(device) }
         network.conditions = script.setting.network
+        record("start")
     }
 
     private func live(_ moment: WorldScript.Moment) throws {
@@ -117,12 +136,13 @@ public final class World {
         try simulation.advance(by: moment.pause)
         for device in devices { device.buryIfDead() }
         try check()
+        record("step \(step)")
     }
 
     // MARK: Heal, and liveness
 
     private func heal() throws {
-        simulation.note("healed", by: "world")
+        simulation.note("healed", by: "world", as: .phase)
         try simulation.settle()
         network.conditions = .calm
         network.mendAll()
@@ -136,6 +156,7 @@ public final class World {
             device.buryIfDead()
             if !device.isUp || device.ending != nil { try device.start() }
         }
+        record("healed")
     }
 
     /// Longer than the longest wait that the policy knows, twice: a busy server may have asked for patience.
@@ -146,6 +167,7 @@ public final class World {
         while true {
             try simulation.advance(by: .seconds(1))
             try check()
+            record("coming to rest")
             if devices.allSatisfy({ $0.status?.isInSync == true }), try isShownToAll() { break }
             for device in devices { device.allowDeletes(in: Self.space) }
             if let device = devices.first(where: { $0.ending != nil }) {

@@ -1,0 +1,87 @@
+import SyncAuthority
+import SyncModel
+
+/// One message's line to the recording; does nothing when there is none.
+struct MessageRecord: Sendable {
+    private let simulation: Simulation
+    private let id: RecordedMessage.ID?
+    private let call: Int
+    private let copy: Int
+    private let device: String
+
+    private var recording: WorldRecording? { simulation.recording }
+
+    /// A request of a device.
+    init(
+        _ simulation: Simulation, _ number: Int?, _ call: ServerCall, copy: Int, from device: String, isLate: Bool
+    ) {
+        self.simulation = simulation
+        self.call = number ?? 0
+        self.copy = copy
+        self.device = device
+        id = simulation.recording?.sent(
+            .request, call.word, detail: call.detail, call: number ?? 0, copy: copy, from: device, to: "server",
+            at: simulation.now, isLate: isLate)
+    }
+
+    /// A hint of the server's.
+    init(_ simulation: Simulation, hint: SpaceHeads, to device: String) {
+        self.simulation = simulation
+        self.device = device
+        copy = 0
+        call = simulation.recording?.call() ?? 0
+        id = simulation.recording?.sent(
+            .hint,
+            "hint " + hint.heads.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "),
+            call: call, from: "server", to: device, at: simulation.now)
+    }
+
+    private init(answer label: String, _ detail: String, to request: MessageRecord, isLate: Bool) {
+        simulation = request.simulation
+        call = request.call
+        copy = request.copy
+        device = request.device
+        id = simulation.recording?.sent(
+            .answer, label, detail: detail, call: call, copy: copy, from: "server", to: device, at: simulation.now,
+            isLate: isLate)
+    }
+
+    func ended(_ fate: RecordedMessage.Fate) {
+        recording?.ended(id, fate, at: simulation.now)
+    }
+
+    func damaged(_ damage: Damage) {
+        recording?.damaged(id, damage.words)
+    }
+
+    // MARK: A request's
+
+    /// The server takes it in hand.
+    func requestArrived() {
+        ended(.arrived)
+        recording?.takenInHand(id)
+    }
+
+    /// There was no server, or it has died over it.
+    func nobodyAnswers() {
+        _ = recording?.answered()
+        recording?.changeFate(id, .nobodyThere)
+    }
+
+    /// The server's answer to it sets out.
+    func answer(isLate: Bool) -> MessageRecord {
+        let answer = recording?.answered()
+        return MessageRecord(answer: answer?.label ?? "answer", answer?.detail ?? "", to: self, isLate: isLate)
+    }
+}
+
+extension Damage {
+    fileprivate var words: String {
+        switch self {
+        case .flip(let place): "a bit was flipped \(Int(place * 100)) % of the way"
+        case .cut(let place): "only the first \(Int(place * 100)) % arrived"
+        case .page: "a captive portal's page came instead"
+        case .empty: "nothing was in it"
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+
+extension Holdings {
+    /// Reads a device's store.
+    mutating func read(_ store: SimulatedDevice.Store) throws {
+        let session = try store.session()
+        add("identity", "\(session.identity)")
+        add("epoch", session.epoch.map { "\($0)" } ?? "none yet")
+        for stored in session.spaces {
+            add("version of \(stored.space)", "\(stored.version)\(stored.isComplete ? "" : ", incomplete")")
+            add("cursor of \(stored.space)", stored.cursor.map { "\($0)" } ?? "none")
+        }
+        for schema in store.catalog.models {
+            add("records of \(schema.collection)", "\(try store.count(matching: RecordQuery(schema.collection)))")
+        }
+        let summary = try store.outboxSummary()
+        add("outbox", "\(summary.waiting) waiting, \(summary.sent) sent, \(summary.answered) answered")
+        let journal = try store.journal(state: nil, limit: .max)
+        for (name, count) in Self.counts(of: journal) { add(name, count) }
+        let entries = try store.outbox(limit: SimulationLimits.recordedOutboxEntries)
+        outbox = entries.map { "\($0.sequence) \($0.state.words): \($0.transaction.words)" }
+        unlisted = summary.count - entries.count
+    }
+
+    /// By event, and how many of them the user has not dealt with.
+    private static func counts(of journal: [JournalEntry]) -> [(String, String)] {
+        ["rejected", "merged", "cancelled"].map { event in
+            let entries = journal.filter { $0.event.word == event }
+            let active = entries.count { $0.state == .active }
+            return (
+                "journal, \(event)", active == 0 ? "\(entries.count)" : "\(entries.count), \(active) of them active"
+            )
+        }
+    }
+
+    /// Asks an authority.
+    mutating func read(_ authority: any AuthorityService, now: WallTime) throws {
+        let reader = Principal(name: "device0")
+        add("epoch", "\(try authority.hello(for: reader, now: now).epoch)")
+        let reply = try authority.pull(
+            PullRequest(space: .default, cursor: nil, limit: 1), by: reader, now: now)
+        switch reply {
+        case .page(let page): add("head of \(page.space)", "\(page.head)")
+        case .mustReset(let reason): add("head of default", "not shown: \(reason.rawValue)")
+        }
+    }
+}
+
+extension OutboxEntry.State {
+    fileprivate var words: String {
+        switch self {
+        case .waiting: "waiting"
+        case .sent(let number, let attempts): "sent as \(number), \(attempts) times"
+        case .answered(let number, let version): "\(number) answered at \(version)"
+        }
+    }
+}
+
+extension JournalEntry.Event {
+    fileprivate var word: String {
+        switch self {
+        case .rejected: "rejected"
+        case .merged: "merged"
+        case .cancelled: "cancelled"
+        }
+    }
+}

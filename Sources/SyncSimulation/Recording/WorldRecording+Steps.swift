@@ -1,0 +1,97 @@
+import SyncConcurrency
+import SyncCore
+
+extension WorldRecording {
+    /// A step of the world has ended: looks at what has changed since the step before.
+    func stepEnded(_ name: String, _ simulation: Simulation, _ server: SimulatedServer, _ devices: [SimulatedDevice]) {
+        var holdings: [String: Holdings] = [:]
+        for device in devices {
+            var found = look(at: device.disk, of: device.name, isUp: device.isUp, simulation, device.holdings)
+            found.add("engine", device.status.map(\.words) ?? "down")
+            found.add("clock", device.wallClock.words)
+            if let ending = device.ending { found.add("ended", ending) }
+            holdings[device.name] = found
+        }
+        var found = look(at: server.disk, of: "server", isUp: server.isUp, simulation, server.holdings)
+        found.add("clock", server.wallClock.words)
+        holdings["server"] = found
+        let now = simulation.now
+        state.withLock { state in
+            if let last = state.steps.last, last.name == name, last.moment.number == state.moments,
+                last.holdings == holdings
+            {
+                // Nothing has happened since: the last step takes longer.
+                let moment = RecordedMoment(number: last.moment.number, time: now)
+                state.steps.replaceLast(with: RecordedStep(name: name, moment: moment, holdings: holdings))
+            } else {
+                state.steps.append(RecordedStep(name: name, moment: state.moment(at: now), holdings: holdings))
+            }
+        }
+    }
+
+    /// What a disk holds, read again when it has been written to; faults that it has met are marked.
+    private func look(
+        at disk: SimulatedDisk, of party: String, isUp: Bool, _ simulation: Simulation, _ read: () -> Holdings
+    ) -> Holdings {
+        let changes = disk.count(of: .changes)
+        let faults = disk.faultCount
+        let last = state.withLock { $0.disks[party] }
+        if faults > last?.faults ?? 0 {
+            let count = faults - (last?.faults ?? 0)
+            event(
+                "\(count) \(count == 1 ? "operation" : "operations") of the disk met a fault", by: party,
+                at: simulation.now,
+                as: .fault, detail: disk.lastOperations.suffix(20).joined(separator: "\n"))
+        }
+        if var last, last.changes == changes, changes > 0 {
+            last.holdings.isUp = isUp
+            state.withLock { $0.disks[party]?.faults = faults }
+            return last.holdings
+        }
+        let holdings = read()
+        state.withLock { $0.disks[party] = (changes, faults, holdings) }
+        return holdings
+    }
+}
+
+extension VirtualWallClock {
+    /// How wrong it is.
+    fileprivate var words: String {
+        let error = error(since: Simulation.dawn)
+        return error == 0 ? "right" : "wrong by \(error > 0 ? "+" : "")\(error / 1_000) ms"
+    }
+}
+
+extension SyncStatus {
+    /// For people, without what changes by itself as time goes on.
+    fileprivate var words: String {
+        let pulls = spaces.map { ", pull of \($0.space) \($0.pull.words), head \($0.head)" }.joined()
+        return "\(connection.words), push \(push.words)\(pulls)"
+    }
+}
+
+extension SyncStatus.Connection {
+    fileprivate var words: String {
+        switch self {
+        case .notRunning: "not running"
+        case .offline(let reason): "offline, \(reason)"
+        case .connecting: "connecting"
+        case .online: "online"
+        case .waiting(let failure, _): "waits after \(failure.code.rawValue)"
+        case .refused(let failure): "refused: \(failure.code.rawValue)"
+        case .stopped: "stopped"
+        }
+    }
+}
+
+extension SyncStatus.Activity {
+    fileprivate var words: String {
+        switch self {
+        case .idle: "idle"
+        case .working: "working"
+        case .held: "held"
+        case .waiting(let reason, _): "waits: \(reason)"
+        case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"
+        }
+    }
+}

@@ -1,0 +1,282 @@
+import SyncConcurrency
+
+/// What happens in a simulation, kept whole for a report: events, messages, and what every party holds after each step.
+///
+/// It only listens. It draws no numbers, runs no jobs and touches no disk but copies: a run is the same with it and
+/// without it. Without one, nothing of it is done.
+public final class WorldRecording: Sendable {
+    struct State: Sendable {
+        var title = ""
+        var facts: [Holdings.Fact] = []
+        var parties: [String] = []
+        var moments = 0
+        var calls = 0
+        var messages = 0
+        var events: BoundedLog<RecordedEvent>
+        var traffic: BoundedLog<RecordedMessage>
+        var steps: BoundedLog<RecordedStep>
+        /// The request that the server is working on.
+        var inHand: RecordedMessage.ID?
+        /// The last thing that the server noted about it.
+        var answer: (label: String, detail: String)?
+        /// Outcomes that have been given before: to give them again is no new commit.
+        var outcomes: Set<String> = []
+        /// By party, how much was written to its disk when that was last looked at, and how often it had failed.
+        var disks: [String: (changes: Int, faults: Int, holdings: Holdings)] = [:]
+        var asleep: Set<String> = []
+        var cutOff: Set<String> = []
+        var failure: String?
+        var isClosed = false
+    }
+
+    let state: Guarded<State>
+
+    /// - Parameters:
+    ///   - events: how many of the last events are kept; `messages` and `steps` say it of those.
+    public init(
+        events: Int = SimulationLimits.recordedEvents, messages: Int = SimulationLimits.recordedMessages,
+        steps: Int = SimulationLimits.recordedSteps
+    ) {
+        state = Guarded(
+            State(
+                events: BoundedLog(limit: max(events, 1)), traffic: BoundedLog(limit: max(messages, 1)),
+                steps: BoundedLog(limit: max(steps, 1))))
+    }
+
+    // MARK: What was recorded
+
+    /// What the run is called.
+    public var title: String { state.withLock { $0.title } }
+    /// What is worth knowing of the whole run, such as its seed and its faults.
+    public var facts: [Holdings.Fact] { state.withLock { $0.facts } }
+    /// Devices and the server.
+    public var parties: [String] { state.withLock { $0.parties } }
+    /// The last ones, in their order.
+    public var events: [RecordedEvent] { state.withLock { $0.events.entries } }
+    /// The last ones, in the order in which they were sent.
+    public var messages: [RecordedMessage] { state.withLock { $0.traffic.entries } }
+    /// The last ones, in their order.
+    public var steps: [RecordedStep] { state.withLock { $0.steps.entries } }
+    /// What was found broken; nil when nothing was.
+    public var failure: String? { state.withLock { $0.failure } }
+    /// How many events, messages and steps at the beginning were too many to be kept.
+    public var forgotten: Int {
+        state.withLock { $0.events.forgotten + $0.traffic.forgotten + $0.steps.forgotten }
+    }
+
+    // MARK: The run
+
+    func begin(_ script: WorldScript, _ devices: [String]) {
+        var setting = script
+        setting.moments = []
+        setting.planned = []
+        let facts = setting.text.split(separator: "\n").dropFirst().map { line in
+            let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+            return Holdings.Fact(name: words[0], value: words.dropFirst().joined())
+        }
+        state.withLock { state in
+            state.title =
+                "Seed \(script.setting.seed): \(devices.count) \(devices.count == 1 ? "device" : "devices"), \(script.moments.count) steps"
+            state.parties = devices + ["server"]
+            state.facts = facts
+        }
+    }
+
+    /// The run is over, and all was well: what follows is tidying up.
+    func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    func add(_ report: WorldReport) {
+        state.withLock { state in
+            let hash = String(report.hash, radix: 16)
+            for (name, value) in [
+                ("deeds", "\(report.deeds)"), ("commits", "\(report.commits)"), ("lasted", "\(report.duration)"),
+                ("at rest after", "\(report.timeToRest)"), ("trace", hash),
+            ] {
+                state.facts.append(Holdings.Fact(name: name, value: value))
+            }
+        }
+    }
+
+    // MARK: Events
+
+    func event(_ text: String, by party: String, at time: Duration, as kind: EventKind, detail: String = "") {
+        state.withLock { $0.event(text, by: party, at: time, as: kind, detail: detail) }
+    }
+
+    /// The run ends here, and nothing more is recorded but its last step. The event goes to the party that the words name first.
+    func fail(_ text: String, at time: Duration) {
+        state.withLock { state in
+            state.isClosed = false
+            defer { state.isClosed = true }
+            state.failure = text
+            let party = state.parties
+                .compactMap { name in text.offset(of: name).map { (name, $0) } }
+                .min { $0.1 < $1.1 }?.0
+            state.event(text, by: party ?? "world", at: time, as: .violation, detail: "")
+        }
+    }
+
+    /// Whether this outcome is heard for the first time.
+    func isNew(_ outcome: String) -> Bool {
+        state.withLock { $0.outcomes.insert(outcome).inserted }
+    }
+
+    // MARK: Messages
+
+    /// A new call; its messages carry the number.
+    func call() -> Int {
+        state.withLock { state in
+            state.calls += 1
+            return state.calls
+        }
+    }
+
+    func sent(
+        _ kind: RecordedMessage.Kind, _ label: String, detail: String = "", call: Int, copy: Int = 0,
+        from sender: String, to receiver: String, at time: Duration, isLate: Bool = false
+    ) -> RecordedMessage.ID {
+        state.withLock { state in
+            let id = state.messages
+            state.messages += 1
+            state.traffic.append(
+                RecordedMessage(
+                    id: id, kind: kind, call: call, copy: copy, sender: sender, receiver: receiver,
+                    label: Self.bounded(label), detail: Self.bounded(detail), sent: state.moment(at: time),
+                    isLate: isLate))
+            return id
+        }
+    }
+
+    func damaged(_ id: RecordedMessage.ID?, _ damage: String) {
+        state.withLock { $0.change(id) { $0.damage = damage } }
+    }
+
+    func ended(_ id: RecordedMessage.ID?, _ fate: RecordedMessage.Fate, at time: Duration) {
+        state.withLock { state in
+            let moment = state.moment(at: time)
+            state.change(id) { message in
+                message.fate = fate
+                message.ended = moment
+            }
+        }
+    }
+
+    /// It had arrived, but that was not all.
+    func changeFate(_ id: RecordedMessage.ID?, _ fate: RecordedMessage.Fate) {
+        state.withLock { $0.change(id) { $0.fate = fate } }
+    }
+
+    /// From now to `answered` the server works on this request, and what it notes belongs to it.
+    func takenInHand(_ id: RecordedMessage.ID?) {
+        state.withLock { state in
+            state.inHand = id
+            state.answer = nil
+        }
+    }
+
+    /// What the server noted about the request in hand.
+    func answered() -> (label: String, detail: String)? {
+        state.withLock { state in
+            state.inHand = nil
+            return state.answer
+        }
+    }
+
+    static func bounded(_ text: String) -> String {
+        guard text.utf8.count > SimulationLimits.recordedTextBytes else { return text }
+        var kept = ""
+        var bytes = 0
+        for character in text {
+            bytes += character.utf8.count
+            guard bytes <= SimulationLimits.recordedTextBytes else { break }
+            kept.append(character)
+        }
+        return kept + " …"
+    }
+}
+
+extension WorldRecording.State {
+    mutating func moment(at time: Duration) -> RecordedMoment {
+        moments += 1
+        return RecordedMoment(number: moments, time: time)
+    }
+
+    /// Identifiers are places in the log; nothing is left to change of one that was forgotten.
+    fileprivate mutating func change(_ id: RecordedMessage.ID?, _ body: (inout RecordedMessage) -> Void) {
+        guard let id, var message = traffic[id] else { return }
+        body(&message)
+        traffic[id] = message
+    }
+
+    mutating func event(_ text: String, by party: String, at time: Duration, as kind: EventKind, detail: String) {
+        guard !isClosed else { return }
+        let message = party == "server" ? inHand : nil
+        if message != nil { answer = (text, detail) }
+        let kind = settled(kind, of: party)
+        events.append(
+            RecordedEvent(
+                moment: moment(at: time), party: party, kind: kind, text: WorldRecording.bounded(text),
+                detail: WorldRecording.bounded(detail), message: message))
+    }
+}
+
+extension WorldRecording.State {
+    /// Who recovers is woken and connected whether it slept or not: only what ends something is marked.
+    private mutating func settled(_ kind: EventKind, of party: String) -> EventKind {
+        switch kind {
+        case .suspended: asleep.insert(party)
+        case .resumed: if asleep.remove(party) == nil { return .note }
+        case .cut: cutOff.insert(party)
+        case .connected: if cutOff.remove(party) == nil { return .note }
+        case .note, .commit, .serverCommit, .conflict, .rejection, .page, .up, .down, .fault, .phase, .violation: break
+        }
+        return kind
+    }
+}
+
+/// The last entries of a log. Places count from the first one ever.
+struct BoundedLog<Entry: Sendable>: Sendable {
+    private(set) var entries: [Entry] = []
+    private(set) var forgotten = 0
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var last: Entry? { entries.last }
+
+    mutating func replaceLast(with entry: Entry) {
+        guard !entries.isEmpty else { return }
+        entries[entries.count - 1] = entry
+    }
+
+    mutating func append(_ entry: Entry) {
+        if entries.count == limit {
+            // Many at once, so that an entry costs the same however long the log is.
+            let count = max(limit / 4, 1)
+            entries.removeFirst(count)
+            forgotten += count
+        }
+        entries.append(entry)
+    }
+
+    subscript(place: Int) -> Entry? {
+        get { entries.indices.contains(place - forgotten) ? entries[place - forgotten] : nil }
+        set {
+            guard let newValue, entries.indices.contains(place - forgotten) else { return }
+            entries[place - forgotten] = newValue
+        }
+    }
+}
+
+extension String {
+    /// Where `part` begins, in bytes; nil when it is not there.
+    fileprivate func offset(of part: String) -> Int? {
+        let (text, part) = (Array(utf8), Array(part.utf8))
+        guard !part.isEmpty, text.count >= part.count else { return nil }
+        return (0...(text.count - part.count)).first { text[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+}

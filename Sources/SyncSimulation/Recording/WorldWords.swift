@@ -1,0 +1,105 @@
+import SyncModel
+
+extension Transaction {
+    /// For people: what it does to which records.
+    var words: String { mutations.map(\.words).joined(separator: "; ") }
+}
+
+extension Mutation {
+    fileprivate var words: String {
+        switch intent {
+        case .create(let patch): "create \(collection) \(record) \(patch.words)"
+        case .update(let edits):
+            "update \(collection) \(record) {"
+                + edits.map { "\($0.field): \($0.before.words) → \($0.value.words), seen at \($0.seen)" }
+                .joined(separator: ", ") + "}"
+        case .delete(let seen): "delete \(collection) \(record), seen at \(seen)"
+        }
+    }
+}
+
+extension Patch {
+    fileprivate var words: String {
+        "{" + map { "\($0.field): \($0.value.words)" }.joined(separator: ", ") + "}"
+    }
+}
+
+extension PushReply {
+    /// What an answer to a push is to the server: something new, or what it has said before.
+    func kind(to request: PushRequest, _ recording: WorldRecording) -> EventKind {
+        guard case .answered(let results, let epoch, _) = self else { return .rejection }
+        var kind = EventKind.note
+        for result in results {
+            guard recording.isNew("\(epoch) \(request.identity) \(result.number)") else { continue }
+            switch result.outcome {
+            case .rejected: kind = .rejection
+            case .applied(_, _, let conflicts):
+                guard kind != .rejection else { continue }
+                if !conflicts.isEmpty { kind = .conflict } else if kind != .conflict { kind = .serverCommit }
+            }
+        }
+        return kind
+    }
+
+    var detail: String {
+        switch self {
+        case .answered(let results, let epoch, _):
+            "epoch \(epoch)\n" + results.map { "\($0.number): \($0.outcome.detail)" }.joined(separator: "\n")
+        case .refused(.epochChanged(let epoch)): "the epoch is \(epoch)"
+        case .refused: ""
+        }
+    }
+}
+
+extension Outcome {
+    fileprivate var detail: String {
+        switch self {
+        case .rejected(let rejection): "rejected, \(rejection.code): \(rejection.message)"
+        case .applied(let version, let uids, let conflicts):
+            "applied at version \(version)"
+                + uids.map { ", \($0.collection) \($0.record) has uid \($0.uid)" }.joined()
+                + conflicts.map { conflict in
+                    ", \(conflict.collection) \(conflict.record).\(conflict.field): \(conflict.winner.value.words) won over "
+                        + "\(conflict.loser.value.words) by \(conflict.rule)"
+                }.joined()
+        }
+    }
+}
+
+extension PullReply {
+    var detail: String {
+        guard case .page(let page) = self else { return "" }
+        let head =
+            "epoch \(page.epoch), head \(page.head), cursor \(page.cursor)\(page.hasMore ? ", more follows" : "")"
+        switch page.content {
+        case .snapshot(let rows, _, _):
+            return head + rows.map { "\n\($0.records.count) of \($0.collection)" }.joined()
+        case .commits(let commits):
+            return head + commits.map { "\n\($0.version): \($0.changes.map(\.words).joined(separator: "; "))" }.joined()
+        }
+    }
+}
+
+extension RecordChange {
+    fileprivate var words: String {
+        switch effect {
+        case .created(let uid, let patch): "\(collection) \(id) with uid \(uid) \(patch.words)"
+        case .updated(let patch): "\(collection) \(id) \(patch.words)"
+        case .deleted: "\(collection) \(id) deleted"
+        }
+    }
+}
+
+extension FieldValue {
+    fileprivate var words: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let value): "\(value)"
+        case .integer(let value): "\(value)"
+        case .real(let value): "\(value)"
+        case .text(let text): "\"\(text)\""
+        case .reference(let id): "\(id)"
+        case .json(let text): text
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import SimulationRecipes
+import SyncSimulation
+import Testing
+
+@Suite
+struct WorldRecordingTests {
+    @Test(arguments: [0, 3, 5, 9, 10, 12] as [UInt64])
+    func `a run is the same with a recording and without`(seed: UInt64) throws {
+        let alone = World(.drawn(seed: seed, steps: 60), parts: .onSQLite())
+        let heard = World(.drawn(seed: seed, steps: 60), parts: .onSQLite(), recording: WorldRecording())
+        #expect(try alone.run() == heard.run())
+        #expect(alone.simulation.trace.hash == heard.simulation.trace.hash)
+        #expect(alone.simulation.trace.lines == heard.simulation.trace.lines)
+    }
+
+    @Test func `a failing run fails in the same way with a recording and without`() throws {
+        let plan = WorldPlan.drawn(seed: 1, steps: 150)
+        let alone = try #require(throws: WorldFailure.self) {
+            _ = try World(plan, parts: .plain(mutant: .repeatsUIDs)).run()
+        }
+        let recording = WorldRecording()
+        let heard = try #require(throws: WorldFailure.self) {
+            _ = try World(plan, parts: .plain(mutant: .repeatsUIDs), recording: recording).run()
+        }
+        #expect("\(alone)" == "\(heard)")
+        #expect(recording.failure == "\(heard.cause)")
+        // The violation is the last event, and lies in the last step.
+        let last = try #require(recording.events.last)
+        #expect(last.kind == .violation)
+        #expect(last.text == "\(heard.cause)")
+        let steps = recording.steps.suffix(2).map(\.moment.number)
+        #expect(steps[0] < last.moment.number && last.moment.number < steps[1])
+        #expect(recording.steps.last?.name == "found in step \(heard.step)")
+    }
+
+    /// Every fault of the network that the run counts is to be seen in a message, and every kind of event is marked.
+    @Test func `messages and events show what became of them`() throws {
+        var seen: Set<FaultKind> = []
+        var kinds: Set<EventKind> = []
+        for seed in 0..<8 as Range<UInt64> {
+            let recording = WorldRecording()
+            let world = World(.drawn(seed: seed, steps: 60), parts: .onSQLite(), recording: recording)
+            let coverage = try world.run().coverage
+            let messages = recording.messages
+            func count(_ fits: (RecordedMessage) -> Bool) -> Int { messages.count(where: fits) }
+            let counts: [(FaultKind, Int)] = [
+                (.refused, count { $0.fate == .refused }),
+                (.busy, count { $0.fate == .busy }),
+                (.requestLost, count { $0.kind == .request && $0.fate == .lost }),
+                (.answerLost, count { $0.kind == .answer && $0.fate == .lost }),
+                (.answerBroken, count { $0.fate == .broken }),
+                (.serverGone, count { $0.fate == .nobodyThere }),
+                (.requestDamaged, count { $0.kind == .request && $0.damage != nil }),
+                (.answerDamaged, count { $0.kind == .answer && $0.damage != nil }),
+                (.doubled, count { $0.kind == .request && $0.copy == 1 }),
+            ]
+            for (fault, found) in counts {
+                #expect(coverage.total(of: fault) == found, "seed \(seed): \(fault.rawValue)")
+                if found > 0 { seen.insert(fault) }
+            }
+            if count({ $0.isLate }) > 0 { seen.insert(.late) }
+            // What arrives at the server is answered, or the server is gone.
+            let arrived = count { $0.kind == .request && $0.fate == .arrived }
+            #expect(arrived == count { $0.kind == .answer }, "seed \(seed)")
+            #expect(
+                messages.allSatisfy { message in
+                    guard let ended = message.ended else { return message.fate == .onItsWay }
+                    return ended.number > message.sent.number && ended.time >= message.sent.time
+                })
+            kinds.formUnion(recording.events.map(\.kind))
+            #expect(recording.forgotten == 0)
+        }
+        // Where messages take long, users meet on the same records.
+        var slow = WorldPlan.calm(seed: 1, devices: 3, steps: 60)
+        slow.setting.network.delay = .seconds(5)...(.seconds(30))
+        let recording = WorldRecording()
+        _ = try World(slow, parts: .onSQLite(), recording: recording).run()
+        kinds.formUnion(recording.events.map(\.kind))
+        #expect(seen.count == 10, "the worlds were too calm: only \(seen)")
+        #expect(kinds == Set(EventKind.allCases).subtracting([.violation]))
+    }
+
+    @Test func `of a long run the end is kept`() throws {
+        let whole = WorldRecording()
+        let short = WorldRecording(events: 40, messages: 9, steps: 5)
+        for recording in [whole, short] {
+            _ = try World(.drawn(seed: 5, steps: 30), parts: .onSQLite(), recording: recording).run()
+        }
+        #expect(whole.forgotten == 0)
+        let (events, messages, steps) = (short.events, short.messages, short.steps)
+        #expect((30...40).contains(events.count) && (7...9).contains(messages.count) && (4...5).contains(steps.count))
+        #expect(events == whole.events.suffix(events.count))
+        #expect(messages == whole.messages.suffix(messages.count))
+        #expect(steps == whole.steps.suffix(steps.count))
+        let lost = whole.events.count + whole.messages.count + whole.steps.count
+        #expect(short.forgotten == lost - events.count - messages.count - steps.count)
+    }
+
+    @Test func `a text that is too long is cut between characters`() throws {
+        let recording = WorldRecording()
+        let simulation = Simulation(seed: 1, recording: recording)
+        let flag = "\u{1F1EE}\u{1F1F8}"
+        simulation.note(String(repeating: flag, count: 1_500), by: "device0")
+        let text = try #require(recording.events.first?.text)
+        #expect(text == String(repeating: flag, count: SimulationLimits.recordedTextBytes / 8) + " …")
+        try simulation.finish()
+    }
+
+    @Test func `each step tells what every party holds`() throws {
+        let recording = WorldRecording()
+        let report = try World(.calm(seed: 1, steps: 40), parts: .onSQLite(), recording: recording).run()
+        let steps = recording.steps
+        #expect(steps.map(\.name).prefix(3) == ["start", "step 1", "step 2"])
+        #expect(steps.last?.name == "everything is in step")
+        for step in steps { #expect(step.holdings.keys.sorted() == ["device0", "device1", "server"]) }
+        func fact(_ name: String, of party: String, at step: RecordedStep?) -> String? {
+            step?.holdings[party]?.facts.first { $0.name == name }?.value
+        }
+        for party in ["device0", "device1"] {
+            #expect(fact("version of default", of: party, at: steps.last) == "\(report.commits)")
+            #expect(fact("outbox", of: party, at: steps.last) == "0 waiting, 0 sent, 0 answered")
+        }
+        #expect(fact("head of default", of: "server", at: steps.last) == "\(report.commits)")
+        #expect(fact("epoch", of: "server", at: steps.last) == "first")
+    }
+
+    @Test func `the listed entries of an outbox are as many as it says`() throws {
+        let recording = WorldRecording()
+        _ = try World(.drawn(seed: 5, steps: 40), parts: .onSQLite(), recording: recording).run()
+        var listed = 0
+        for holdings in recording.steps.flatMap({ $0.holdings.values }) {
+            guard let fact = holdings.facts.first(where: { $0.name == "outbox" }) else { continue }
+            let counts = fact.value.split(separator: " ").compactMap { Int($0) }
+            #expect(counts.count == 3)
+            #expect(counts.reduce(0, +) == holdings.outbox.count + holdings.unlisted)
+            listed += holdings.outbox.count
+        }
+        #expect(listed > 20)
+    }
+
+    @Test func `what a dead device holds is read from its disk`() throws {
+        var script = WorldPlan.calm(seed: 1, devices: 1, steps: 20).script
+        script.moments[19].happenings.append(.device(0, .killed))
+        let recording = WorldRecording()
+        _ = try World(script, parts: .onSQLite(), recording: recording).run()
+        let step = try #require(recording.steps.first { $0.name == "step 20" })
+        let holdings = try #require(step.holdings["device0"])
+        #expect(!holdings.isUp)
+        #expect(holdings.facts.contains { $0.name == "records of islander" && $0.value != "0" })
+    }
+}
