@@ -139,7 +139,12 @@ let package = Package(
             name: "SyncSimulation",
             dependencies: [
                 "CConcurrencyTripwire", "CFaultVFS", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority",
-                "SyncWire", .product(name: "Logging", package: "swift-log"),
+                "SyncWire", "SyncJSON", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            resources: [
+                .embedInCode("Report/report.html"), .embedInCode("Report/report.css"),
+                .embedInCode("Report/report.js"),
             ],
             swiftSettings: strict),
 
@@ -269,7 +274,7 @@ let package = Package(
             dependencies: [
                 "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
                 "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["KeptScripts"],
             swiftSettings: strict),

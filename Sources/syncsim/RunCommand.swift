@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import SimulationRecipes
 import SyncSimulation
 
@@ -14,9 +15,15 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Run it twice, and compare.")
     var twice = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Draw the run as a space-time diagram, also when it fails: a page for a browser, which needs no network.",
+            valueName: "file.html"))
+    var report: String?
+
     func run() throws {
         let script = try options.load()
-        let report = try once(script)
+        let report = try recorded(script)
         if twice, try once(script) != report {
             throw ProgramFailure(
                 message: "the same world ran differently the second time", status: ProgramFailure.brokenPromise)
@@ -36,8 +43,27 @@ struct RunCommand: ParsableCommand {
         }
     }
 
-    private func once(_ script: WorldScript) throws -> WorldReport {
-        let world = World(script, parts: .onSQLite(), traceCapacity: trace ? 10_000_000 : 512)
+    /// Runs it, and draws it when that was asked for.
+    private func recorded(_ script: WorldScript) throws -> WorldReport {
+        guard let path = report else { return try once(script) }
+        let recording = WorldRecording()
+        let result = Result { try once(script, recording) }
+        do {
+            try Data(HTMLReport(recording).write()).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            let failure = ProgramFailure(
+                message: "the report cannot be written to \(path): \(error.localizedDescription)",
+                status: ProgramFailure.machine)
+            // A broken promise matters more than a page that could not be written.
+            guard case .failure = result else { throw failure }
+            Output.note("syncsim: \(failure.message)")
+        }
+        return try result.get()
+    }
+
+    private func once(_ script: WorldScript, _ recording: WorldRecording? = nil) throws -> WorldReport {
+        let world = World(
+            script, parts: .onSQLite(), traceCapacity: trace ? 10_000_000 : 512, recording: recording)
         defer { if trace { for line in world.simulation.trace.lines { Output.note("\(line)") } } }
         do {
             return try world.run()

@@ -79,7 +79,7 @@ enum ImportArrows {
         ],
         "SyncSimulation": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "CFaultVFS",
-            "CConcurrencyTripwire", "Logging",
+            "CConcurrencyTripwire", "SyncJSON", "Crypto", "Logging",
         ],
     ]
 

@@ -1,0 +1,182 @@
+import SyncJSON
+
+/// A recording as the JSON that the page's script reads. Texts are in one table, each once, and named by their place.
+struct ReportData {
+    private let recording: WorldRecording
+    private var texts: [String] = []
+    /// By their bytes: texts that are written differently are different, also where Unicode calls them equivalent.
+    private var places: [[UInt8]: Int] = [:]
+
+    init(_ recording: WorldRecording) {
+        self.recording = recording
+    }
+
+    /// Fit for a `<script>` element: there is no `<` in it, so that nothing recorded can end the element.
+    consuming func write() -> [UInt8] {
+        let plain = writeJSON()
+        var safe: [UInt8] = []
+        safe.reserveCapacity(plain.count)
+        for byte in plain {
+            // In JSON these stand in strings alone, where an escape means the same.
+            switch byte {
+            case UInt8(ascii: "<"): safe.append(contentsOf: Array(#"\u003C"#.utf8))
+            case UInt8(ascii: ">"): safe.append(contentsOf: Array(#"\u003E"#.utf8))
+            case UInt8(ascii: "&"): safe.append(contentsOf: Array(#"\u0026"#.utf8))
+            default: safe.append(byte)
+            }
+        }
+        return safe
+    }
+
+    private mutating func writeJSON() -> [UInt8] {
+        let parties = recording.parties + ["world"]
+        var writer = JSONWriter(reserving: 1 << 20)
+        writer.beginObject()
+        writer.key("title")
+        writer.string(recording.title)
+        writer.key("failure")
+        if let failure = recording.failure { writer.string(failure) } else { writer.null() }
+        writer.key("forgotten")
+        writer.integer(recording.forgotten)
+        writer.key("facts")
+        writer.array(recording.facts) { fact, writer in
+            writer.array([fact.name, fact.value]) { $1.string($0) }
+        }
+        writer.key("parties")
+        writer.array(parties) { $1.string($0) }
+        writer.key("events")
+        write(recording.events, parties, to: &writer)
+        writer.key("messages")
+        write(recording.messages, parties, to: &writer)
+        write(recording.steps, to: &writer)
+        writer.key("texts")
+        writer.array(texts) { $1.string($0) }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// [number, time, party, kind, text, detail, message]
+    private mutating func write(_ events: [RecordedEvent], _ parties: [String], to writer: inout JSONWriter) {
+        writer.beginArray()
+        for event in events {
+            writer.beginArray()
+            writer.moment(event.moment)
+            writer.integer(parties.firstIndex(of: event.party) ?? parties.count - 1)
+            writer.string(event.kind.rawValue)
+            writer.integer(place(of: event.text))
+            writer.integer(place(of: event.detail))
+            writer.integer(event.message ?? -1)
+            writer.endArray()
+        }
+        writer.endArray()
+    }
+
+    /// [id, kind, call, copy, from, to, label, detail, sent number, sent time, end number, end time, fate, late, damage]
+    private mutating func write(_ messages: [RecordedMessage], _ parties: [String], to writer: inout JSONWriter) {
+        writer.beginArray()
+        for message in messages {
+            writer.beginArray()
+            writer.integer(message.id)
+            writer.string(message.kind.rawValue)
+            writer.integer(message.call)
+            writer.integer(message.copy)
+            writer.integer(parties.firstIndex(of: message.sender) ?? parties.count - 1)
+            writer.integer(parties.firstIndex(of: message.receiver) ?? parties.count - 1)
+            writer.integer(place(of: message.label))
+            writer.integer(place(of: message.detail))
+            writer.moment(message.sent)
+            if let ended = message.ended {
+                writer.moment(ended)
+            } else {
+                writer.integer(-1)
+                writer.integer(-1)
+            }
+            writer.string(message.fate.rawValue)
+            writer.boolean(message.isLate)
+            writer.integer(place(of: message.damage ?? ""))
+            writer.endArray()
+        }
+        writer.endArray()
+    }
+
+    /// Steps name holdings by their place, in the order of the parties; equal ones are written once.
+    private mutating func write(_ steps: [RecordedStep], to writer: inout JSONWriter) {
+        var known: [PlacedHoldings: Int] = [:]
+        var distinct: [PlacedHoldings] = []
+        writer.key("steps")
+        writer.beginArray()
+        for step in steps {
+            writer.beginArray()
+            writer.string(step.name)
+            writer.moment(step.moment)
+            writer.beginArray()
+            for party in recording.parties {
+                guard let holdings = step.holdings[party].map({ placed($0) }) else {
+                    writer.integer(-1)
+                    continue
+                }
+                let place = known[holdings] ?? distinct.count
+                if place == distinct.count {
+                    known[holdings] = place
+                    distinct.append(holdings)
+                }
+                writer.integer(place)
+            }
+            writer.endArray()
+            writer.endArray()
+        }
+        writer.endArray()
+        writer.key("holdings")
+        writer.beginArray()
+        for holdings in distinct { Self.write(holdings, to: &writer) }
+        writer.endArray()
+    }
+
+    /// Holdings with the places of their texts.
+    private struct PlacedHoldings: Hashable {
+        let isUp: Bool
+        let facts: [Int]
+        let outbox: [Int]
+        let unlisted: Int
+    }
+
+    private mutating func placed(_ holdings: Holdings) -> PlacedHoldings {
+        var facts: [Int] = []
+        for fact in holdings.facts { facts += [place(of: fact.name), place(of: fact.value)] }
+        var outbox: [Int] = []
+        for entry in holdings.outbox { outbox.append(place(of: entry)) }
+        return PlacedHoldings(isUp: holdings.isUp, facts: facts, outbox: outbox, unlisted: holdings.unlisted)
+    }
+
+    /// [is up, [name, value, name, value …], [entry …], entries that are not listed]
+    private static func write(_ holdings: PlacedHoldings, to writer: inout JSONWriter) {
+        writer.beginArray()
+        writer.boolean(holdings.isUp)
+        writer.array(holdings.facts) { $1.integer($0) }
+        writer.array(holdings.outbox) { $1.integer($0) }
+        writer.integer(holdings.unlisted)
+        writer.endArray()
+    }
+
+    private mutating func place(of text: String) -> Int {
+        let bytes = Array(text.utf8)
+        if let place = places[bytes] { return place }
+        places[bytes] = texts.count
+        texts.append(text)
+        return texts.count - 1
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func array<Element>(_ elements: [Element], _ write: (Element, inout JSONWriter) -> Void) {
+        beginArray()
+        for element in elements { write(element, &self) }
+        endArray()
+    }
+
+    /// Two numbers: its own, and the time in microseconds.
+    fileprivate mutating func moment(_ moment: RecordedMoment) {
+        integer(moment.number)
+        integer(moment.time.wholeMicroseconds)
+    }
+}

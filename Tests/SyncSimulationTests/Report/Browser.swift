@@ -1,0 +1,38 @@
+import Foundation
+
+/// Chromium without a window.
+enum Browser {
+    static let path = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Lets the page's script run.
+    ///
+    /// - Parameter place: what stands behind the `#`.
+    /// - Returns: the document as it is then, and what the browser wrote to its console.
+    static func open(_ file: URL, at place: String, profile: URL) throws -> (document: String, complaints: [String]) {
+        guard let path else { throw Failure(description: "there is no browser") }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = [
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+            "--user-data-dir=\(profile.path)", "--window-size=1400,900", "--enable-logging=stderr",
+            "--virtual-time-budget=2000", "--timeout=20000", "--dump-dom", file.absoluteString + "#" + place,
+        ]
+        // Files, not pipes: neither side waits for the other to read.
+        let (output, errors) = (profile.appendingPathExtension("html"), profile.appendingPathExtension("log"))
+        for file in [output, errors] { try Data().write(to: file) }
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: "\(path) ended with \(process.terminationStatus)")
+        }
+        let log = try String(contentsOf: errors, encoding: .utf8).split(separator: "\n").map(String.init)
+        return (try String(contentsOf: output, encoding: .utf8), log.filter { $0.contains("CONSOLE") })
+    }
+}
