@@ -36,7 +36,8 @@ enum ImportArrows {
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas", "Hummingbird",
             "HummingbirdCore", "HummingbirdHTTP2", "HummingbirdTLS", "HTTPTypes", "NIOCore", "NIOPosix", "NIOHTTP1",
-            "NIOHTTP2", "NIOSSL", "NIOTLS", "NIOFoundationCompat", "ServiceLifecycle", "Logging", "Crypto", "Foundation",
+            "NIOHTTP2", "NIOSSL", "NIOTLS", "NIOFoundationCompat", "ServiceLifecycle", "Logging", "Crypto",
+            "Foundation",
         ],
         // The model of the application, which the engine does not know.
         "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],

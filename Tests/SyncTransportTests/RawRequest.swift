@@ -25,11 +25,17 @@ enum RawRequest {
             }
         }
         // No test waits longer, whatever the server does.
-        let limit = loop.scheduleTask(in: .seconds(20)) { channel.close(promise: nil) }
+        let limit = loop.scheduleTask(in: .seconds(60)) {
+            answer.fail(NeverClosed())
+            channel.close(promise: nil)
+        }
         let text = try await answer.futureResult.get()
         limit.cancel()
         return text
     }
+
+    /// The other side has neither said enough nor closed.
+    struct NeverClosed: Error {}
 
     /// A request in HTTP/1.1 that asks for the connection to be closed.
     static func http(_ line: String, _ fields: [String] = [], _ body: String = "") -> String {

@@ -177,7 +177,7 @@ import Testing
         var configuration = SyncServerConfiguration()
         configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
         configuration.handshakeTimeout = .milliseconds(200)
-        let start = ContinuousClock.now
+        // RawRequest throws when nobody closes.
         let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             // A word of no TLS at all, the beginning of a greeting, and nothing.
             [
@@ -186,8 +186,6 @@ import Testing
             ]
         }
         #expect(answers.allSatisfy { !$0.contains("HTTP") })
-        // RawRequest itself gives up after 20 s.
-        #expect(ContinuousClock.now - start < .seconds(15))
     }
 
     @Test func `what goes wrong inside is not told, and what the authority says is`() async throws {
