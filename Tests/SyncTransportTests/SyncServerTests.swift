@@ -177,7 +177,6 @@ import Testing
         var configuration = SyncServerConfiguration()
         configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
         configuration.handshakeTimeout = .milliseconds(200)
-        // RawRequest throws when nobody closes.
         let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             // A word of no TLS at all, the beginning of a greeting, and nothing.
             [
