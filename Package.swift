@@ -57,11 +57,21 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
 
+        // What a flight recorder keeps, how it is written down, and how it is run again.
+        .target(
+            name: "SyncRecording",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
-            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config"],
+            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording"],
             resources: [
-                .embedInCode("local/m0001_local_cache.sql"), .embedInCode("authority/m0001_authority.sql"),
+                .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
+                .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ],
             swiftSettings: strict),
@@ -195,7 +205,7 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
                 "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
-                "SyncReachabilityLinux",
+                "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -216,7 +226,7 @@ let package = Package(
             name: "syncctl",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "Models",
-                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+                "SyncRecording", .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -240,6 +250,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
+        .testTarget(
+            name: "SyncRecordingTests",
+            dependencies: [
+                "SyncRecording", "SyncCore", "SyncModel", "SyncJSON", "SyncConcurrency",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "SyncStoreSQLiteTests",
             dependencies: [
@@ -273,8 +290,9 @@ let package = Package(
             name: "SyncSimulationTests",
             dependencies: [
                 "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
-                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire",
+                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["KeptScripts"],
             swiftSettings: strict),

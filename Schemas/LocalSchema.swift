@@ -8,7 +8,8 @@ public enum LocalSchema {
 
     /// In the order in which they are applied; their count is the schema's version.
     public static let migrations: [Migration] = [
-        Migration(name: "m0001_local_cache", sql: text(PackageResources.m0001_local_cache_sql))
+        Migration(name: "m0001_local_cache", sql: text(PackageResources.m0001_local_cache_sql)),
+        Migration(name: "m0002_recording", sql: text(PackageResources.m0002_recording_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -15,6 +15,7 @@ enum ImportArrows {
         "SyncCore": ["SyncModel", "SyncConcurrency", "Logging"],
         "SyncAuthority": ["SyncModel", "SyncConcurrency"],
         "SyncWire": ["SyncModel", "SyncJSON", "Crypto"],
+        "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
         // Text that is compiled in.
         "Schemas": [],
         // Adapters of the client.
@@ -50,12 +51,12 @@ enum ImportArrows {
         "SyncBootstrap": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
             "SyncTransportHTTP", "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux",
-            "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
+            "SyncRecording", "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncBootstrap", "RecordImport", "Models",
-            "ArgumentParser", "Crypto", "Logging", "Foundation",
+            "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
         "syncd": ["SyncBootstrap", "ArgumentParser", "Foundation"],
         "syncsim": [

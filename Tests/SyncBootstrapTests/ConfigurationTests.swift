@@ -47,6 +47,12 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(sources["sync.batch-transactions"] == .byDefault)
     }
 
+    @Test func `the flight recorder is off unless a number of events is given`() throws {
+        #expect(try ClientSettings(try resolve()).recorderEvents == 0)
+        #expect(try ClientSettings(try resolve(flags: ["recorder.events": "500"])).recorderEvents == 500)
+        #expect(try ClientSettings(try resolve(file: #"{"recorder": {"events": 7}}"#)).recorderEvents == 7)
+    }
+
     @Test(arguments: [
         ("sync.pol-interval", "did you mean sync.poll-interval?"), ("server", "syncctl config show"),
         ("serverr.url", "did you mean server.url?"),
@@ -76,7 +82,8 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("sync.poll-interval", "99999999999999999999s"), ("sync.hints", "yes"), ("environment", "prod"),
         ("store.durability", "FULL"), ("server.url", "example.org"), ("server.url", "ftp://example.org"),
         ("server.url", "https://name:secret@example.org"), ("server.url", "https://example.org/?token=x"),
-        ("log.level", "loud"), ("store.folder", ""),
+        ("log.level", "loud"), ("store.folder", ""), ("recorder.events", "-1"), ("recorder.events", "100001"),
+        ("recorder.events", "on"),
     ])
     func `a wrong value stops the start, and is told with its source and what was expected`(key: String, value: String)
     {

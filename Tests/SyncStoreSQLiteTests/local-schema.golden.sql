@@ -124,6 +124,21 @@ CREATE TABLE sync_pending (
     PRIMARY KEY (collection, id, sequence, link)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sync_recording_segment (
+    segment INTEGER PRIMARY KEY AUTOINCREMENT,
+    start TEXT NOT NULL,
+    turns INTEGER NOT NULL DEFAULT 0,
+    -- Of all its lines.
+    bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sync_recording_turn (
+    segment INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    line TEXT NOT NULL,
+    PRIMARY KEY (segment, position)
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX "sync_ref_avatars_author" ON "avatars" ("author");
 
 CREATE TABLE sync_seen (

@@ -1,6 +1,7 @@
 public import Logging
 public import SyncCore
 import SyncModel
+import SyncRecording
 
 /// A client, put together from its settings: each part is made when it is first asked for, once, and is a stored
 /// property from then on.
@@ -35,6 +36,11 @@ public final class ClientComposition {
 
     public var store: any EngineStore & LocalStore {
         get throws(StoreFailure) { try opened.store }
+    }
+
+    /// The flight recorder's ring, whether or not anything is recorded now.
+    public var recordings: any RecordingStore {
+        get throws(StoreFailure) { try opened.recordings }
     }
 
     private var opened: OpenStore {
@@ -78,10 +84,17 @@ public final class ClientComposition {
             if let madeEngine { return madeEngine }
             let made = SyncEngine(
                 store: try store, transport: try transport, reachability: reachability, runtime: runtime,
-                policy: settings.policy, logger: logger)
+                policy: settings.policy, logger: logger, recorder: try recorder())
             madeEngine = made
             return made
         }
+    }
+
+    private func recorder() throws(StoreFailure) -> RingRecorder? {
+        guard settings.recorderEvents > 0 else { return nil }
+        return RingRecorder(
+            store: try recordings, turns: settings.recorderEvents, salt: (runtime.random(), runtime.random()),
+            logger: logger)
     }
 
     /// The services of a client that syncs: to be run by the holder of the lease.

@@ -42,7 +42,7 @@ extension ClientRecipes.Store {
             let store = try SQLiteStore.open(
                 configuration, catalog: CommunityCatalog.catalog, now: runtime.now(), random: &random)
             return OpenStore(
-                store,
+                store, recordings: store,
                 watch: { () throws(StoreFailure) in
                     let watcher = try ExternalChangeWatcher(watching: store)
                     return { watcher.stop() }

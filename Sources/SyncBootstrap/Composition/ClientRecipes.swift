@@ -62,6 +62,8 @@ public struct ClientRecipes: Sendable {
 /// A local cache that is open.
 public struct OpenStore: Sendable {
     public let store: any EngineStore & LocalStore
+    /// The flight recorder's ring in the same database.
+    public let recordings: any RecordingStore
     /// Begins to tell the store's observers of what other processes write, and gives what ends that.
     public let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
     /// Closes it; nothing may use it afterwards.
@@ -69,10 +71,12 @@ public struct OpenStore: Sendable {
 
     public init(
         _ store: any EngineStore & LocalStore,
+        recordings: any RecordingStore,
         watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
         close: @escaping @Sendable () -> Void
     ) {
         self.store = store
+        self.recordings = recordings
         self.watch = watch
         self.close = close
     }

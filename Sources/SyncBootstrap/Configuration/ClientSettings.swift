@@ -9,6 +9,8 @@ public struct ClientSettings: Sendable {
     public let server: RemoteSettings?
     public let policy: SyncPolicy
     public let stopDeadline: Duration
+    /// How many events the flight recorder keeps; 0 is none.
+    public let recorderEvents: Int
 
     public struct StoreSettings: Hashable, Sendable {
         public let folder: String
@@ -35,6 +37,7 @@ public struct ClientSettings: Sendable {
         server = try RemoteSettings(configuration)
         policy = try SyncPolicy(configuration)
         stopDeadline = try configuration.required(ConfigurationKeys.syncStopDeadline)
+        recorderEvents = try configuration.required(ConfigurationKeys.recorderEvents)
     }
 }
 

@@ -61,6 +61,13 @@ public enum ConfigurationKeys {
         "sync.stop-deadline", "How long a graceful stop waits for requests on their way.",
         in: .milliseconds(100) ... .seconds(60), default: .seconds(5), for: [.syncctl])
 
+    // MARK: The flight recorder
+
+    static let recorderEvents = ConfigurationKey<Int>.integer(
+        "recorder.events",
+        "How many events of the engine the flight recorder keeps, without secrets; 0 turns it off.", in: 0...100_000,
+        unit: "events", default: 0, for: [.syncctl])
+
     // MARK: The server program
 
     static let listenHost = ConfigurationKey<String>.text(
@@ -95,7 +102,7 @@ public enum ConfigurationKeys {
         serverToken.about, serverTokenFile.about, serverCAFile.about, serverConnectTimeout.about,
         serverRequestTimeout.about, syncPollInterval.about, syncHints.about, syncBatchTransactions.about,
         syncBatchBytes.about, syncPageRows.about, syncBackoffInitial.about, syncBackoffCap.about,
-        syncStopDeadline.about, listenHost.about, listenPort.about, listenPortFile.about,
+        syncStopDeadline.about, recorderEvents.about, listenHost.about, listenPort.about, listenPortFile.about,
         listenCertificateFile.about, listenKeyFile.about, authorityFolder.about,
         authorityDurability.about, authorityTokenFile.about, shutdownDeadline.about,
     ]

@@ -1,6 +1,10 @@
 /// How long to wait before the next try: grows with each failure, and starts anew after a success.
-struct Backoff: Hashable, Sendable {
-    private(set) var failures = 0
+package struct Backoff: Hashable, Sendable {
+    package private(set) var failures: Int
+
+    package init(failures: Int = 0) {
+        self.failures = failures
+    }
 
     /// Notes a failure and draws the wait.
     ///

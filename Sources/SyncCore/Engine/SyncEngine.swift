@@ -15,6 +15,8 @@ public actor SyncEngine {
     private let policy: SyncPolicy
     let logger: Logger
     private let trace: (@Sendable (Trace) -> Void)?
+    private var recorder: (any FlightRecorder)?
+    private var pendingSave: Task<Void, Never>?
 
     private var session = SessionMachine()
     var tasks: [Serial: Task<Void, Never>] = [:]
@@ -39,12 +41,14 @@ public actor SyncEngine {
     ) {
         self.init(
             store: store, transport: transport, reachability: reachability, runtime: runtime, policy: policy,
-            logger: logger, trace: nil)
+            logger: logger, recorder: nil, trace: nil)
     }
 
+    /// - Parameter recorder: keeps the last turns; nil keeps none, and costs nothing.
     package init(
         store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
-        runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, trace: (@Sendable (Trace) -> Void)?
+        runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, recorder: (any FlightRecorder)? = nil,
+        trace: (@Sendable (Trace) -> Void)? = nil
     ) {
         self.store = store
         self.transport = transport
@@ -52,6 +56,7 @@ public actor SyncEngine {
         self.runtime = runtime
         self.policy = policy
         self.logger = logger
+        self.recorder = recorder
         self.trace = trace
         lastStatus = Guarded(SessionMachine().status(now: .zero))
         let (events, mailbox) = AsyncStream.makeStream(of: SyncEvent.self)
@@ -110,6 +115,8 @@ public actor SyncEngine {
             isFinished = handle(event)
         }
         if !isFinished { _ = handle(.aborted) }
+        pendingSave?.cancel()
+        recorder?.save()
         status.finish()
     }
 
@@ -120,7 +127,7 @@ public actor SyncEngine {
         while !queue.isEmpty {
             let event = queue.removeFirst()
             let now = runtime.uptime()
-            let actions = session.handle(event, now: now, policy: policy, random: runtime.generator)
+            let actions = decide(on: event, now: now)
             trace?(Trace(at: now, event: event, actions: actions))
             forget(event)
             for action in actions {
@@ -129,8 +136,42 @@ public actor SyncEngine {
             }
         }
         publishStatus()
+        if recorder?.hasUnsaved == true { saveRecordingSoon() }
         return isFinished
     }
+
+    private func decide(on event: SyncEvent, now: Duration) -> [SyncAction] {
+        guard recorder != nil else {
+            return session.handle(event, now: now, policy: policy, random: runtime.generator)
+        }
+        let before = session
+        let random = NotingRandom(runtime.generator)
+        let actions = session.handle(event, now: now, policy: policy, random: random)
+        recorder?.record(
+            RecorderTurn(
+                at: now, wall: runtime.now(), policy: policy, before: before, event: event,
+                draws: random.draws.numbers, actions: actions))
+        return actions
+    }
+
+    /// At most one transaction for each `recordingDelay`, however many turns there are.
+    private func saveRecordingSoon() {
+        guard pendingSave == nil else { return }
+        let clock = runtime.clock
+        pendingSave = runtime.spawn { [weak self] in
+            // Cancelled: the run is over, and has saved.
+            guard (try? await clock.sleep(for: Self.recordingDelay)) != nil else { return }
+            await self?.saveRecording()
+        }
+    }
+
+    private func saveRecording() {
+        pendingSave = nil
+        recorder?.save()
+    }
+
+    /// How long a turn may stand in memory alone: a second of history is what a killed process may lose.
+    private static let recordingDelay = Duration.seconds(1)
 
     private func publishStatus() {
         let new = session.status(now: runtime.uptime())

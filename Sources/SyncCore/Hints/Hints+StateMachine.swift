@@ -6,15 +6,23 @@ import SyncModel
 ///
 /// A stream is open once it has told something: until then news could be missed, and polls stay short. A server begins
 /// each stream with the heads of its spaces, which also tells what was committed before it listened for news.
-struct HintsMachine: Hashable, Sendable {
-    private(set) var state = State.closed
-    private var backoff = Backoff()
+package struct HintsMachine: Hashable, Sendable {
+    package private(set) var state = State.closed
+    package private(set) var backoff = Backoff()
 
-    enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         case closed
         case opening(Serial)
         case open(Serial)
         case waiting(ArmedTimer)
+    }
+
+    init() {}
+
+    /// Hints that stand where a recording says.
+    package init(state: State, backoff: Backoff) {
+        self.state = state
+        self.backoff = backoff
     }
 
     var isOpen: Bool {

@@ -1,4 +1,4 @@
-import SyncModel
+package import SyncModel
 
 /// Whether the server can be talked to.
 ///
@@ -8,18 +8,27 @@ import SyncModel
 ///              refused: the server knows us not; only a person, or the slow timer, leads out
 ///
 /// A link that is up proves nothing: only the server's answer to a greeting does.
-struct LinkMachine: Hashable, Sendable {
-    private(set) var state = State.down("not started")
-    private var backoff = Backoff()
+package struct LinkMachine: Hashable, Sendable {
+    package private(set) var state = State.down("not started")
+    package private(set) var backoff = Backoff()
     /// Doubted epochs since the last good exchange: two servers behind one address must not make a loop.
-    private var doubts = 0
+    package private(set) var doubts = 0
 
-    enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         case down(String)
         case greeting(request: Serial, deadline: ArmedTimer)
         case online(ServerHello)
         case waiting(ArmedTimer, TransportFailure)
         case refused(ArmedTimer, TransportFailure)
+    }
+
+    init() {}
+
+    /// A link that stands where a recording says.
+    package init(state: State, backoff: Backoff, doubts: Int) {
+        self.state = state
+        self.backoff = backoff
+        self.doubts = doubts
     }
 
     var hello: ServerHello? {

@@ -1,4 +1,4 @@
-import SyncModel
+package import SyncModel
 
 /// Sends the outbox: one batch at a time, so that no number is sent while an earlier one is uncertain (RELIABILITY I3).
 ///
@@ -8,16 +8,16 @@ import SyncModel
 ///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new incarnation
 ///
 /// The outbox itself stays in the store. The machine knows its counts, and asks for a batch when it is time.
-struct OutboxMachine: Hashable, Sendable {
-    private(set) var state = State.resting
-    private(set) var summary = OutboxSummary()
-    private var backoff = Backoff()
+package struct OutboxMachine: Hashable, Sendable {
+    package private(set) var state = State.resting
+    package private(set) var summary = OutboxSummary()
+    package private(set) var backoff = Backoff()
     /// Cut after a batch was too large or too slow; nil is the policy's limit.
-    private var shrunkLimit: BatchLimit?
+    package private(set) var shrunkLimit: BatchLimit?
     /// Renewed identities since the last answered transaction.
-    private var renewals = 0
+    package private(set) var renewals = 0
 
-    enum State: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
         case resting
         case taking
         case inFlight(request: Serial, deadline: ArmedTimer, count: Int, first: MutationNumber?)
@@ -27,7 +27,7 @@ struct OutboxMachine: Hashable, Sendable {
     }
 
     /// Why the outbox waits.
-    enum Obstacle: Hashable, Sendable {
+    package enum Obstacle: Hashable, Sendable {
         case transport(TransportFailure)
         case store(StoreFailure)
         case identity(String)
@@ -39,6 +39,19 @@ struct OutboxMachine: Hashable, Sendable {
         case answered
         case contactLost(TransportFailure)
         case epochDoubted
+    }
+
+    init() {}
+
+    /// An outbox that stands where a recording says.
+    package init(
+        state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int
+    ) {
+        self.state = state
+        self.summary = summary
+        self.backoff = backoff
+        self.shrunkLimit = shrunkLimit
+        self.renewals = renewals
     }
 
     var isInFlight: Bool {

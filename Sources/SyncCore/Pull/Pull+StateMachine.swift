@@ -1,4 +1,4 @@
-import SyncModel
+package import SyncModel
 
 /// Keeps one space in step with the server.
 ///
@@ -7,18 +7,18 @@ import SyncModel
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is of no use any more; the next pull starts a snapshot
 ///     braked: a snapshot would delete much of what the device holds; only a person leads out
-struct PullMachine: Hashable, Sendable {
-    let space: SpaceID
-    private(set) var state = State.resting(poll: nil)
-    private(set) var stored: StoredSpace
+package struct PullMachine: Hashable, Sendable {
+    package let space: SpaceID
+    package private(set) var state = State.resting(poll: nil)
+    package private(set) var stored: StoredSpace
     /// The newest version that is known to exist, from pages, hints and answers to pushes.
-    private(set) var head: Version
+    package private(set) var head: Version
     /// Whether a pull has caught up since the engine started.
-    private(set) var hasCaughtUp = false
-    private var backoff = Backoff()
-    private var resets = 0
+    package private(set) var hasCaughtUp = false
+    package private(set) var backoff = Backoff()
+    package private(set) var resets = 0
     /// Cut after a page came too late; nil is the policy's size.
-    private var shrunkPage: Int?
+    package private(set) var shrunkPage: Int?
 
     init(stored: StoredSpace) {
         space = stored.space
@@ -26,7 +26,22 @@ struct PullMachine: Hashable, Sendable {
         head = stored.version
     }
 
-    enum State: Hashable, Sendable {
+    /// A pull that stands where a recording says.
+    package init(
+        state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
+        shrunkPage: Int?
+    ) {
+        space = stored.space
+        self.state = state
+        self.stored = stored
+        self.head = head
+        self.hasCaughtUp = hasCaughtUp
+        self.backoff = backoff
+        self.resets = resets
+        self.shrunkPage = shrunkPage
+    }
+
+    package enum State: Hashable, Sendable {
         case resting(poll: ArmedTimer?)
         case pulling(request: Serial, deadline: ArmedTimer, cursor: Cursor?, then: Then)
         case applying(PullPage, then: Then)
@@ -36,7 +51,7 @@ struct PullMachine: Hashable, Sendable {
     }
 
     /// What follows the pull that is under way.
-    enum Then: Hashable, Sendable {
+    package enum Then: Hashable, Sendable {
         case rest
         /// This version was heard of meanwhile: pull again, unless the page under way has heard of it, too.
         case until(Version)
@@ -44,7 +59,7 @@ struct PullMachine: Hashable, Sendable {
         case again
     }
 
-    enum Obstacle: Hashable, Sendable {
+    package enum Obstacle: Hashable, Sendable {
         case transport(TransportFailure)
         case store(StoreFailure)
         case reset(ResetReason)

@@ -1,20 +1,20 @@
-import SyncModel
+package import SyncModel
 
 /// The client's whole policy: an event goes in, orders come out. Holds no clock, no random source and no task.
 ///
 /// It joins four machines: the link to the server, the outbox, one pull per space, and the hints. A push never waits
 /// for a pull, nor a pull for a push; both wait for the link.
 package struct SessionMachine: Hashable, Sendable {
-    private(set) var phase = Phase.notStarted
-    private(set) var link = LinkMachine()
-    private(set) var outbox = OutboxMachine()
+    package private(set) var phase = Phase.notStarted
+    package private(set) var link = LinkMachine()
+    package private(set) var outbox = OutboxMachine()
     /// In the order of the spaces' names: the order of actions must not depend on hashing.
-    private(set) var pulls: [PullMachine] = []
-    private var hints = HintsMachine()
-    private var epoch: Epoch?
-    private var nextSerial = 0
+    package private(set) var pulls: [PullMachine] = []
+    package private(set) var hints = HintsMachine()
+    package private(set) var epoch: Epoch?
+    package private(set) var nextSerial = 0
 
-    enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
         case notStarted
         case running
         /// What is on its way may still arrive, until the timer.
@@ -23,6 +23,20 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     package init() {}
+
+    /// A session that stands where a recording says.
+    package init(
+        phase: Phase, link: LinkMachine, outbox: OutboxMachine, pulls: [PullMachine], hints: HintsMachine,
+        epoch: Epoch?, nextSerial: Int
+    ) {
+        self.phase = phase
+        self.link = link
+        self.outbox = outbox
+        self.pulls = pulls
+        self.hints = hints
+        self.epoch = epoch
+        self.nextSerial = nextSerial
+    }
 
     /// Takes one event and says what is to be done, in order.
     ///

@@ -38,9 +38,14 @@ package struct Serial: RawRepresentable, Hashable, Comparable, Sendable, CustomS
 }
 
 /// A timer that a state waits for.
-struct ArmedTimer: Hashable, Sendable {
-    let serial: Serial
-    let due: Duration
+package struct ArmedTimer: Hashable, Sendable {
+    package let serial: Serial
+    package let due: Duration
+
+    package init(serial: Serial, due: Duration) {
+        self.serial = serial
+        self.due = due
+    }
 }
 
 extension Turn {

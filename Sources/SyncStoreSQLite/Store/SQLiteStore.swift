@@ -1,3 +1,4 @@
+import Schemas
 public import SyncConcurrency
 public import SyncCore
 public import SyncModel
@@ -10,6 +11,9 @@ public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
     public let changes = CoalescingFeed<StoreChange>()
     public let configuration: StoreConfiguration
+
+    /// The version of the fixed tables that this build makes and migrates to.
+    public static var schemaVersion: Int { LocalSchema.migrations.count }
 
     let tables: [RecordTable]
     let uri: String
@@ -108,6 +112,19 @@ public final class SQLiteStore: Sendable {
             if transaction.rollsBack { return .rollBack((value, StoreChange())) }
             try transaction.finish()
             return .commit((value, transaction.change))
+        }
+    }
+
+    /// Runs a call that changes nothing that anybody observes, and that can wait until another time: when another
+    /// program writes, it throws `busy` at once.
+    func writeUnlessBusy<Value: Sendable>(
+        _ body: @Sendable (Connection) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        try checkFileIsThere()
+        return try writer.withLock { [timeout = configuration.limits.busyTimeout] state throws(StoreFailure) in
+            try Self.open(state).withoutWaiting(restoring: timeout) { writer throws(StoreFailure) in
+                try writer.inTransaction { connection throws(StoreFailure) in .commit(try body(connection)) }
+            }
         }
     }
 

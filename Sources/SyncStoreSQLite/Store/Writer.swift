@@ -190,6 +190,15 @@ final class Writer {
         }
     }
 
+    /// Calls `body` while this connection does not wait for other programs: what would wait throws `busy`.
+    func withoutWaiting<Value>(
+        restoring timeout: Duration, _ body: (Writer) throws(StoreFailure) -> Value
+    ) throws(StoreFailure) -> Value {
+        sqlite3_busy_timeout(connection.handle, 0)
+        defer { sqlite3_busy_timeout(connection.handle, Int32(clamping: timeout.wholeMilliseconds)) }
+        return try body(self)
+    }
+
     /// Calls `body` on the connection outside of a transaction.
     func outsideTransaction<Value>(
         _ body: (Connection) throws(StoreFailure) -> Value

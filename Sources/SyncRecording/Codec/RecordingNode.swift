@@ -1,0 +1,180 @@
+import SyncCore
+import SyncJSON
+import SyncModel
+
+/// A value of a line with its place, so that what is wrong can be named.
+struct RecordingNode {
+    let value: JSONValue
+    /// Such as `turn.event.at`; empty at the top.
+    let path: String
+
+    init(_ value: JSONValue, path: String = "") {
+        self.value = value
+        self.path = path
+    }
+
+    func wrong(_ expected: String) -> RecordingProblem {
+        RecordingProblem("\(path.isEmpty ? "the line" : path): \(expected) expected")
+    }
+
+    // MARK: Members
+
+    func member(_ key: String) throws(RecordingProblem) -> RecordingNode {
+        guard let node = optional(key) else { throw wrong("an object with the key \"\(key)\"") }
+        return node
+    }
+
+    /// Nil when the member is missing or null.
+    func optional(_ key: String) -> RecordingNode? {
+        guard let found = value[key], found != .null else { return nil }
+        return RecordingNode(found, path: path.isEmpty ? key : path + "." + key)
+    }
+
+    func list<Element>(
+        _ limit: Int = RecordingBounds.transactions,
+        _ element: (RecordingNode) throws(RecordingProblem) -> Element
+    ) throws(RecordingProblem) -> [Element] {
+        guard case .array(let values) = value else { throw wrong("an array") }
+        guard values.count <= limit else { throw wrong("an array of at most \(limit) elements") }
+        var result: [Element] = []
+        for (index, value) in values.enumerated() {
+            result.append(try element(RecordingNode(value, path: "\(path)[\(index)]")))
+        }
+        return result
+    }
+
+    // MARK: Plain values
+
+    func text(_ limit: Int = RecordingBounds.nameBytes) throws(RecordingProblem) -> String {
+        guard case .string(let text) = value, text.utf8.count <= limit else {
+            throw wrong("text of at most \(limit) bytes")
+        }
+        return text
+    }
+
+    func boolean() throws(RecordingProblem) -> Bool {
+        guard case .boolean(let bool) = value else { throw wrong("true or false") }
+        return bool
+    }
+
+    func integer(_ range: ClosedRange<Int64>) throws(RecordingProblem) -> Int64 {
+        guard case .integer(let number) = value, range.contains(number) else {
+            throw wrong("a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func count() throws(RecordingProblem) -> Int {
+        Int(try integer(0...RecordingBounds.largestNumber))
+    }
+
+    func real(_ range: ClosedRange<Double>) throws(RecordingProblem) -> Double {
+        switch value {
+        case .real(let number) where range.contains(number): return number
+        case .integer(let number) where range.contains(Double(number)): return Double(number)
+        case .null, .boolean, .integer, .real, .string, .array, .object:
+            throw wrong("a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+    }
+
+    func choice<Value: RawRepresentable<String>>(
+        _ type: Value.Type = Value.self
+    ) throws(RecordingProblem) -> Value {
+        guard let choice = Value(rawValue: try text()) else { throw wrong("another word") }
+        return choice
+    }
+
+    // MARK: Values of the engine
+
+    func duration() throws(RecordingProblem) -> Duration {
+        guard let duration = DurationWords.duration(try text()) else {
+            throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration),")
+        }
+        return duration
+    }
+
+    func serial() throws(RecordingProblem) -> Serial { Serial(rawValue: try count()) }
+
+    func version() throws(RecordingProblem) -> Version {
+        Version(try integer(0...RecordingBounds.largestNumber))
+    }
+
+    func number() throws(RecordingProblem) -> MutationNumber {
+        MutationNumber(try integer(0...RecordingBounds.largestNumber))
+    }
+
+    func space() throws(RecordingProblem) -> SpaceID {
+        guard let space = SpaceID(rawValue: try text()) else { throw wrong("the name of a space") }
+        return space
+    }
+
+    func epoch() throws(RecordingProblem) -> Epoch { Epoch(rawValue: try text()) }
+
+    func cursor() throws(RecordingProblem) -> Cursor { Cursor(rawValue: try text()) }
+
+    func draw() throws(RecordingProblem) -> UInt64 {
+        let text = try text()
+        guard text.utf8.count == 16, let number = UInt64(text, radix: 16), !text.hasPrefix("+") else {
+            throw wrong("16 hexadecimal digits")
+        }
+        return number
+    }
+
+    func hybridTime() throws(RecordingProblem) -> HybridTime {
+        let parts = try text().split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let milliseconds = Int64(parts[0]), let counter = UInt16(parts[1]),
+            (0...HybridTime.latestWall.milliseconds).contains(milliseconds)
+        else { throw wrong("a time \"<milliseconds since 1970>.<counter>\"") }
+        return HybridTime(wall: WallTime(milliseconds: milliseconds), counter: counter)
+    }
+
+    func wallTime() throws(RecordingProblem) -> WallTime {
+        WallTime(milliseconds: try integer(-RecordingBounds.largestNumber...RecordingBounds.largestNumber))
+    }
+}
+
+extension JSONWriter {
+    mutating func member(_ key: StaticString, _ text: String) {
+        self.key(key)
+        string(text)
+    }
+
+    mutating func member(_ key: StaticString, _ number: some BinaryInteger) {
+        self.key(key)
+        integer(number)
+    }
+
+    mutating func member(_ key: StaticString, _ bool: Bool) {
+        self.key(key)
+        boolean(bool)
+    }
+
+    mutating func member(_ key: StaticString, _ duration: Duration) {
+        member(key, DurationWords.text(duration))
+    }
+
+    /// A member that is left out when there is no value.
+    mutating func member(_ key: StaticString, ifAny text: String?) {
+        if let text { member(key, text) }
+    }
+
+    mutating func member(_ key: StaticString, _ body: (inout JSONWriter) -> Void) {
+        self.key(key)
+        object(body)
+    }
+
+    mutating func object(_ body: (inout JSONWriter) -> Void) {
+        beginObject()
+        body(&self)
+        endObject()
+    }
+
+    mutating func member<Element>(
+        _ key: StaticString, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        beginArray()
+        for element in elements { body(&self, element) }
+        endArray()
+    }
+}

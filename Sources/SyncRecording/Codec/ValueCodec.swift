@@ -1,0 +1,154 @@
+import SyncCore
+import SyncJSON
+import SyncModel
+
+// The values that events and states share. Each writer writes the members of an object, and its reader reads them.
+
+extension JSONWriter {
+    mutating func failure(_ failure: TransportFailure) {
+        member("code", failure.code.rawValue)
+        if let pause = failure.retryAfter { member("retry_after", pause) }
+    }
+
+    mutating func stored(_ stored: StoredSpace) {
+        member("space", stored.space.rawValue)
+        member("cursor", ifAny: stored.cursor?.rawValue)
+        member("version", stored.version.rawValue)
+        member("complete", stored.isComplete)
+    }
+
+    mutating func outbox(_ outbox: OutboxSummary) {
+        member("waiting", outbox.waiting)
+        member("sent", outbox.sent)
+        member("answered", outbox.answered)
+        member("bytes", outbox.bytes)
+        member("journal", outbox.journal)
+    }
+
+    mutating func session(_ session: StoredSession) {
+        member("incarnation", session.identity.incarnation)
+        member("epoch", ifAny: session.epoch?.rawValue)
+        member("spaces", session.spaces) { writer, stored in writer.object { $0.stored(stored) } }
+        member("outbox") { $0.outbox(session.outbox) }
+    }
+
+    mutating func hello(_ hello: ServerHello) {
+        member("versions", [hello.protocolVersions.lowerBound, hello.protocolVersions.upperBound]) { $0.integer($1) }
+        member("epoch", hello.epoch.rawValue)
+        member("server_time", hello.serverTime.description)
+        member("push_bytes", hello.limits.pushBytes)
+        member("push_transactions", hello.limits.pushTransactions)
+        member("page_rows", hello.limits.pageRows)
+    }
+
+    mutating func page(_ page: PullPage) {
+        member("space", page.space.rawValue)
+        member("epoch", page.epoch.rawValue)
+        member("server_time", page.serverTime.description)
+        switch page.content {
+        case .commits: member("content", "commits")
+        case .snapshot(_, let isFirst, let isLast):
+            member("content", "snapshot")
+            member("first", isFirst)
+            member("last", isLast)
+        }
+        member("cursor", page.cursor.rawValue)
+        member("version", page.version.rawValue)
+        member("head", page.head.rawValue)
+        member("more", page.hasMore)
+    }
+
+    mutating func link(_ link: LinkState) {
+        switch link {
+        case .up: member("link", "up")
+        case .down: member("link", "down")
+        }
+    }
+
+    mutating func limit(_ limit: BatchLimit) {
+        member("transactions", limit.transactions)
+        member("bytes", limit.bytes)
+    }
+}
+
+extension RecordingNode {
+    func failure() throws(RecordingProblem) -> TransportFailure {
+        let pause = try optional("retry_after").map { node throws(RecordingProblem) in try node.duration() }
+        return TransportFailure(try member("code").choice(), "", retryAfter: pause)
+    }
+
+    func storeFailure() throws(RecordingProblem) -> StoreFailure {
+        StoreFailure(try member("code").choice(), "")
+    }
+
+    func stored() throws(RecordingProblem) -> StoredSpace {
+        StoredSpace(
+            space: try member("space").space(),
+            cursor: try optional("cursor").map { node throws(RecordingProblem) in try node.cursor() },
+            version: try member("version").version(), isComplete: try member("complete").boolean())
+    }
+
+    func outbox() throws(RecordingProblem) -> OutboxSummary {
+        OutboxSummary(
+            waiting: try member("waiting").count(), sent: try member("sent").count(),
+            answered: try member("answered").count(), bytes: try member("bytes").count(),
+            journal: try member("journal").count())
+    }
+
+    func optionalEpoch() throws(RecordingProblem) -> Epoch? {
+        try optional("epoch").map { node throws(RecordingProblem) in try node.epoch() }
+    }
+
+    func identity() throws(RecordingProblem) -> ClientIdentity {
+        ClientIdentity(client: Redaction.nobody, incarnation: try member("incarnation").count())
+    }
+
+    func session() throws(RecordingProblem) -> StoredSession {
+        StoredSession(
+            identity: try identity(), epoch: try optionalEpoch(),
+            spaces: try member("spaces").list { node throws(RecordingProblem) in try node.stored() },
+            outbox: try member("outbox").outbox())
+    }
+
+    func hello() throws(RecordingProblem) -> ServerHello {
+        let range = try member("versions").list(2) { node throws(RecordingProblem) in try node.count() }
+        guard range.count == 2, range[0] <= range[1] else {
+            throw try member("versions").wrong("the lowest and the highest version")
+        }
+        return ServerHello(
+            protocolVersions: range[0]...range[1], epoch: try member("epoch").epoch(),
+            serverTime: try member("server_time").hybridTime(),
+            limits: ServerLimits(
+                pushBytes: try member("push_bytes").count(),
+                pushTransactions: try member("push_transactions").count(),
+                pageRows: try member("page_rows").count()))
+    }
+
+    func page() throws(RecordingProblem) -> PullPage {
+        let content: PullPage.Content
+        switch try member("content").text() {
+        case "commits": content = .commits([])
+        case "snapshot":
+            content = .snapshot(
+                [], isFirst: try member("first").boolean(), isLast: try member("last").boolean())
+        default: throw try member("content").wrong("commits or snapshot")
+        }
+        return PullPage(
+            space: try member("space").space(), epoch: try member("epoch").epoch(),
+            serverTime: try member("server_time").hybridTime(), content: content,
+            cursor: try member("cursor").cursor(), version: try member("version").version(),
+            head: try member("head").version(), hasMore: try member("more").boolean())
+    }
+
+    func link() throws(RecordingProblem) -> LinkState {
+        switch try member("link").text() {
+        case "up": return .up
+        case "down": return .down("")
+        default: throw try member("link").wrong("up or down")
+        }
+    }
+
+    func limit() throws(RecordingProblem) -> BatchLimit {
+        BatchLimit(transactions: try member("transactions").count(), bytes: try member("bytes").count())
+    }
+}

@@ -1,0 +1,118 @@
+package import SyncCore
+import SyncModel
+
+extension Redaction {
+    package func event(_ event: SyncEvent) -> SyncEvent {
+        switch event {
+        case .started(let stored, let state): .started(session(stored), link(state))
+        case .syncRequested, .credentialsChanged, .stopRequested, .aborted, .outboxTouched, .timerFired, .nothingToPush,
+            .outboxCounted, .resultsRecorded:
+            event
+        case .deletesAllowed(let name): .deletesAllowed(space(name))
+        case .linkChanged(let state): .linkChanged(link(state))
+        case .greeted(let serial, let result): .greeted(serial, result.map(hello).mapError(failure))
+        case .pushEnded(let serial, let result): .pushEnded(serial, result.map(reply).mapError(failure))
+        case .pullEnded(let serial, let name, let result):
+            .pullEnded(serial, space(name), result.map(reply).mapError(failure))
+        case .hint(let serial, let hint): .hint(serial, Hint(space: space(hint.space), head: hint.head))
+        case .hintsEnded(let serial, _): .hintsEnded(serial, "")
+        case .batchTaken(let taken): .batchTaken(batch(taken))
+        case .pageApplied(let name, let result): .pageApplied(space(name), applied(result))
+        case .cursorReset(let name): .cursorReset(space(name))
+        case .sessionChanged(let stored): .sessionChanged(session(stored))
+        case .storeFailed(let failed, let reason): .storeFailed(task(failed), failure(reason))
+        }
+    }
+
+    package func action(_ action: SyncAction) -> SyncAction {
+        switch action {
+        case .greet, .closeHints, .abandon, .countOutbox, .takeBatch, .renewIdentity, .checkpoint, .arm, .disarm,
+            .finish:
+            action
+        case .push(let serial, let request):
+            .push(
+                serial,
+                PushRequest(
+                    identity: identity(request.identity), epoch: request.epoch.map(epoch),
+                    acknowledged: request.acknowledged,
+                    transactions: request.transactions.map { Self.transaction($0.number) }))
+        case .pull(let serial, let request):
+            .pull(
+                serial,
+                PullRequest(space: space(request.space), cursor: cursor(request.cursor), limit: request.limit))
+        case .openHints(let serial, let names): .openHints(serial, names.map(space))
+        case .record(let results, let time): .record(results.map(result), serverTime: time)
+        case .apply(let answer, let brake): .apply(page(answer), brake: brake)
+        case .resetCursor(let name): .resetCursor(space(name))
+        case .adopt(let name): .adopt(epoch(name))
+        }
+    }
+
+    package func session(_ session: SessionMachine) -> SessionMachine {
+        SessionMachine(
+            phase: session.phase, link: link(session.link), outbox: outbox(session.outbox),
+            pulls: session.pulls.map(pull), hints: session.hints, epoch: session.epoch.map(epoch),
+            nextSerial: session.nextSerial)
+    }
+
+    private func link(_ link: LinkMachine) -> LinkMachine {
+        let state: LinkMachine.State =
+            switch link.state {
+            case .down: .down("")
+            case .greeting: link.state
+            case .online(let greeting): .online(hello(greeting))
+            case .waiting(let timer, let reason): .waiting(timer, failure(reason))
+            case .refused(let timer, let reason): .refused(timer, failure(reason))
+            }
+        return LinkMachine(state: state, backoff: link.backoff, doubts: link.doubts)
+    }
+
+    private func outbox(_ outbox: OutboxMachine) -> OutboxMachine {
+        let state: OutboxMachine.State =
+            switch outbox.state {
+            case .resting, .taking, .inFlight, .recording, .renewing: outbox.state
+            case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
+            case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
+            case .waiting(let timer, .identity): .waiting(timer, .identity(""))
+            }
+        return OutboxMachine(
+            state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
+            renewals: outbox.renewals)
+    }
+
+    private func pull(_ pull: PullMachine) -> PullMachine {
+        let state: PullMachine.State =
+            switch pull.state {
+            case .resting, .resetting, .waiting(_, .reset): pull.state
+            case .pulling(let request, let deadline, let from, let then):
+                .pulling(request: request, deadline: deadline, cursor: cursor(from), then: then)
+            case .applying(let answer, let then): .applying(page(answer), then: then)
+            case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
+            case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
+            case .braked(let answer, let deletes, let total): .braked(page(answer), deletes: deletes, of: total)
+            }
+        return PullMachine(
+            state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
+            backoff: pull.backoff, resets: pull.resets, shrunkPage: pull.shrunkPage)
+    }
+}
+
+extension SyncEvent {
+    /// How many records or transactions the event carries.
+    package var carried: Int {
+        switch self {
+        case .batchTaken(let batch): return batch.transactions.count
+        case .pushEnded(_, .success(.answered(let results, _, _))): return results.count
+        case .pullEnded(_, _, .success(.page(let page))):
+            switch page.content {
+            case .snapshot(let rows, _, _): return rows.reduce(0) { $0 + $1.records.count }
+            case .commits(let commits): return commits.reduce(0) { $0 + $1.changes.count }
+            }
+        case .pageApplied(_, .applied(_, _, let count)): return count
+        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
+            .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
+            .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset, .sessionChanged, .storeFailed:
+            return 0
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Crypto
+import SyncCore
+import SyncModel
+
+/// Takes out of events, actions and states what must not leave a device, and leaves what the session decides by.
+///
+/// Records, mutations, uids, conflicts, payload hashes, ids of clients and the words of failures go. Names that a
+/// server makes (cursors, epochs) and names of spaces are replaced by others, the same for the same, so that what was
+/// equal stays equal. It commutes with the session: the actions for a redacted event are the redacted actions.
+package struct Redaction: Sendable {
+    /// Nil leaves names as they are: they are replaced already.
+    private let key: SymmetricKey?
+
+    /// - Parameter salt: random; names of two recordings tell nothing of each other, and cannot be guessed.
+    package init(salt: (UInt64, UInt64)) {
+        key = SymmetricKey(data: withUnsafeBytes(of: salt) { Array($0) })
+    }
+
+    private init() {
+        key = nil
+    }
+
+    /// For states that came out of a replay: names stay, words go.
+    package static let wordless = Redaction()
+
+    // MARK: Names
+
+    private func pseudonym(_ kind: String, _ name: String) -> String? {
+        guard let key else { return nil }
+        var code = HMAC<SHA256>(key: key)
+        code.update(data: Array(kind.utf8))
+        code.update(data: Array(name.utf8))
+        return kind
+            + code.finalize().prefix(8).map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined()
+    }
+
+    func space(_ space: SpaceID) -> SpaceID {
+        // The one name that this library gives itself.
+        if space == .default { return space }
+        return pseudonym("s_", space.rawValue).flatMap(SpaceID.init(rawValue:)) ?? space
+    }
+
+    func cursor(_ cursor: Cursor?) -> Cursor? {
+        guard let cursor else { return nil }
+        return pseudonym("c_", cursor.rawValue).map(Cursor.init(rawValue:)) ?? cursor
+    }
+
+    func epoch(_ epoch: Epoch) -> Epoch {
+        pseudonym("e_", epoch.rawValue).map(Epoch.init(rawValue:)) ?? epoch
+    }
+
+    // MARK: Failures and links: their codes, without words
+
+    func failure(_ failure: TransportFailure) -> TransportFailure {
+        TransportFailure(failure.code, "", retryAfter: failure.retryAfter)
+    }
+
+    func failure(_ failure: StoreFailure) -> StoreFailure {
+        StoreFailure(failure.code, "")
+    }
+
+    func link(_ link: LinkState) -> LinkState {
+        switch link {
+        case .up: .up
+        case .down: .down("")
+        }
+    }
+
+    // MARK: What the store says
+
+    func identity(_ identity: ClientIdentity) -> ClientIdentity {
+        ClientIdentity(client: Self.nobody, incarnation: identity.incarnation)
+    }
+
+    static let nobody = ClientID(bits: Identifier128(high: 0, low: 0))
+
+    func stored(_ stored: StoredSpace) -> StoredSpace {
+        StoredSpace(
+            space: space(stored.space), cursor: cursor(stored.cursor), version: stored.version,
+            isComplete: stored.isComplete)
+    }
+
+    func session(_ session: StoredSession) -> StoredSession {
+        StoredSession(
+            identity: identity(session.identity), epoch: session.epoch.map(epoch), spaces: session.spaces.map(stored),
+            outbox: session.outbox)
+    }
+
+    func batch(_ batch: PushBatch) -> PushBatch {
+        PushBatch(
+            identity: identity(batch.identity), epoch: batch.epoch.map(epoch), acknowledged: batch.acknowledged,
+            transactions: batch.transactions.map(transaction), outbox: batch.outbox)
+    }
+
+    private func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {
+        Self.transaction(transaction.number)
+    }
+
+    /// A transaction of which nothing but its number is known.
+    static func transaction(_ number: MutationNumber) -> NumberedTransaction {
+        NumberedTransaction(
+            number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: .default, mutations: []))
+    }
+
+    func task(_ task: StoreTask) -> StoreTask {
+        switch task {
+        case .applyingPage(let name): .applyingPage(space(name))
+        case .resettingCursor(let name): .resettingCursor(space(name))
+        case .countingOutbox, .takingBatch, .recordingResults, .adoptingEpoch, .renewingIdentity: task
+        }
+    }
+
+    func applied(_ result: ApplyResult) -> ApplyResult {
+        switch result {
+        case .applied(let space, let outbox, let count): .applied(stored(space), outbox: outbox, changedRecords: count)
+        case .braked: result
+        }
+    }
+
+    // MARK: What the server says
+
+    func hello(_ hello: ServerHello) -> ServerHello {
+        ServerHello(
+            protocolVersions: hello.protocolVersions, epoch: epoch(hello.epoch), serverTime: hello.serverTime,
+            limits: hello.limits)
+    }
+
+    func result(_ result: TransactionResult) -> TransactionResult {
+        let outcome: Outcome =
+            switch result.outcome {
+            case .applied(let version, _, _): .applied(version: version, uids: [], conflicts: [])
+            case .rejected(let rejection): Self.rejected(rejection.code.rawValue)
+            }
+        return TransactionResult(number: result.number, outcome: outcome)
+    }
+
+    /// A rejection by its code; a code that this build does not know could say anything, and becomes `other`.
+    static func rejected(_ code: String) -> Outcome {
+        let known = codes.first { $0.rawValue == code }
+        return .rejected(Rejection(code: known ?? RejectionCode(rawValue: "other"), message: "", mutation: nil))
+    }
+
+    private static let codes: [RejectionCode] = [
+        .malformed, .unknownCollection, .unknownField, .invalidValue, .tooLarge, .duplicateRecord, .missingRecord,
+        .recordDeleted, .danglingReference, .stillReferenced, .forbidden, .dependsOnRejected,
+    ]
+
+    func reply(_ reply: PushReply) -> PushReply {
+        switch reply {
+        case .answered(let results, let name, let time):
+            .answered(results.map(result), epoch: epoch(name), serverTime: time)
+        case .refused(.epochChanged(let name)): .refused(.epochChanged(epoch(name)))
+        case .refused(.gap), .refused(.identityConflict): reply
+        }
+    }
+
+    func reply(_ reply: PullReply) -> PullReply {
+        switch reply {
+        case .page(let page): .page(self.page(page))
+        case .mustReset: reply
+        }
+    }
+
+    func page(_ page: PullPage) -> PullPage {
+        let content: PullPage.Content =
+            switch page.content {
+            case .snapshot(_, let isFirst, let isLast): .snapshot([], isFirst: isFirst, isLast: isLast)
+            case .commits: .commits([])
+            }
+        return PullPage(
+            space: space(page.space), epoch: epoch(page.epoch), serverTime: page.serverTime, content: content,
+            cursor: cursor(page.cursor) ?? page.cursor, version: page.version, head: page.head, hasMore: page.hasMore)
+    }
+}

@@ -1,0 +1,49 @@
+package import SyncCore
+package import SyncModel
+
+/// What stands in a ring, as entries again: for an export.
+package struct RingReader {
+    package private(set) var entries: [RecordingEntry] = []
+    /// Lines that cannot be read: they, and what follows them in their segment, are left out.
+    package private(set) var problems: [RecordingProblem] = []
+
+    /// Every line is decoded, so that only what this build understands can leave the device.
+    package init(_ segments: [RecordingSegment]) {
+        var line = 0
+        var isWhole = true
+        for segment in segments {
+            line += 1
+            let first = line
+            line += segment.turns.count
+            do throws(RecordingProblem) {
+                guard case .start(var start) = try read(segment.start, first) else {
+                    throw RecordingProblem(line: first, "a turn where a start is expected")
+                }
+                start.continues = start.continues && isWhole && !entries.isEmpty
+                entries.append(.start(start))
+                isWhole = false
+                for (index, text) in segment.turns.enumerated() {
+                    let number = first + 1 + index
+                    guard case .turn(let turn) = try read(text, number) else {
+                        throw RecordingProblem(line: number, "a start where a turn is expected")
+                    }
+                    entries.append(.turn(turn))
+                }
+                isWhole = true
+            } catch {
+                isWhole = false
+                problems.append(error)
+            }
+        }
+    }
+
+    /// When the oldest entry that can be read was recorded.
+    package var firstStart: WallTime? {
+        for case .start(let start) in entries { return start.wall }
+        return nil
+    }
+
+    private func read(_ text: String, _ line: Int) throws(RecordingProblem) -> RecordingEntry {
+        do throws(RecordingProblem) { return try EntryCodec.entry(text) } catch { throw error.at(line: line) }
+    }
+}

@@ -1,0 +1,95 @@
+package import Logging
+package import SyncCore
+import SyncModel
+
+/// A flight recorder over a ring in the local database.
+///
+/// Turns are redacted and put into lines when they happen, and saved in batches. A failure of the ring switches the
+/// recorder off for the rest of the run, with one line in the log; the sync never knows.
+package struct RingRecorder: FlightRecorder {
+    private let store: any RecordingStore
+    private let limits: RecordingLimits
+    private let redaction: Redaction
+    private let logger: Logger
+    private var unsaved: [RecordingPart] = []
+    private var unsavedBytes = 0
+    private var segment: Segment?
+    private var isOff = false
+
+    /// What has been written since the last start.
+    private struct Segment {
+        var turns = 0
+        var bytes = 0
+    }
+
+    /// - Parameters:
+    ///   - turns: how many the ring holds, at least 1.
+    ///   - salt: random, for the names in the recording.
+    package init(store: any RecordingStore, turns: Int, salt: (UInt64, UInt64), logger: Logger) {
+        self.store = store
+        limits = RecordingLimits(turns: max(1, turns), bytes: RecordingBounds.ringBytes)
+        redaction = Redaction(salt: salt)
+        self.logger = logger
+    }
+
+    package var hasUnsaved: Bool { !unsaved.isEmpty }
+
+    package mutating func record(_ turn: RecorderTurn) {
+        guard !isOff else { return }
+        if needsStart(before: turn.event) {
+            let start = RecordedStart(
+                at: turn.at, wall: turn.wall, continues: segment != nil, policy: turn.policy,
+                session: redaction.session(turn.before))
+            segment = Segment()
+            add(.start(EntryCodec.line(.start(start))))
+        }
+        let recorded = RecordedTurn(
+            at: turn.at, event: redaction.event(turn.event), carried: turn.event.carried, draws: turn.draws,
+            actions: turn.actions.map { ActionWords.text(redaction.action($0)) })
+        add(.turn(EntryCodec.line(.turn(recorded))))
+        segment?.turns += 1
+        if unsaved.count >= RecordingBounds.unsavedLines || unsavedBytes >= RecordingBounds.unsavedBytes { save() }
+    }
+
+    private func needsStart(before event: SyncEvent) -> Bool {
+        guard let segment else { return true }
+        return segment.turns >= max(1, limits.turns / RecordingBounds.segments)
+            || segment.bytes >= limits.bytes / RecordingBounds.segments
+    }
+
+    private mutating func add(_ part: RecordingPart) {
+        let bytes = part.line.utf8.count
+        unsaved.append(part)
+        unsavedBytes += bytes
+        segment?.bytes += bytes
+    }
+
+    package mutating func save() {
+        guard !unsaved.isEmpty else { return }
+        do throws(StoreFailure) {
+            try store.append(unsaved, keeping: limits)
+            forget()
+        } catch {
+            guard error.code == .busy else { return switchOff(because: error) }
+            // Another program writes: the next turn tries again.
+            if unsaved.count >= RecordingBounds.heldLines || unsavedBytes >= RecordingBounds.heldBytes {
+                forget()
+                // What follows does not continue what was kept.
+                segment = nil
+            }
+        }
+    }
+
+    private mutating func forget() {
+        unsaved.removeAll(keepingCapacity: true)
+        unsavedBytes = 0
+    }
+
+    private mutating func switchOff(because failure: StoreFailure) {
+        isOff = true
+        forget()
+        logger.warning(
+            "The flight recorder is off until the next start; the sync goes on without it.",
+            metadata: ["code": "\(failure.code)", "reason": "\(failure)"])
+    }
+}

@@ -1,0 +1,72 @@
+package import SyncCore
+import SyncModel
+
+/// A redacted action in words, which say all that is in it: two actions have the same words when they are the same.
+package enum ActionWords {
+    package static func text(_ action: SyncAction) -> String {
+        switch action {
+        case .greet(let serial): "greet \(serial)"
+        case .push(let serial, let request):
+            "push \(serial) \(runs(request.transactions.map(\.number))) as incarnation \(request.identity.incarnation) in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
+        case .pull(let serial, let request):
+            "pull \(serial) of \(request.space) from \(request.cursor?.rawValue ?? "the beginning"), \(request.limit) rows"
+        case .openHints(let serial, let spaces):
+            "open hints \(serial) of \(spaces.map(\.rawValue).joined(separator: " "))"
+        case .closeHints(let serial): "close hints \(serial)"
+        case .abandon(let serial): "abandon \(serial)"
+        case .countOutbox: "count the outbox"
+        case .takeBatch(let limit): "take a batch of \(limit.transactions) transactions, \(limit.bytes) bytes"
+        case .record(let results, let time):
+            "record \(results.map(result).joined(separator: " ")) at \(time)"
+        case .apply(let page, let brake):
+            "apply \(content(page.content)) of \(page.space) in \(page.epoch) to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : ""), at \(page.serverTime), \(words(brake))"
+        case .resetCursor(let space): "reset the cursor of \(space)"
+        case .adopt(let epoch): "adopt \(epoch)"
+        case .renewIdentity: "renew the identity"
+        case .checkpoint: "checkpoint"
+        case .arm(let serial, let delay): "arm \(serial) for \(DurationWords.text(delay)) s"
+        case .disarm(let serial): "disarm \(serial)"
+        case .finish: "finish"
+        }
+    }
+
+    static func content(_ content: PullPage.Content) -> String {
+        switch content {
+        case .snapshot(_, let isFirst, let isLast):
+            "a\(isFirst ? " first" : "")\(isLast ? " last" : "") page of a snapshot"
+        case .commits: "commits"
+        }
+    }
+
+    private static func result(_ result: TransactionResult) -> String {
+        switch result.outcome {
+        case .applied(let version, _, _): "\(result.number)=\(version)"
+        case .rejected(let rejection): "\(result.number)=\(rejection.code)"
+        }
+    }
+
+    private static func words(_ brake: DeleteBrake?) -> String {
+        brake.map { "brake at \($0.records) records and \($0.percent) percent" } ?? "no brake"
+    }
+
+    private static func runs(_ numbers: [MutationNumber]) -> String {
+        NumberRun.runs(of: numbers).map { $0.count == 1 ? "\($0.first)" : "\($0.first)...\($0.first + $0.count - 1)" }
+            .joined(separator: " ")
+    }
+}
+
+/// Numbers that follow each other.
+struct NumberRun: Hashable {
+    let first: Int64
+    var count: Int64
+
+    static func runs(of numbers: [MutationNumber]) -> [NumberRun] {
+        numbers.reduce(into: []) { runs, number in
+            if let last = runs.last, last.first + last.count == number.rawValue {
+                runs[runs.count - 1].count += 1
+            } else {
+                runs.append(NumberRun(first: number.rawValue, count: 1))
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package import SyncCore
+
+/// Where a session stands, in words of codes alone.
+package enum StatusWords {
+    package static func text(_ status: SyncStatus) -> String {
+        var parts = [connection(status.connection), "push \(activity(status.push))"]
+        for space in status.spaces {
+            parts.append("\(space.space) \(space.version)/\(space.head) \(activity(space.pull))")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func connection(_ connection: SyncStatus.Connection) -> String {
+        switch connection {
+        case .notRunning: "not running"
+        case .offline: "offline"
+        case .connecting: "connecting"
+        case .online: "online"
+        case .waiting(let failure, let delay): "waiting \(DurationWords.text(delay)) s after \(failure.code.rawValue)"
+        case .refused(let failure): "refused: \(failure.code.rawValue)"
+        case .stopped: "stopped"
+        }
+    }
+
+    private static func activity(_ activity: SyncStatus.Activity) -> String {
+        switch activity {
+        case .idle: "idle"
+        case .working: "working"
+        case .held: "held"
+        case .waiting(_, let delay): "waiting \(DurationWords.text(delay)) s"
+        case .braked(let deletes, let total): "braked before deleting \(deletes) of \(total)"
+        }
+    }
+}

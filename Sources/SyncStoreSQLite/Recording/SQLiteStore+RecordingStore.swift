@@ -1,0 +1,26 @@
+public import SyncCore
+
+extension SQLiteStore: RecordingStore {
+    public func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure) {
+        try writeUnlessBusy { connection throws(StoreFailure) in
+            var ring = RecordingRing(connection)
+            try ring.append(parts)
+            try ring.shrink(to: limits)
+        }
+    }
+
+    public func recording() throws(StoreFailure) -> [RecordingSegment] {
+        try read(inTransaction: true) { connection throws(StoreFailure) in
+            try RecordingRing(connection).segments()
+        }
+    }
+
+    public func recordingSummary() throws(StoreFailure) -> RecordingSummary {
+        try read { connection throws(StoreFailure) in try RecordingRing(connection).summary() }
+    }
+
+    /// Waits for other programs, as every write that a person asks for.
+    public func clearRecording() throws(StoreFailure) {
+        try write { transaction throws(StoreFailure) in try RecordingRing(transaction.connection).clear() }
+    }
+}

@@ -1,0 +1,144 @@
+import SyncCore
+import SyncJSON
+import SyncModel
+import Testing
+
+@testable import SyncRecording
+
+/// Lines: everything comes back as it was written, and what is broken is named.
+@Suite struct EntryCodecTests {
+    @Test(arguments: 0..<20)
+    func `every start and every turn comes back from its line`(seed: Int) throws {
+        var life = RandomLife(seed: UInt64(seed))
+        let redaction = Redaction(salt: life.salt)
+        for number in 0..<100 {
+            let turn = life.step()
+            let entries: [RecordingEntry] = [
+                .start(
+                    RecordedStart(
+                        at: turn.at, wall: turn.wall, continues: number % 2 == 0, policy: turn.policy,
+                        session: redaction.session(turn.before))),
+                .turn(
+                    RecordedTurn(
+                        at: turn.at, event: redaction.event(turn.event), carried: turn.event.carried,
+                        draws: turn.draws, actions: turn.actions.map { ActionWords.text(redaction.action($0)) })),
+            ]
+            for entry in entries {
+                let line = EntryCodec.line(entry)
+                #expect(!line.contains("\n"))
+                guard try EntryCodec.entry(line) == entry else {
+                    Issue.record("another entry came back from \(line)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test func `the random events reach every kind of event and of state`() {
+        var words: Set<String> = []
+        for seed in 0..<30 {
+            var life = RandomLife(seed: UInt64(seed))
+            for _ in 0..<300 {
+                let turn = life.step()
+                var writer = JSONWriter()
+                writer.object {
+                    $0.event(Redaction.wordless.event(turn.event))
+                    $0.machine(turn.before)
+                }
+                for word in writer.bytes.split(separator: UInt8(ascii: "\"")) where word.count < 24 {
+                    words.insert(String(decoding: word, as: UTF8.self))
+                }
+            }
+        }
+        let expected = [
+            "started", "sync_requested", "credentials_changed", "deletes_allowed", "stop_requested", "aborted",
+            "link_changed", "outbox_touched", "timer_fired", "greeted", "push_ended", "pull_ended", "hint",
+            "hints_ended", "batch_taken", "nothing_to_push", "outbox_counted", "results_recorded", "page_applied",
+            "page_braked", "cursor_reset", "session_changed", "store_failed", "counting_outbox", "taking_batch",
+            "recording_results", "applying_page", "resetting_cursor", "adopting_epoch", "renewing_identity", "gap",
+            "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
+            "down", "greeting", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
+            "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",
+            "rest",
+            "shrunk_limit", "shrunk_page", "identity", "reset", "store",
+        ]
+        #expect(expected.filter { !words.contains($0) } == [])
+    }
+
+    @Test func `a turn without its parts is refused with the place and what was expected`() throws {
+        let good =
+            #"{"turn":{"at":"1.5","event":{"is":"timer_fired","serial":3},"draws":["00000000000000ff"],"actions":["greet #4"]}}"#
+        guard case .turn(let turn) = try EntryCodec.entry(good) else {
+            Issue.record("no turn was read")
+            return
+        }
+        #expect(turn.event == .timerFired(Serial(rawValue: 3)))
+        #expect(turn.draws == [255])
+        let broken: [(String, String, String)] = [
+            (#""1.5""#, "1.5", "turn.at: text of at most 4096 bytes expected"),
+            (#""1.5""#, #""soon""#, "turn.at: seconds such as"),
+            ("timer_fired", "timer_fried", "turn.event.is: the name of an event expected"),
+            (#""serial":3"#, #""serial":-3"#, "turn.event.serial: a whole number from 0"),
+            (#""serial":3"#, #""serial":9007199254740993"#, "turn.event.serial: a whole number from 0"),
+            (#","serial":3"#, "", #"turn.event: an object with the key "serial" expected"#),
+            ("00000000000000ff", "+0000000000000ff", "turn.draws[0]: 16 hexadecimal digits expected"),
+            ("00000000000000ff", "ff", "turn.draws[0]: 16 hexadecimal digits expected"),
+            (#"["greet #4"]"#, "7", "turn.actions: an array expected"),
+            (#"["greet #4"]"#, "[true]", "turn.actions[0]: text"),
+            (#"{"turn""#, #"{"tern""#, #"a "start" or a "turn""#),
+            ("}}", "}", "not JSON: "), (#""at""#, #""event":7,"at""#, "occurs twice"),
+        ]
+        for (old, new, words) in broken {
+            let line = good.replacing(old, with: new, maxReplacements: 1)
+            #expect(line != good)
+            do throws(RecordingProblem) {
+                _ = try EntryCodec.entry(line)
+                Issue.record("\(line) was read")
+            } catch {
+                #expect(error.description.contains(words), "\(error)")
+            }
+        }
+    }
+
+    @Test(arguments: 0..<12)
+    func `any damage to a line is refused or read, and never traps`(seed: Int) {
+        var life = RandomLife(seed: UInt64(seed))
+        var dice = Dice(state: UInt64(seed) ^ 0x5EED)
+        for _ in 0..<60 { _ = life.step() }
+        let turn = life.step()
+        var lines = [
+            EntryCodec.line(
+                .start(
+                    RecordedStart(
+                        at: turn.at, wall: turn.wall, continues: false, policy: turn.policy,
+                        session: Redaction.wordless.session(turn.before))))
+        ]
+        for _ in 0..<8 {
+            let turn = life.step()
+            lines.append(
+                EntryCodec.line(
+                    .turn(
+                        RecordedTurn(
+                            at: turn.at, event: Redaction.wordless.event(turn.event), carried: 1, draws: turn.draws,
+                            actions: []))))
+        }
+        var replay = Replay()
+        for line in lines {
+            for _ in 0..<20 {
+                var bytes = Array(line.utf8)
+                for _ in 0..<Int.random(in: 1..<4, using: &dice) {
+                    let place = Int.random(in: 0..<bytes.count, using: &dice)
+                    switch Int.random(in: 0..<3, using: &dice) {
+                    case 0: bytes[place] = UInt8(ascii: "9")
+                    case 1: bytes.remove(at: place)
+                    default: bytes.insert(UInt8.random(in: 0x20..<0x7F, using: &dice), at: place)
+                    }
+                }
+                // What is still readable is also run: a hostile file must not stop the program either.
+                if let entry = try? EntryCodec.entry(String(decoding: bytes, as: UTF8.self)) {
+                    _ = replay.follow(entry)
+                }
+            }
+        }
+    }
+}

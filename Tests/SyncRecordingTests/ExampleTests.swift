@@ -1,0 +1,103 @@
+import Foundation
+import SyncCore
+import SyncModel
+import Testing
+
+@testable import SyncRecording
+
+/// `Schemas/recording/example.jsonl` is what this build writes and reads.
+@Suite struct ExampleTests {
+    private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Schemas/recording/example.jsonl")
+
+    /// One short sync: a greeting that fails once, a push with a rejection, a page, and a stop.
+    private static func recording() -> Recording {
+        var life = ScriptedLife()
+        let epoch = Epoch(rawValue: "first")
+        let hello = ServerHello(
+            protocolVersions: 1...1, epoch: epoch, serverTime: HybridTime(wall: ScriptedLife.wall),
+            limits: ServerLimits(pushBytes: 4_194_304, pushTransactions: 1_000, pageRows: 10_000))
+        let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 2)), incarnation: 0)
+        let owed = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, journal: 0)
+        let none = OutboxSummary(journal: 1)
+        let stored = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
+        life.happens(
+            .started(StoredSession(identity: identity, epoch: epoch, spaces: [stored], outbox: owed), .up), after: .zero
+        )
+        life.happens(.greeted(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
+        life.happens(.timerFired(Serial(rawValue: 2)), after: .milliseconds(800))
+        life.happens(.greeted(Serial(rawValue: 3), .success(hello)))
+        life.happens(
+            .batchTaken(
+                PushBatch(
+                    identity: identity, epoch: epoch, acknowledged: .first,
+                    transactions: [Redaction.transaction(.first)], outbox: owed)), after: .zero)
+        let rejection = Rejection(code: .forbidden, message: "not yours", mutation: 0)
+        life.happens(
+            .pushEnded(
+                Serial(rawValue: 8),
+                .success(
+                    .answered(
+                        [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,
+                        serverTime: hello.serverTime))))
+        life.happens(.resultsRecorded(none), after: .zero)
+        let cursor = Cursor(rawValue: "1")
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: hello.serverTime,
+            content: .snapshot([], isFirst: true, isLast: true), cursor: cursor, version: Version(4), head: Version(4),
+            hasMore: false)
+        life.happens(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page))))
+        life.happens(
+            .pageApplied(
+                .default,
+                .applied(
+                    StoredSpace(space: .default, cursor: cursor, version: Version(4), isComplete: true), outbox: none,
+                    changedRecords: 2)), after: .zero)
+        life.happens(.stopRequested, after: .seconds(2))
+        return Recording(
+            header: RecordingHeader(
+                exportedAt: WallTime(milliseconds: ScriptedLife.wall.milliseconds + 60_000), build: "0.1.0", schema: 2),
+            entries: RingReader((try? life.ring.recording()) ?? []).entries)
+    }
+
+    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file anew after a change that was meant.
+    @Test func `the example is what this build writes, and its replay does the same`() throws {
+        let bytes = RecordingFile.bytes(Self.recording())
+        if ProcessInfo.processInfo.environment["TOMBOLO_WRITE_GOLDEN"] != nil {
+            try Data(bytes).write(to: Self.file)
+        }
+        let found = try Array(Data(contentsOf: Self.file))
+        #expect(String(decoding: found, as: UTF8.self) == String(decoding: bytes, as: UTF8.self))
+        let recording = try RecordingFile.recording(found)
+        #expect(recording.turnCount == 10)
+        var replay = Replay()
+        #expect(recording.entries.compactMap { replay.follow($0).difference } == [])
+    }
+}
+
+/// A session to which happens what a test says.
+private struct ScriptedLife {
+    static let wall = WallTime(milliseconds: 1_760_000_000_000)
+
+    let ring = MemoryRing()
+    private var recorder: RingRecorder
+    private var session = SessionMachine()
+    private var now = Duration.seconds(5)
+
+    init() {
+        recorder = RingRecorder(store: ring, turns: 100, salt: (3, 4), logger: .silent)
+    }
+
+    mutating func happens(_ event: SyncEvent, after pause: Duration = .milliseconds(40)) {
+        now += pause
+        let before = session
+        let policy = SyncPolicy()
+        var draws: [UInt64] = []
+        if case .greeted(_, .failure) = event { draws = [0xC000_0000_0000_0000] }
+        let actions = session.handle(event, now: now, policy: policy, random: Given(draws))
+        recorder.record(
+            RecorderTurn(
+                at: now, wall: Self.wall, policy: policy, before: before, event: event, draws: draws, actions: actions))
+        recorder.save()
+    }
+}

@@ -1,0 +1,57 @@
+import Logging
+import SyncConcurrency
+import SyncCore
+
+/// A ring in memory, which fails on demand and keeps everything that was ever given to it.
+final class MemoryRing: RecordingStore {
+    private struct State: Sendable {
+        var segments: [RecordingSegment] = []
+        var everything: [String] = []
+        var appends: [Int] = []
+        var failure: StoreFailure?
+    }
+
+    private let state = Guarded(State())
+
+    var everything: [String] { state.withLock { $0.everything } }
+
+    /// The sizes of all batches.
+    var appends: [Int] { state.withLock { $0.appends } }
+
+    func fail(_ failure: StoreFailure?) {
+        state.withLock { $0.failure = failure }
+    }
+
+    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure) {
+        try state.withLock { state throws(StoreFailure) in
+            state.appends.append(parts.count)
+            if let failure = state.failure { throw failure }
+            for part in parts {
+                state.everything.append(part.line)
+                switch part {
+                case .start(let line): state.segments.append(RecordingSegment(start: line, turns: []))
+                case .turn(let line):
+                    guard let last = state.segments.popLast() else { continue }
+                    state.segments.append(RecordingSegment(start: last.start, turns: last.turns + [line]))
+                }
+            }
+        }
+    }
+
+    func recording() throws(StoreFailure) -> [RecordingSegment] { state.withLock { $0.segments } }
+
+    func recordingSummary() throws(StoreFailure) -> RecordingSummary {
+        state.withLock { state in
+            RecordingSummary(
+                segments: state.segments.count, turns: state.segments.reduce(0) { $0 + $1.turns.count }, bytes: 0)
+        }
+    }
+
+    func clearRecording() throws(StoreFailure) {
+        state.withLock { $0.segments = [] }
+    }
+}
+
+extension Logger {
+    static let silent = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+}

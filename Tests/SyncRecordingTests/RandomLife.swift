@@ -1,0 +1,301 @@
+import SyncCore
+import SyncModel
+
+@testable import SyncRecording
+
+/// A session that meets what a store, a server and a link can say, drawn by seed; secrets stand wherever they may.
+struct RandomLife {
+    static let canary = "canary-7f3a"
+
+    let salt: (UInt64, UInt64) = (1, 2)
+    var random: Dice
+    private(set) var session = SessionMachine()
+    private(set) var now = Duration.seconds(100)
+    private var requests: [SyncAction] = []
+    private var timers: [Serial] = []
+    private var version: Int64 = 0
+
+    static let spaces: [SpaceID] = ["default", "canary_7f3a_of_ned"]
+
+    var policy: SyncPolicy {
+        var policy = SyncPolicy()
+        policy.pageRows = 77
+        policy.backoff.factor = 1.75
+        return policy
+    }
+
+    init(seed: UInt64) {
+        random = Dice(state: seed)
+    }
+
+    /// One turn, as the engine would tell it to a recorder.
+    mutating func turn(_ event: SyncEvent) -> RecorderTurn {
+        let before = session
+        let tape = Tape(random: random)
+        let actions = session.handle(event, now: now, policy: policy, random: TapeRandom(tape: tape))
+        random = tape.random
+        for action in actions { note(action) }
+        return RecorderTurn(
+            at: now, wall: WallTime(milliseconds: 1_700_000_000_000), policy: policy, before: before, event: event,
+            draws: tape.numbers, actions: actions)
+    }
+
+    mutating func step() -> RecorderTurn {
+        now += .nanoseconds(Int64.random(in: 0..<2_000_000_000, using: &random))
+        return turn(next())
+    }
+
+    private mutating func note(_ action: SyncAction) {
+        switch action {
+        case .arm(let serial, _): timers.append(serial)
+        case .disarm(let serial): timers.removeAll { $0 == serial }
+        case .checkpoint, .abandon, .closeHints, .finish: break
+        case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt,
+            .renewIdentity:
+            requests.append(action)
+        }
+    }
+
+    // MARK: Events
+
+    private mutating func next() -> SyncEvent {
+        if session == SessionMachine() { return .started(stored(), one(in: 4) ? .down(Self.canary) : .up) }
+        if !requests.isEmpty, !one(in: 6) {
+            return answer(requests.remove(at: Int.random(in: 0..<requests.count, using: &random)))
+        }
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0..<12:
+            guard let timer = timers.randomElement(using: &random) else { return .syncRequested }
+            return .timerFired(timer)
+        case 12..<16: return .outboxTouched
+        case 16..<19: return .linkChanged(one(in: 2) ? .up : .down("network \(Self.canary)"))
+        case 19: return .linkChanged(.up)
+        case 20: return .credentialsChanged
+        case 21..<25: return .deletesAllowed(space())
+        case 25..<27: return .syncRequested
+        case 27: return one(in: 12) ? .stopRequested : .outboxTouched
+        case 28: return one(in: 30) ? .aborted : .outboxTouched
+        case 29..<33:
+            return .hint(session.hints.openStream ?? serial(), Hint(space: space(), head: Version(version + 1)))
+        case 33: return .hintsEnded(session.hints.openStream ?? serial(), "closed by \(Self.canary)")
+        case 34: return .nothingToPush(outbox())
+        case 35: return .storeFailed(.countingOutbox, broken())
+        case 36: return .sessionChanged(stored())
+        default: return .outboxCounted(outbox())
+        }
+    }
+
+    private mutating func answer(_ action: SyncAction) -> SyncEvent {
+        switch action {
+        case .greet(let serial): return .greeted(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
+        case .push(let serial, let request): return .pushEnded(serial, pushResult(request))
+        case .pull(let serial, let request): return .pullEnded(serial, request.space, pullResult(request))
+        case .openHints(let serial, _): return .hint(serial, Hint(space: .default, head: Version(version)))
+        case .countOutbox: return one(in: 8) ? .storeFailed(.countingOutbox, broken()) : .outboxCounted(outbox())
+        case .takeBatch:
+            if one(in: 8) { return .storeFailed(.takingBatch, broken()) }
+            return one(in: 4) ? .nothingToPush(OutboxSummary()) : .batchTaken(batch())
+        case .record: return one(in: 8) ? .storeFailed(.recordingResults, broken()) : .resultsRecorded(outbox())
+        case .apply(let page, let brake):
+            if one(in: 8) { return .storeFailed(.applyingPage(page.space), broken()) }
+            if brake != nil, one(in: 6) { return .pageApplied(page.space, .braked(deletes: 90, of: 100)) }
+            return .pageApplied(
+                page.space,
+                .applied(
+                    StoredSpace(space: page.space, cursor: page.cursor, version: page.version, isComplete: !one(in: 3)),
+                    outbox: outbox(), changedRecords: 3))
+        case .resetCursor(let space):
+            return one(in: 4) ? .storeFailed(.resettingCursor(space), broken()) : .cursorReset(space)
+        case .adopt: return one(in: 6) ? .storeFailed(.adoptingEpoch, broken()) : .sessionChanged(stored())
+        case .renewIdentity: return one(in: 4) ? .storeFailed(.renewingIdentity, broken()) : .sessionChanged(stored())
+        case .closeHints, .abandon, .checkpoint, .arm, .disarm, .finish: return .outboxTouched
+        }
+    }
+
+    private mutating func pushResult(_ request: PushRequest) -> Result<PushReply, TransportFailure> {
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0..<3: return .failure(failure())
+        case 3: return .success(.refused(.gap(expected: MutationNumber(4))))
+        case 4: return .success(.refused(.identityConflict(number: MutationNumber(5))))
+        case 5: return .success(.refused(.epochChanged(Epoch(rawValue: "other \(Self.canary)"))))
+        case 6: return .success(.answered([], epoch: epoch(), serverTime: time()))
+        default:
+            let results = request.transactions.map { transaction in
+                TransactionResult(number: transaction.number, outcome: outcome())
+            }
+            return .success(.answered(results, epoch: epoch(), serverTime: time()))
+        }
+    }
+
+    private mutating func outcome() -> Outcome {
+        version += 1
+        if one(in: 4) {
+            let codes: [RejectionCode] = [.forbidden, .malformed, RejectionCode(rawValue: Self.canary)]
+            return .rejected(
+                Rejection(
+                    code: codes[Int.random(in: 0..<3, using: &random)], message: "no \(Self.canary)", mutation: 0))
+        }
+        let conflict = FieldConflict(
+            collection: "users", record: id(), field: "username", base: .text(Self.canary),
+            winner: .init(value: .text(Self.canary), stamp: stamp()),
+            loser: .init(value: .text(Self.canary), stamp: stamp()), rule: .latestEdit)
+        return .applied(
+            version: Version(version), uids: [AssignedUID(collection: "users", record: id(), uid: UID(7))],
+            conflicts: [conflict])
+    }
+
+    private mutating func pullResult(_ request: PullRequest) -> Result<PullReply, TransportFailure> {
+        switch Int.random(in: 0..<14, using: &random) {
+        case 0..<2: return .failure(failure())
+        case 2: return .success(.mustReset(.horizon))
+        case 3: return one(in: 3) ? .success(.mustReset(.epoch)) : .success(.mustReset(.horizon))
+        default: return .success(.page(page(of: request)))
+        }
+    }
+
+    private mutating func page(of request: PullRequest) -> PullPage {
+        version += 1
+        let stands = one(in: 6)
+        let content: PullPage.Content =
+            one(in: 3)
+            ? .snapshot(
+                [SnapshotRows(collection: "users", records: [record()])], isFirst: one(in: 2), isLast: one(in: 2))
+            : .commits([
+                Commit(
+                    version: Version(version),
+                    changes: [
+                        RecordChange(
+                            collection: "users", id: id(),
+                            effect: .created(uid: UID(1), ["username": .text(Self.canary)]))
+                    ])
+            ])
+        return PullPage(
+            space: one(in: 20) ? space() : request.space, epoch: epoch(), serverTime: time(), content: content,
+            cursor: stands ? request.cursor ?? cursor() : cursor(),
+            version: Version(one(in: 10) ? max(0, version - 5) : version), head: Version(version + 2),
+            hasMore: one(in: 3))
+    }
+
+    private mutating func record() -> Record {
+        Record(
+            id: id(), uid: UID(3), version: Version(version), values: [.text(Self.canary), .integer(4)],
+            unknown: ["motto": .text(Self.canary)])
+    }
+
+    private mutating func batch() -> PushBatch {
+        let first = Int64.random(in: 0..<50, using: &random)
+        let count = Int64.random(in: 1..<5, using: &random)
+        return PushBatch(
+            identity: identity(), epoch: epoch(), acknowledged: MutationNumber(first),
+            transactions: (first..<(first + count)).map { number in
+                NumberedTransaction(
+                    number: MutationNumber(number), hash: PayloadHash(rawValue: Self.canary),
+                    transaction: Transaction(
+                        space: .default,
+                        mutations: [
+                            Mutation(
+                                collection: "users", record: RecordID(bits: Identifier128(high: 1, low: 2)),
+                                time: .zero, intent: .create(["username": .text(Self.canary)]))
+                        ]))
+            }, outbox: outbox())
+    }
+
+    // MARK: Values
+
+    private mutating func one(in count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+
+    private mutating func serial() -> Serial { Serial(rawValue: Int.random(in: 0..<40, using: &random)) }
+
+    private mutating func space() -> SpaceID { Self.spaces[Int.random(in: 0..<2, using: &random)] }
+
+    private mutating func epoch() -> Epoch { Epoch(rawValue: one(in: 12) ? "b \(Self.canary)" : "a \(Self.canary)") }
+
+    private mutating func cursor() -> Cursor { Cursor(rawValue: "\(Self.canary) \(version)") }
+
+    private mutating func time() -> HybridTime {
+        HybridTime(wall: WallTime(milliseconds: 1_700_000_000_000 + version), counter: 3)
+    }
+
+    private mutating func stamp() -> Stamp { Stamp(time: time(), client: identity().client) }
+
+    private mutating func id() -> RecordID { RecordID.make(at: WallTime(milliseconds: 5), random: &random) }
+
+    private mutating func identity() -> ClientIdentity {
+        ClientIdentity(
+            client: ClientID(bits: Identifier128(high: 0xCA9A_27F3_ACA9_A27F, low: 1)),
+            incarnation: one(in: 3) ? 2 : 1)
+    }
+
+    private mutating func outbox() -> OutboxSummary {
+        OutboxSummary(
+            waiting: Int.random(in: 0..<4, using: &random), sent: Int.random(in: 0..<3, using: &random),
+            answered: 1, bytes: 300, journal: 2)
+    }
+
+    private mutating func stored() -> StoredSession {
+        StoredSession(
+            identity: identity(), epoch: one(in: 3) ? nil : epoch(),
+            spaces: Self.spaces.map {
+                StoredSpace(
+                    space: $0, cursor: one(in: 3) ? nil : cursor(), version: Version(version), isComplete: one(in: 2))
+            }, outbox: outbox())
+    }
+
+    private mutating func hello() -> ServerHello {
+        ServerHello(
+            protocolVersions: one(in: 12) ? 2...3 : 1...1, epoch: epoch(), serverTime: time(),
+            limits: ServerLimits(pushBytes: 9_000, pushTransactions: 3, pageRows: 50))
+    }
+
+    private mutating func failure() -> TransportFailure {
+        let codes = TransportFailure.Code.allCases
+        return TransportFailure(
+            codes[Int.random(in: 0..<codes.count, using: &random)], "https://ned:\(Self.canary)@example.org said no",
+            retryAfter: one(in: 4) ? .milliseconds(2_500) : nil)
+    }
+
+    private mutating func broken() -> StoreFailure {
+        let codes = StoreFailure.Code.allCases
+        return StoreFailure(codes[Int.random(in: 0..<codes.count, using: &random)], "'\(Self.canary)' is no name")
+    }
+}
+
+extension HintsMachine {
+    fileprivate var openStream: Serial? {
+        switch state {
+        case .opening(let stream), .open(let stream): stream
+        case .closed, .waiting: nil
+        }
+    }
+}
+
+struct Dice: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+private final class Tape {
+    var random: Dice
+    var numbers: [UInt64] = []
+
+    init(random: Dice) {
+        self.random = random
+    }
+}
+
+private struct TapeRandom: RandomNumberGenerator {
+    let tape: Tape
+
+    mutating func next() -> UInt64 {
+        let number = tape.random.next()
+        tape.numbers.append(number)
+        return number
+    }
+}

@@ -1,0 +1,92 @@
+import SyncCore
+import SyncModel
+import Testing
+
+@testable import SyncRecording
+
+/// Files: what is exported comes back, and a file that is not what was exported is refused.
+@Suite struct RecordingFileTests {
+    private static func recording() -> Recording {
+        Recording(
+            header: RecordingHeader(
+                exportedAt: WallTime(milliseconds: 1_700_000_000_000), build: "0.1.0", schema: 2),
+            entries: ReplayTests.entries(turns: 70))
+    }
+
+    private func problem(_ bytes: [UInt8]) -> RecordingProblem? {
+        do throws(RecordingProblem) {
+            _ = try RecordingFile.recording(bytes)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func lines(_ bytes: [UInt8]) -> [String] {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    private func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
+
+    @Test func `a recording comes back from its file`() throws {
+        let recording = Self.recording()
+        #expect(recording.turnCount == 70)
+        #expect(try RecordingFile.recording(RecordingFile.bytes(recording)) == recording)
+    }
+
+    @Test func `a line that is broken is named`() {
+        var lines = lines(RecordingFile.bytes(Self.recording()))
+        lines[6] = #"{"turn":{"at":"1"}}"#
+        #expect(
+            problem(bytes(lines))?.description
+                == #"line 7: turn.actions: an object with the key "actions" expected"#
+                || problem(bytes(lines))?.description.hasPrefix("line 7: turn") == true)
+        lines[6] = "nonsense"
+        #expect(problem(bytes(lines))?.description.hasPrefix("line 7: not JSON: byte 0") == true)
+        lines[6] = #"{"step":{}}"#
+        #expect(problem(bytes(lines))?.description == #"line 7: the line: a "start" or a "turn" expected"#)
+        lines[6] = ""
+        #expect(problem(bytes(lines))?.line == 7)
+    }
+
+    @Test func `what is no recording, or a newer one, is told from one`() {
+        #expect(problem([])?.description == "an empty file, a recording expected")
+        #expect(problem(Array("{}\n".utf8))?.description.contains("\"tombolo_recording\" expected") == true)
+        #expect(problem(Array("\u{7F}ELF".utf8))?.description.hasPrefix("line 1: not JSON") == true)
+        let newer = problem(Array(#"{"tombolo_recording":2,"shape":"unknown"}"#.utf8))
+        #expect(newer?.code == .newer)
+        #expect(newer?.description == "line 1: a recording of format 2, and this build reads formats up to 1")
+        let turnFirst = #"{"turn":{"at":"1","event":{"is":"aborted"},"actions":[]}}"#
+        let header = lines(RecordingFile.bytes(Self.recording()))[0]
+        #expect(problem(bytes([header, turnFirst]))?.description.contains("as the first entry") == true)
+    }
+
+    @Test func `a file that was changed after its export is noticed, wherever that was`() throws {
+        let good = lines(RecordingFile.bytes(Self.recording()))
+        for index in 0..<(good.count - 1) {
+            var lines = good
+            let changed = lines[index].replacing("1", with: "2", maxReplacements: 1)
+            guard changed != lines[index], index > 0 else { continue }
+            lines[index] = changed
+            let found = try #require(problem(bytes(lines)), "line \(index + 1)")
+            #expect(found.code == .damaged || found.line == index + 1, "\(found)")
+        }
+        var lines = good
+        lines.remove(at: 5)
+        #expect(problem(bytes(lines))?.code == .damaged)
+        lines = good
+        lines.swapAt(5, 6)
+        #expect(problem(bytes(lines))?.code == .damaged)
+        #expect(problem(bytes(good + [good[5]]))?.code == .damaged)
+    }
+
+    @Test func `a file that was cut is noticed, at every byte`() {
+        let whole = RecordingFile.bytes(Self.recording())
+        for length in stride(from: 0, to: whole.count - 1, by: 37) {
+            #expect(problem(Array(whole[..<length])) != nil, "\(length) bytes")
+        }
+        #expect(problem(Array(whole.dropLast())) == nil, "only the last newline is missing")
+        let cut = lines(whole).dropLast()
+        #expect(problem(bytes(Array(cut)))?.description.contains("without its closing line") == true)
+    }
+}

@@ -1,0 +1,66 @@
+import SyncCore
+import SyncModel
+import Testing
+
+@testable import SyncRecording
+
+/// What is taken out, and that the session does not miss it.
+@Suite struct RedactionTests {
+    @Test(arguments: 0..<40)
+    func `the session does with a redacted event what it does with the event, redacted`(seed: Int) {
+        var life = RandomLife(seed: UInt64(seed))
+        let redaction = Redaction(salt: life.salt)
+        var redacted = SessionMachine()
+        for _ in 0..<300 {
+            let turn = life.step()
+            let actions = redacted.handle(
+                redaction.event(turn.event), now: turn.at, policy: turn.policy, random: Given(turn.draws))
+            // Words that the session makes itself are compared without, as in a replay.
+            #expect(
+                actions.map(Redaction.wordless.action) == turn.actions.map(redaction.action), "\(turn.event)")
+            guard Redaction.wordless.session(redacted) == redaction.session(life.session) else {
+                Issue.record("the states differ after \(turn.event)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: 0..<10)
+    func `no secret stands in any line`(seed: Int) {
+        var life = RandomLife(seed: UInt64(seed))
+        let ring = MemoryRing()
+        var recorder = RingRecorder(store: ring, turns: 50, salt: life.salt, logger: .silent)
+        for _ in 0..<300 { recorder.record(life.step()) }
+        recorder.save()
+        for line in ring.everything {
+            for secret in ["canary", "7f3a", "example", "ned", "ca9a27f3"] {
+                #expect(!line.lowercased().contains(secret), "\(secret) in \(line)")
+            }
+        }
+        #expect(ring.everything.count > 300)
+    }
+
+    @Test func `names are the same for the same, and differ between recordings`() {
+        let one = Redaction(salt: (1, 2))
+        let other = Redaction(salt: (1, 3))
+        let cursor = Cursor(rawValue: "here")
+        #expect(one.cursor(cursor) == one.cursor(cursor))
+        #expect(one.cursor(cursor) != other.cursor(cursor))
+        #expect(one.cursor(cursor) != one.cursor(Cursor(rawValue: "there")))
+        #expect(one.cursor(cursor)?.rawValue.dropFirst(2) != one.epoch(Epoch(rawValue: "here")).rawValue.dropFirst(2))
+        #expect(one.space(.default) == .default)
+        #expect(one.space("default_of_ned").rawValue.hasPrefix("s_"))
+    }
+}
+
+/// The given numbers, and behind them others that differ: with the same one each time, drawing would not end.
+struct Given: RandomNumberGenerator {
+    private var rest: ArraySlice<UInt64>
+    private var more = Dice(state: 1)
+
+    init(_ numbers: [UInt64]) {
+        rest = numbers[...]
+    }
+
+    mutating func next() -> UInt64 { rest.popFirst() ?? more.next() }
+}

@@ -1,0 +1,182 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import Testing
+
+/// The ring of the flight recorder in the client's database.
+@Suite struct RecordingRingTests {
+    private let limits = RecordingLimits(turns: 20, bytes: 1_000_000)
+
+    private func parts(_ name: String, _ turns: Int) -> [RecordingPart] {
+        [.start("start \(name)")] + (0..<turns).map { .turn("\(name) \($0)") }
+    }
+
+    private func refusal(_ body: () throws(StoreFailure) -> Void) -> StoreFailure.Code? {
+        do throws(StoreFailure) {
+            try body()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test func `what is appended is read back in its order, and survives reopening`() throws {
+        let scratch = try Scratch()
+        var store = try scratch.open()
+        #expect(try store.recording() == [])
+        #expect(try store.recordingSummary() == RecordingSummary())
+        try store.append(parts("a", 3), keeping: limits)
+        try store.append([.turn("a 3")], keeping: limits)
+        store.close()
+        store = try scratch.open()
+        try store.append([.turn("a 4")] + parts("b", 2), keeping: limits)
+        #expect(
+            try store.recording() == [
+                RecordingSegment(start: "start a", turns: ["a 0", "a 1", "a 2", "a 3", "a 4"]),
+                RecordingSegment(start: "start b", turns: ["b 0", "b 1"]),
+            ])
+        #expect(
+            try store.recordingSummary() == RecordingSummary(segments: 2, turns: 7, bytes: 2 * 7 + 7 * 3))
+    }
+
+    @Test func `the oldest segments go, whole, and the newest stays whatever it holds`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        for number in 0..<10 {
+            try store.append(parts("\(number)", 5), keeping: limits)
+            #expect(try store.recordingSummary().turns <= 20)
+        }
+        #expect(try store.recording().map(\.start) == ["start 6", "start 7", "start 8", "start 9"])
+        #expect(try store.recording().allSatisfy { $0.turns.count == 5 })
+        try store.append(parts("long", 30), keeping: limits)
+        #expect(try store.recording().map(\.turns.count) == [30])
+        try store.append(parts("next", 1), keeping: limits)
+        #expect(try store.recording().map(\.start) == ["start next"])
+        #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_recording_turn") == ["1"])
+    }
+
+    @Test func `bytes are bounded as turns are`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let line = String(repeating: "x", count: 1_000)
+        for _ in 0..<50 {
+            try store.append([.start(line), .turn(line)], keeping: RecordingLimits(turns: 1_000, bytes: 10_000))
+            #expect(try store.recordingSummary().bytes <= 10_000)
+        }
+        #expect(try store.recordingSummary() == RecordingSummary(segments: 5, turns: 5, bytes: 10_000))
+    }
+
+    @Test func `a ring that was emptied takes no turns before the next start`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        try store.append(parts("a", 3), keeping: limits)
+        try store.clearRecording()
+        #expect(try store.recordingSummary() == RecordingSummary())
+        try store.append([.turn("a 3")], keeping: limits)
+        #expect(try store.recording() == [])
+        try store.append([.turn("a 4")] + parts("b", 1), keeping: limits)
+        #expect(try store.recording() == [RecordingSegment(start: "start b", turns: ["b 0"])])
+    }
+
+    @Test func `nobody is told of a recording, and nothing else changes`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let session = try store.session()
+        var news = store.changes.subscribe().makeAsyncIterator()
+        try store.append(parts("a", 3), keeping: limits)
+        try store.clearRecording()
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        // The first news is that of the commit.
+        #expect(await news.next()?.touchesOutbox == true)
+        store.close()
+        #expect(await news.next() == nil)
+        #expect(session.identity == (try scratch.open().session().identity))
+    }
+
+    @Test func `a recording does not wait for another program that writes, and a commit would`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.busyTimeout = .seconds(600) }
+        let other = try RawDatabase(scratch.file)
+        try other.run("BEGIN IMMEDIATE")
+        // Ten minutes would be noticed.
+        #expect(refusal { () throws(StoreFailure) in try store.append(parts("a", 1), keeping: limits) } == .busy)
+        #expect(try store.setting("busy_timeout") == "600000", "the timeout of commits was not restored")
+        try other.run("ROLLBACK")
+        try store.append(parts("a", 1), keeping: limits)
+        #expect(try store.recordingSummary().turns == 1)
+    }
+
+    @Test func `a closed store refuses to record`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        store.close()
+        #expect(refusal { () throws(StoreFailure) in try store.append(parts("a", 1), keeping: limits) } == .inputOutput)
+    }
+
+    @Test func `a database of the schema before the ring opens, keeps what it holds, and gets one`() throws {
+        let scratch = try Scratch()
+        var store = try scratch.open()
+        let identity = try store.session().identity
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        store.close()
+        do {
+            // As the build before this one left it.
+            let raw = try RawDatabase(scratch.file)
+            try raw.run("DROP TABLE sync_recording_turn")
+            try raw.run("DROP TABLE sync_recording_segment")
+            try raw.run("DELETE FROM grdb_migrations WHERE identifier = 'm0002_recording'")
+            try raw.run("PRAGMA user_version = 1")
+        }
+        store = try scratch.open()
+        #expect(try store.session().identity == identity)
+        #expect(try store.outboxSummary().waiting == 1)
+        #expect(try store.setting("user_version") == "2")
+        try store.append(parts("a", 2), keeping: limits)
+        #expect(try store.recordingSummary().turns == 2)
+    }
+
+    @Test(arguments: 0..<60)
+    func `a ring is whole after a loss of power at any moment`(seed: Int) throws {
+        let disk = SimulatedDisk(seed: UInt64(seed))
+        func open(_ process: DiskProcess) throws(StoreFailure) -> SQLiteStore {
+            var configuration = StoreConfiguration(file: "/cache.sqlite")
+            configuration.vfs = process.vfsName
+            configuration.connections = .single
+            configuration.durability = .normal
+            var random = Dice(state: 42)
+            return try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
+        }
+        let process = disk.makeProcess()
+        let store = try open(process)
+        disk.plan(DiskFault(.changes, skip: 3 * seed + 1, effect: .losePower))
+        var written = 0
+        var limits = limits
+        limits.turns = 12
+        while written < 40 {
+            do throws(StoreFailure) {
+                try store.append(
+                    parts("\(written)", 3) + (written > 0 && seed % 2 == 0 ? [.turn("extra")] : []), keeping: limits)
+                written += 1
+            } catch {
+                break
+            }
+        }
+        process.kill()
+        let again = try open(disk.makeProcess())
+        let segments = try again.recording()
+        let summary = try again.recordingSummary()
+        #expect(segments.count == summary.segments)
+        #expect(segments.reduce(0) { $0 + $1.turns.count } == summary.turns)
+        #expect(summary.turns <= 12)
+        // No segment is torn, and none is out of order.
+        let numbers = segments.map { Int($0.start.dropFirst("start ".count)) ?? -1 }
+        #expect(numbers == numbers.sorted())
+        for (number, segment) in zip(numbers, segments) {
+            #expect(segment.turns.prefix(3) == ["\(number) 0", "\(number) 1", "\(number) 2"])
+        }
+        try again.append(parts("after", 1), keeping: limits)
+        #expect(try again.recording().last?.start == "start after")
+    }
+}
