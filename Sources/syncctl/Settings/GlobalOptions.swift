@@ -34,7 +34,9 @@ struct GlobalOptions: ParsableArguments {
     @Flag(name: .long, help: "Answer in JSON, one object a line.")
     var json = false
 
-    var variables: [String: String] { ProcessInfo.processInfo.environment }
+    var variables: [String: String] { Self.processVariables }
+
+    static var processVariables: [String: String] { ProcessInfo.processInfo.environment }
 
     var terminal: Terminal { Terminal(isJSON: json, variables: variables) }
 

@@ -26,7 +26,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
         case .refused: "The server refuses the token, or speaks another protocol."
         case .rejected: "Synced, and the journal has something new: see syncctl journal."
         case .syncedElsewhere: "Another process syncs this database, and is not done yet."
-        case .different: "The compared stores differ."
+        case .different: "The compared stores, or a recording and its replay, differ."
         case .usage: "The command line is not understood."
         case .noInput: "An input file is missing or cannot be read."
         case .noStore: "The database is missing, or cannot be used as it is."

@@ -37,6 +37,13 @@ struct JSONLine {
         }
     }
 
+    mutating func set(_ key: String, _ texts: [String]) {
+        writer.key(key)
+        writer.beginArray()
+        for text in texts { writer.string(text) }
+        writer.endArray()
+    }
+
     /// Objects within this one.
     mutating func set(_ key: String, _ lines: [JSONLine]) {
         writer.key(key)

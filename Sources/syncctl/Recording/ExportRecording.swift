@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import SyncBootstrap
+import SyncCore
+import SyncRecording
+
+struct ExportRecording: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Write what is recorded into a file for syncctl replay.",
+        discussion: """
+            The file holds no values of records, no tokens, no addresses and no words of errors; the names of cursors, \
+            epochs and spaces are replaced. It may be given away.
+            """)
+
+    @OptionGroup var options: GlobalOptions
+    @Option(
+        help: ArgumentHelp("Write to this new file, not to standard output.", valueName: "file"), completion: .file())
+    var to: String?
+
+    func run() async throws {
+        let client = try options.client()
+        let segments = try client.recordings.recording()
+        let now = client.runtime.now()
+        let hint = client.settings.recorderEvents == 0 ? "set recorder.events and sync" : "sync first"
+        await client.close()
+        let reader = RingReader(segments)
+        let terminal = options.terminal
+        for problem in reader.problems {
+            terminal.note("left out with the rest of its segment: " + TerminalText.escaped("\(problem)"))
+        }
+        guard !reader.entries.isEmpty else {
+            throw CommandFailure(.failed, "nothing is recorded", advice: hint)
+        }
+        let recording = Recording(
+            header: RecordingHeader(exportedAt: now, build: ProgramVersion.text, schema: ProgramVersion.localSchema),
+            entries: reader.entries)
+        let bytes = RecordingFile.bytes(recording)
+        guard let to else {
+            terminal.say(String(decoding: bytes.dropLast(), as: UTF8.self))
+            return
+        }
+        try Self.write(bytes, to: to)
+        if terminal.isJSON {
+            var line = JSONLine()
+            line.set("file", to)
+            line.set("events", recording.turnCount)
+            terminal.say(line.text)
+        } else {
+            terminal.say("\(recording.turnCount) events written to \(TerminalText.escaped(to))")
+        }
+    }
+
+    /// Writes a file that is not there yet, for its owner alone.
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            throw CommandFailure(
+                .machine, "\(TerminalText.escaped(path)) cannot be made: \(reason)",
+                advice: "name a file that is not there")
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try handle.write(contentsOf: bytes)
+            try handle.synchronize()
+        } catch {
+            throw CommandFailure(.machine, "\(TerminalText.escaped(path)) cannot be written: \(error)")
+        }
+    }
+}

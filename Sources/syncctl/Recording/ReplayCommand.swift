@@ -1,0 +1,44 @@
+import ArgumentParser
+import SyncCore
+import SyncRecording
+
+/// Runs a recording from the field through the machines of this build.
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay", abstract: "Show a recording, and whether this build would do the same.",
+        discussion: """
+            Needs no database and no server. Times are seconds of the device's clock since the first event of each \
+            start. With --quiet only the end is told.
+            """)
+
+    @Argument(help: "What syncctl record export has written; - is standard input.", completion: .file())
+    var file: String
+    @Flag(help: "Answer in JSON, one object a line.") var json = false
+    @Flag(help: "Tell the end only.") var quiet = false
+
+    func run() async throws {
+        let terminal = Terminal(isJSON: json, variables: GlobalOptions.processVariables)
+        let input = try ImportInput(file: file)
+        let recording: Recording
+        do throws(RecordingProblem) {
+            recording = try RecordingFile.recording(input.bytes)
+        } catch {
+            throw CommandFailure(
+                .noInput, "\(TerminalText.escaped(input.name)): \(TerminalText.escaped("\(error)"))",
+                advice: error.code == .newer
+                    ? "use a newer build of syncctl" : "syncctl record export writes recordings")
+        }
+        let timeline = ReplayTimeline(terminal: terminal)
+        var replay = Replay()
+        var began = Duration.zero
+        var first: Replay.Difference?
+        for entry in recording.entries {
+            let (step, difference) = replay.follow(entry)
+            if case .start(let start) = step, !start.continues { began = start.at }
+            if !quiet { timeline.show(step, since: began, difference) }
+            if first == nil { first = difference }
+        }
+        timeline.end(turns: recording.turnCount, first)
+        if first != nil { throw CommandStatus.different }
+    }
+}

@@ -1,0 +1,74 @@
+import SyncCore
+import SyncRecording
+
+/// A replay as lines, for people or for scripts. Words out of a file are made safe for the terminal.
+struct ReplayTimeline {
+    let terminal: Terminal
+
+    func show(_ step: Replay.Step, since began: Duration, _ difference: Replay.Difference?) {
+        switch step {
+        case .start(let start): show(start, difference)
+        case .turn(let number, let turn, let actions, let status):
+            if terminal.isJSON {
+                var line = JSONLine()
+                line.set("turn", number)
+                line.set("at", Self.seconds(turn.at - began))
+                line.set("event", EventWords.text(turn))
+                line.set("actions", actions)
+                line.set("state", StatusWords.text(status))
+                line.set("difference", difference?.description)
+                terminal.say(line.text)
+                return
+            }
+            let time = Self.seconds(turn.at - began)
+            let margin = String(repeating: " ", count: max(0, 10 - time.count))
+            terminal.say(margin + time + "  " + TerminalText.escaped(EventWords.text(turn)))
+            for action in actions { terminal.say(Self.indent + "-> " + TerminalText.escaped(action)) }
+            terminal.say(terminal.dim(Self.indent + "=  " + TerminalText.escaped(StatusWords.text(status))))
+            mark(difference)
+        }
+    }
+
+    private func show(_ start: RecordedStart, _ difference: Replay.Difference?) {
+        if terminal.isJSON {
+            var line = JSONLine()
+            line.set("start", TimeText.text(start.wall))
+            line.set("continues", start.continues)
+            line.set("difference", difference?.description)
+            terminal.say(line.text)
+            return
+        }
+        if !start.continues { terminal.say(terminal.bold("started at \(TimeText.text(start.wall))")) }
+        mark(difference)
+    }
+
+    private func mark(_ difference: Replay.Difference?) {
+        guard let difference else { return }
+        terminal.say(terminal.red(Self.indent + "!! " + TerminalText.escaped(difference.description)))
+    }
+
+    func end(turns: Int, _ difference: Replay.Difference?) {
+        if terminal.isJSON {
+            var line = JSONLine()
+            line.set("events", turns)
+            line.set("same", difference == nil)
+            line.set("difference", difference?.description)
+            terminal.say(line.text)
+        } else if let difference {
+            terminal.say(
+                terminal.red("replayed \(turns) events: " + TerminalText.escaped(difference.description)))
+        } else {
+            terminal.say(terminal.green("replayed \(turns) events: same actions as recorded"))
+        }
+    }
+
+    /// To the millisecond.
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
+        let fraction = String(milliseconds.magnitude % 1_000)
+        return (milliseconds < 0 ? "-" : "") + "\(milliseconds.magnitude / 1_000)."
+            + String(repeating: "0", count: 3 - fraction.count) + fraction
+    }
+
+    private static let indent = String(repeating: " ", count: 12)
+}
