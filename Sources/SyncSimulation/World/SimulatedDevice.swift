@@ -17,7 +17,11 @@ public final class SimulatedDevice: Sendable {
     private let connect: @Sendable (String) -> SimulatedTransport
     private let witness: any DeviceWitness
     private let tally: FaultTally
+    private let recorder: Recorder?
     private let state = Guarded(State())
+
+    /// Makes the flight recorder of a process over its store.
+    package typealias Recorder = @Sendable (Store, EngineRuntime) -> (any FlightRecorder)?
 
     /// One life of the application's process.
     private struct Life: Sendable {
@@ -44,8 +48,9 @@ public final class SimulatedDevice: Sendable {
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
-        connect: @escaping @Sendable (String) -> SimulatedTransport
+        connect: @escaping @Sendable (String) -> SimulatedTransport, recorder: Recorder?
     ) {
+        self.recorder = recorder
         self.name = name
         self.simulation = simulation
         self.policy = policy
@@ -80,9 +85,10 @@ public final class SimulatedDevice: Sendable {
         }
         let process = disk.makeProcess()
         let runtime = simulation.makeRuntime(device: "\(name).\(life)", clockOf: name, wallClock: wallClock)
+        let opened: Store
         let store: Store
         do {
-            let opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
+            opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
             store = WatchedStore(store: opened, disk: disk, tally: tally)
         } catch {
             process.kill()
@@ -93,6 +99,7 @@ public final class SimulatedDevice: Sendable {
         let engine = SyncEngine(
             store: store, transport: transport, reachability: reachability, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
+            recorder: recorder?(opened, runtime),
             trace: { [weak self] turn in self?.note(turn, store) })
         let task = simulation.start(name) { [weak self] in
             var ending = "the engine has ended"

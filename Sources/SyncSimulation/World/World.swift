@@ -68,7 +68,7 @@ public final class World {
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,
                         principal: name)
-                })
+                }, recorder: parts.recorder)
         }
         upkeep = parts.upkeep
         outcome = parts.outcome

@@ -20,6 +20,9 @@ public struct WorldParts: Sendable {
     /// cannot tell; a world whose server dies over a commit then knows less.
     public var outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
 
+    /// Gives each device's engine a flight recorder over the store that `openStore` has made; nil gives none.
+    package var recorder: SimulatedDevice.Recorder?
+
     /// Who sent a transaction, and under which number.
     public struct Sender: Hashable, Sendable {
         public let principal: Principal

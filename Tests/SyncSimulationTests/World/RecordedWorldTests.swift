@@ -1,0 +1,162 @@
+import Logging
+import SimulationRecipes
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncRecording
+import SyncSimulation
+import SyncStoreSQLite
+import Testing
+
+/// Notes when it is written to, and keeps nothing.
+private final class CountingRing: RecordingStore {
+    private let uptime: @Sendable () -> Duration
+    private let failure: StoreFailure?
+    private let noted = Guarded([(at: Duration, parts: Int)]())
+
+    init(uptime: @escaping @Sendable () -> Duration, failure: StoreFailure?) {
+        self.uptime = uptime
+        self.failure = failure
+    }
+
+    var appends: [(at: Duration, parts: Int)] { noted.withLock { $0 } }
+
+    func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure) {
+        let now = uptime()
+        noted.withLock { $0.append((now, parts.count)) }
+        if let failure { throw failure }
+    }
+
+    func recording() throws(StoreFailure) -> [RecordingSegment] { [] }
+    func recordingSummary() throws(StoreFailure) -> RecordingSummary { RecordingSummary() }
+    func clearRecording() throws(StoreFailure) {}
+}
+
+/// Devices that live through faults with a flight recorder in their databases: what the ring holds is run again.
+@Suite struct RecordedWorldTests {
+    /// What was found in the rings.
+    private struct Found: Sendable {
+        var lives = 0
+        var turns = 0
+        var largest = 0
+        var differences: [String] = []
+        var exported: [[UInt8]] = []
+    }
+
+    private static let capacity = 200
+
+    /// Each life of a device looks at what the lives before it have left, as after a crash, and goes on recording.
+    private static func parts(_ found: Guarded<Found>) -> WorldParts {
+        var parts = WorldParts.onSQLite()
+        parts.recorder = { store, runtime in
+            guard let ring = store as? SQLiteStore else { return nil }
+            look(at: ring, found)
+            return RingRecorder(
+                store: ring, turns: capacity, salt: (runtime.random(), runtime.random()),
+                logger: Logger(label: "recorder", factory: { _ in SwiftLogNoOpLogHandler() }))
+        }
+        return parts
+    }
+
+    private static func look(at ring: SQLiteStore, _ found: Guarded<Found>) {
+        // A disk that fails is no news here: the next life looks again.
+        guard let segments = try? ring.recording() else { return }
+        let reader = RingReader(segments)
+        var replay = Replay()
+        let differences =
+            reader.problems.map(\.description) + reader.entries.compactMap { replay.follow($0).difference?.description }
+        let recording = Recording(
+            header: RecordingHeader(exportedAt: WallTime(milliseconds: 1), build: "test", schema: 2),
+            entries: reader.entries)
+        found.withLock { found in
+            found.lives += 1
+            found.turns += recording.turnCount
+            found.largest = max(found.largest, recording.turnCount)
+            found.differences += differences
+            if !reader.entries.isEmpty { found.exported.append(RecordingFile.bytes(recording)) }
+        }
+    }
+
+    private static func plan(_ seed: UInt64) -> WorldPlan {
+        var plan = WorldPlan.drawn(seed: seed, steps: 150)
+        // Lives that last longer than the second after which a turn is saved.
+        plan.pause = .milliseconds(200)...(.seconds(5))
+        plan.rates.killDevice = max(plan.rates.killDevice, 0.05)
+        plan.rates.losePowerOfDevice = max(plan.rates.losePowerOfDevice, 0.02)
+        return plan
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `what devices have recorded between crashes is done again, action by action`(seed: UInt64) throws {
+        let found = Guarded(Found())
+        _ = try World(Self.plan(seed), parts: Self.parts(found)).run()
+        let result = found.withLock { $0 }
+        #expect(result.differences == [])
+        #expect(result.lives > 5)
+        #expect(result.turns > 200, "\(result.turns)")
+        #expect(result.largest <= Self.capacity)
+        for bytes in result.exported.suffix(3) {
+            var replay = Replay()
+            let recording = try RecordingFile.recording(bytes)
+            #expect(recording.entries.compactMap { replay.follow($0).difference } == [])
+        }
+    }
+
+    @Test func `turns are saved once a second, and a ring that fails harms no sync`() throws {
+        let rings = Guarded([CountingRing]())
+        for failure in [
+            nil, StoreFailure(.diskFull, "no space is left"), StoreFailure(.busy, "another program writes"),
+        ] {
+            rings.withLock { $0 = [] }
+            var parts = WorldParts.onSQLite()
+            parts.recorder = { _, runtime in
+                let ring = CountingRing(uptime: runtime.uptime, failure: failure)
+                rings.withLock { $0.append(ring) }
+                return RingRecorder(
+                    store: ring, turns: Self.capacity, salt: (1, 2),
+                    logger: Logger(label: "recorder", factory: { _ in SwiftLogNoOpLogHandler() }))
+            }
+            _ = try World(.drawn(seed: 5, steps: 120), parts: parts).run()
+            let made = rings.withLock { $0 }
+            let appends = made.map(\.appends)
+            #expect(appends.contains { !$0.isEmpty })
+            if failure?.code == .diskFull { #expect(appends.allSatisfy { $0.count <= 1 }) }
+            for ring in appends where failure == nil {
+                // The last one is that of a stop, and a full memory is emptied at once.
+                for (earlier, later) in zip(ring, ring.dropFirst().dropLast()) where later.parts < 64 {
+                    #expect(later.at - earlier.at >= .seconds(1))
+                }
+                #expect(ring.isEmpty || ring.reduce(0) { $0 + $1.parts } > ring.count)
+            }
+        }
+    }
+
+    @Test func `the recorder changes nothing that the oracles see, and its own trace is the same each time`() throws {
+        let (one, other) = (Guarded(Found()), Guarded(Found()))
+        let first = try World(Self.plan(3), parts: Self.parts(one)).run()
+        let second = try World(Self.plan(3), parts: Self.parts(other)).run()
+        #expect(first == second)
+        #expect(one.withLock { $0.exported } == other.withLock { $0.exported })
+    }
+
+    @Test func `a planted change in a machine is found where it shows`() throws {
+        let found = Guarded(Found())
+        _ = try World(Self.plan(2), parts: Self.parts(found)).run()
+        let bytes = try #require(found.withLock { $0.exported.max { $0.count < $1.count } })
+        var recording = try RecordingFile.recording(bytes)
+        // The recording of a build whose pulls ask for another number of rows.
+        let index = try #require(
+            recording.entries.firstIndex { entry in
+                if case .turn(let turn) = entry { turn.actions.contains { $0.hasPrefix("pull ") } } else { false }
+            })
+        guard case .turn(var turn) = recording.entries[index] else { return }
+        turn.actions = turn.actions.map { $0.replacing(" rows", with: "0 rows") }
+        recording.entries[index] = .turn(turn)
+        var replay = Replay()
+        let differences = try RecordingFile.recording(RecordingFile.bytes(recording)).entries.compactMap {
+            replay.follow($0).difference
+        }
+        #expect(differences.count == 1)
+        #expect(differences.first?.description.contains("0 rows; now pull ") == true, "\(differences)")
+    }
+}
