@@ -226,7 +226,8 @@ let package = Package(
             name: "syncctl",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "Models",
-                "SyncRecording", .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+                "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
