@@ -162,7 +162,8 @@ let package = Package(
         .target(
             name: "SimulationRecipes",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncSimulation",
+                "CFaultVFS", "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
+                "SyncSimulation",
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -7,13 +7,15 @@ import SyncStoreSQLite
 
 extension WorldParts {
     /// Everything that production has, but for HTTP: the stores on SQLite, the authority, and the codec.
-    public static func onSQLite() -> WorldParts {
-        WorldParts(
-            wire: WireForm(catalog: WorldCatalog.catalog), openStore: openLocalStore,
+    public static func onSQLite(_ settings: SQLiteParts = SQLiteParts()) -> WorldParts {
+        var parts = WorldParts(
+            wire: WireForm(catalog: WorldCatalog.catalog),
+            openStore: { process, runtime in try openLocalStore(process, runtime, settings) },
             openAuthority: { process in
                 let store = try SQLiteAuthorityStore(
-                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
-                return Authority(store: store, catalog: WorldCatalog.catalog)
+                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"),
+                    configuration: SQLiteAuthorityConfiguration(durability: settings.serverDurability))
+                return Authority(store: store, catalog: WorldCatalog.catalog, policy: settings.authority)
             },
             upkeep: { task, service in
                 guard let authority = service as? Authority else { return }
@@ -27,17 +29,21 @@ extension WorldParts {
                 let stored = try authority.outcome(of: sender.number, from: sender.identity, of: sender.principal)
                 return stored.map { ($0.hash, $0.outcome) }
             })
+        parts.auditReplica = { process in try ReplicaAudit(of: "/cache.sqlite", on: process).facts() }
+        parts.auditAuthority = { process in try AuthorityAudit(of: "/authority.sqlite", on: process).facts() }
+        parts.bounds = SQLiteParts.bounds
+        return parts
     }
 
     /// A device's store, which survives a loss of power.
-    @Sendable
     public static func openLocalStore(
-        _ process: DiskProcess, _ runtime: EngineRuntime
+        _ process: DiskProcess, _ runtime: EngineRuntime, _ settings: SQLiteParts = SQLiteParts()
     ) throws -> SimulatedDevice.Store {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.vfs = process.vfsName
         configuration.connections = .single
-        configuration.durability = .full
+        configuration.durability = settings.storeDurability
+        configuration.limits = settings.limits
         var random = runtime.generator
         let store = try SQLiteStore.open(
             configuration, catalog: WorldCatalog.catalog, now: runtime.now(), random: &random)

@@ -78,6 +78,7 @@ enum ImportArrows {
         ],
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite", "AuthorityStoreSQLite",
+            "CFaultVFS",
         ],
         "SyncSimulation": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "CFaultVFS",

@@ -49,7 +49,10 @@ public struct FaultCoverage: Hashable, Sendable {
 
     private static func isReachable(_ fault: FaultKind, _ phase: OperationPhase) -> Bool {
         switch fault {
-        case .refused, .busy, .requestLost, .requestDamaged, .serverGone:
+        case .pushTooLarge: phase == .pushTravels
+        case .staleAnswer: phase == .pullTravels || phase == .greeting
+        case .refused, .busy, .requestLost, .requestDamaged, .serverGone, .unauthorized, .forbidden, .requestTimeout,
+            .retryLater, .serverError, .wrongShape:
             // What befalls a request befalls it before the server has done anything.
             phase != .pushCommitted && phase != .pageTravels
         case .answerBroken, .answerLost, .answerDamaged: phase != .pushTravels && phase != .pullTravels

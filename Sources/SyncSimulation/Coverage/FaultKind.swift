@@ -11,6 +11,14 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case answerDamaged = "answer damaged"
     case doubled = "request doubled"
     case late = "message late"
+    case unauthorized = "unauthorized"
+    case forbidden = "forbidden"
+    case requestTimeout = "request timeout"
+    case pushTooLarge = "push too large"
+    case retryLater = "retry later"
+    case serverError = "server error"
+    case wrongShape = "answer of another shape"
+    case staleAnswer = "stale answer"
 
     // To a device.
     case deviceKilled = "device killed"
@@ -20,12 +28,18 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case linkDown = "link down"
     case clockJumped = "clock jumped"
     case deviceRolledBack = "device rolled back"
+    case clockDrifts = "clock drifts"
+    case deviceCloned = "device cloned"
+    case rivalEngine = "second engine"
+    case deviceDiskFilled = "device's disk filled"
 
     // To the server.
     case serverKilled = "server killed"
     case serverPowerLost = "server lost power"
     case serverCompacted = "server compacted"
     case serverRestored = "server restored"
+    case serverEmptied = "server emptied"
+    case serverDiskFilled = "server's disk filled"
 
     // To a disk, in the middle of one of its operations.
     case diskError = "disk error"
@@ -36,11 +50,15 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
 
     static let onTheWay: [FaultKind] = [
         .refused, .busy, .requestLost, .requestDamaged, .serverGone, .answerBroken, .answerLost, .answerDamaged,
-        .doubled, .late,
+        .doubled, .late, .unauthorized, .forbidden, .requestTimeout, .pushTooLarge, .retryLater, .serverError,
+        .wrongShape, .staleAnswer,
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .devicePowerLost, .deviceSuspended, .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack,
+        .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
     ]
-    static let toServers: [FaultKind] = [.serverKilled, .serverPowerLost, .serverCompacted, .serverRestored]
+    static let toServers: [FaultKind] = [
+        .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,
+    ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
 }

@@ -101,6 +101,12 @@ public final class SimulatedDisk: Sendable {
         }
     }
 
+    /// How many bytes a file has; nil when there is none.
+    public func size(of name: String) -> Int? {
+        let size = fault_disk_size(pointer, name)
+        return size >= 0 ? Int(size) : nil
+    }
+
     /// Puts a file in the place of another, durably. Who has the other one open keeps it.
     public func replace(_ name: String, with bytes: [UInt8]) {
         let done = fault_disk_replace(pointer, name, bytes, Int64(bytes.count))

@@ -17,6 +17,10 @@ public final class SimulatedNetwork: Sendable {
         /// What is on its way, in the order of its beginning.
         var exchanges: [Int: Exchange] = [:]
         var nextExchange = 0
+        /// What the next requests of a device meet on their way.
+        var scripted: [String: (answer: ScriptedAnswer, times: Int)] = [:]
+        /// What a cache has kept.
+        var cache: [String: [[UInt8]: [UInt8]]] = [:]
     }
 
     /// A call that a device waits for.
@@ -52,6 +56,7 @@ public final class SimulatedNetwork: Sendable {
     private let simulation: Simulation
     private let tally: FaultTally
     private let state: Guarded<State>
+    let watch = RequestWatch()
 
     init(simulation: Simulation, tally: FaultTally) {
         self.simulation = simulation
@@ -85,6 +90,16 @@ public final class SimulatedNetwork: Sendable {
         for device in Set(cuts.values.joined()).sorted() {
             simulation.mark("connected", by: device, as: .connected)
         }
+    }
+
+    /// The next requests of this device get this answer, so many times.
+    public func script(_ answer: ScriptedAnswer, times: Int, for device: String) {
+        simulation.note("meets \(answer.rawValue) \(times) times", by: device)
+        state.withLock { $0.scripted[device] = (answer, times) }
+    }
+
+    func endScripts(for device: String) {
+        state.withLock { $0.scripted[device] = nil }
     }
 
     func isCut(_ device: String, _ direction: Direction) -> Bool {
@@ -152,6 +167,9 @@ public final class SimulatedNetwork: Sendable {
             mailbox.yield(.failed(TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)))
             return
         }
+        if let answer = state.withLock({ $0.takeScript(for: call, of: device) }) {
+            return meet(answer, request, call, device, mailbox)
+        }
         if journey.isRequestLost {
             fault(.requestLost, call, device)
             record.ended(.lost)
@@ -171,7 +189,11 @@ public final class SimulatedNetwork: Sendable {
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
             return
         }
-        state.withLock { $0.exchanges[number]?.phase = call.phases.answered }
+        state.withLock { state in
+            state.exchanges[number]?.phase = call.phases.answered
+            if case .push = call { return }
+            if state.cache[device]?[request] == nil { state.cache[device, default: [:]][request] = answer }
+        }
         if journey.isAnswerLate { tally.count(.late, [call.phases.answered]) }
         let answerRecord = record.answer(isLate: journey.isAnswerLate)
         guard (try? await deviceClock.sleep(for: journey.answerDelay)) != nil else { return }
@@ -193,6 +215,21 @@ public final class SimulatedNetwork: Sendable {
         }
         let isHeard = if case .enqueued = mailbox.yield(.answer(answer)) { true } else { false }
         answerRecord.ended(isHeard ? .arrived : .unheard)
+    }
+
+    private func meet(
+        _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerCall, _ device: String,
+        _ mailbox: AsyncStream<Delivery>.Continuation
+    ) {
+        tally.count(answer.fault, [call.phases.onItsWay])
+        simulation.note("\(answer.rawValue): \(call.word)", by: device)
+        if let failure = answer.failure {
+            mailbox.yield(.failed(failure))
+        } else if answer == .stale, let kept = state.withLock({ $0.cache[device]?[request] }) {
+            mailbox.yield(.answer(kept))
+        } else {
+            mailbox.yield(.answer([0, 0, 0] + Array("{\"ok\":true}".utf8)))
+        }
     }
 
     private func letDown(_ mailbox: AsyncStream<Delivery>.Continuation, _ clock: VirtualClock) async {
@@ -220,6 +257,12 @@ public final class SimulatedNetwork: Sendable {
 }
 
 extension SimulatedNetwork.State {
+    fileprivate mutating func takeScript(for call: ServerCall, of device: String) -> ScriptedAnswer? {
+        guard let (answer, times) = scripted[device], answer.applies(to: call) else { return nil }
+        scripted[device] = times > 1 ? (answer, times - 1) : nil
+        return answer
+    }
+
     fileprivate mutating func begin(_ exchange: SimulatedNetwork.Exchange) -> Int {
         nextExchange += 1
         exchanges[nextExchange] = exchange

@@ -61,6 +61,18 @@ public final class SimulatedTransport: RemoteTransport {
         } catch {
             throw TransportFailure(.refused, "the call cannot be written: \(error)")
         }
+        network.watch.sent(call, request, by: device, at: simulation.now)
+        do throws(TransportFailure) {
+            let answer = try await exchange(call, request)
+            network.watch.ended(call, by: device, wasUseful: answer.isUseful(to: call))
+            return answer
+        } catch {
+            network.watch.failed(call, request, by: device, at: simulation.now, error)
+            throw error
+        }
+    }
+
+    private func exchange(_ call: ServerCall, _ request: [UInt8]) async throws(TransportFailure) -> ServerAnswer {
         let bytes = try await network.exchange(
             request, for: call, from: device, with: server, as: principal)
         guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
@@ -97,5 +109,16 @@ public final class SimulatedTransport: RemoteTransport {
         }
         mailbox.onTermination = { _ in task.cancel() }
         return hints
+    }
+}
+
+extension ServerAnswer {
+    /// Whether it brought something new.
+    fileprivate func isUseful(to call: ServerCall) -> Bool {
+        switch (self, call) {
+        case (.push(.answered(let results, _, _)), _): !results.isEmpty
+        case (.pull(.page(let page)), .pull(let request)): page.cursor != request.cursor
+        default: false
+        }
     }
 }

@@ -35,6 +35,10 @@ final class History: ServerWitness, DeviceWitness {
         var replays: [SpaceID: Replay]
         var applied: [SpaceID: [Version: [Operation]]] = [:]
         var uids: [CollectionName: [UID: RecordID]] = [:]
+        /// What users have taken back.
+        var cancelled: [String: Set<OutboxSequence>] = [:]
+        /// What a server had answered may be forgotten since a restore: outcomes are then no proof any more.
+        var wasRestored = false
     }
 
     fileprivate struct Owed: Sendable {
@@ -90,6 +94,9 @@ final class History: ServerWitness, DeviceWitness {
     }
 
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+    func sessionChanged(_ session: StoredSession, of device: String) {}
+    func pushRefused(_ refusal: PushRefusal, of device: String) {}
 
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
         guard case .answered(let results, _, _) = reply else { return }
@@ -178,6 +185,11 @@ final class History: ServerWitness, DeviceWitness {
         state.withLock { state in state.owed[device, default: [:]][sequence] = Owed() }
     }
 
+    /// The user has taken these back.
+    func cancelled(_ sequences: Set<OutboxSequence>, on device: String) {
+        state.withLock { $0.cancelled[device, default: []].formUnion(sequences) }
+    }
+
     var epoch: Epoch? {
         get { currentEpoch.withLock { $0 } }
         set { currentEpoch.withLock { $0 = newValue } }
@@ -209,6 +221,7 @@ final class History: ServerWitness, DeviceWitness {
             state.replays = memory.replays
             state.applied = memory.applied
             state.uids = memory.uids
+            state.wasRestored = true
         }
     }
 
@@ -259,6 +272,25 @@ final class History: ServerWitness, DeviceWitness {
                 }
             }
             return isCertain
+        }
+    }
+
+    /// A device must not believe to have seen a newer field than it has: its edit would win over what it never saw.
+    func check(_ facts: ReplicaFacts, of device: String, at version: Version) throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            guard let replay = state.replays.first?.value, version <= replay.head else { return }
+            let model = replay.models[Int(version.rawValue)]
+            for (place, row) in model.rows {
+                guard let base = facts.bases[place.collection]?[place.id], let schema = catalog[place.collection]
+                else { continue }
+                for (position, field) in schema.fields.enumerated() {
+                    guard let known = row[field.name], base.version(at: position) != known.version else { continue }
+                    throw Violation(
+                        "I7",
+                        "\(device) has \(place).\(field.name) as of version \(base.version(at: position)), not \(known.version)"
+                    )
+                }
+            }
         }
     }
 
@@ -361,6 +393,7 @@ extension History.State {
                         try model.apply(
                             sent.transaction.transaction, by: operation.identity.client, at: version,
                             limit: HybridTime(wall: latest, counter: .max))
+                        try model.checkReferences(after: sent.transaction.transaction, at: version)
                     } catch {
                         violations.append(error)
                     }
@@ -375,10 +408,14 @@ extension History.State {
     ) throws(Violation) {
         guard let owed = owed[device], !owed.isEmpty else { return }
         let kept = Set(entries.map(\.sequence))
-        let refused = Set(
-            journal.filter { entry in if case .merged = entry.event { false } else { true } }.map(\.sequence))
+        var told: [OutboxSequence: [JournalEntry.Event]] = [:]
+        for entry in journal { told[entry.sequence, default: []].append(entry.event) }
         for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {
-            if refused.contains(sequence) {
+            let outcome = debt.operation.flatMap { sent[$0]?.outcome }
+            try Settlement(device: device, sequence: sequence, outcome: outcome, told: told[sequence] ?? []).check(
+                wasCancelled: cancelled[device]?.contains(sequence) ?? false, isCertain: !wasRestored)
+            let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
+            if isRefused {
                 self.owed[device]?[sequence] = nil
             } else if let operation = debt.operation, case .applied? = sent[operation]?.outcome {
                 self.owed[device]?[sequence] = nil

@@ -97,6 +97,24 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
+    /// What a record needs is there (I11).
+    func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
+        for mutation in transaction.mutations {
+            let gone = rows[Place(collection: mutation.collection, id: mutation.record)] == nil
+            for schema in catalog.models {
+                for field in schema.fields where field.isRequired && field.target != nil {
+                    for (place, row) in rows where place.collection == schema.collection {
+                        guard case .reference(let id)? = row[field.name]?.value, let target = field.target,
+                            place.id == mutation.record || (gone && id == mutation.record),
+                            rows[Place(collection: target, id: id)] == nil
+                        else { continue }
+                        throw Violation("I11", "version \(version) leaves \(place) without its \(field.name) \(id)")
+                    }
+                }
+            }
+        }
+    }
+
     private mutating func edit(_ place: Place, _ name: FieldName, _ pushed: Field, seen: Version, _ rule: MergeRule) {
         guard let stored = rows[place]?[name], Self.takes(pushed, seen: seen, over: stored, rule) else { return }
         rows[place]?[name] = pushed

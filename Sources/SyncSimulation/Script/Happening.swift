@@ -32,6 +32,16 @@ public enum DeviceFault: Hashable, Sendable {
     case imageKept
     /// Someone puts the image back.
     case rolledBack
+    /// Its wall clock goes too fast by so many parts in a million; negative is too slow.
+    case clockDrifts(Int)
+    /// The next requests meet this.
+    case meets(ScriptedAnswer, times: Int)
+    /// Someone copies another device's disk to this one.
+    case cloned(from: Int)
+    /// A second engine starts on the same database, without having asked for the lease.
+    case rivalStarts
+    /// Other programs leave so many bytes of its disk.
+    case diskFilled(leaving: Int)
 }
 
 public enum ServerFault: Hashable, Sendable {
@@ -43,4 +53,7 @@ public enum ServerFault: Hashable, Sendable {
     case backedUp
     /// The last backup is put back, under a new epoch.
     case restored
+    /// Another server answers under the same address: it knows nothing.
+    case emptied
+    case diskFilled(leaving: Int)
 }

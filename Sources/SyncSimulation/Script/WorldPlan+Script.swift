@@ -21,7 +21,9 @@ extension WorldPlan {
             happenings += serverFaults()
             let place = random.below(plan.setting.devices)
             happenings.append(.deed(device: place, seed: random.next()))
-            return WorldScript.Moment(happenings, pause: random.duration(in: plan.pause))
+            let pause = random.duration(in: plan.pause)
+            let sleep = random.duration(in: .seconds(3_600)...(.seconds(40_000)))
+            return WorldScript.Moment(happenings, pause: random.chance(plan.rates.longPause) ? sleep : pause)
         }
 
         private mutating func faults(of place: Int) -> [Happening] {
@@ -43,10 +45,30 @@ extension WorldPlan {
             }
             if random.chance(2 * rates.rollBackDevice) { faults.append(.imageKept) }
             if random.chance(rates.rollBackDevice) { faults.append(.rolledBack) }
+            faults += rareFaults(of: place)
             var happenings = faults.map { Happening.device(place, $0) }
             let fault = random.diskFault()
             if random.chance(rates.deviceDiskFault) { happenings.append(.disk(.device(place), fault)) }
             return happenings
+        }
+
+        private mutating func rareFaults(of place: Int) -> [DeviceFault] {
+            var faults: [DeviceFault] = []
+            let rates = plan.rates
+            let answer = ScriptedAnswer.allCases[random.below(ScriptedAnswer.allCases.count)]
+            let times = random.within(1...6)
+            if random.chance(rates.scriptAnswer) { faults.append(.meets(answer, times: times)) }
+            let drift = random.within(-50_000...50_000)
+            // As with jumps: no further than is let through, or the oracle would have to know when the server died.
+            if random.chance(rates.driftClock) {
+                faults.append(.clockDrifts(plan.serverMayDie ? drift / 1_000 : drift))
+            }
+            let source = random.below(plan.setting.devices)
+            if random.chance(rates.cloneDevice), source != place { faults.append(.cloned(from: source)) }
+            if random.chance(rates.rivalEngine) { faults.append(.rivalStarts) }
+            let room = random.below(60_000)
+            if random.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
+            return faults
         }
 
         private mutating func serverFaults() -> [Happening] {
@@ -60,6 +82,9 @@ extension WorldPlan {
             if random.chance(rates.killServer) { faults.append(.killed) }
             let noise = random.next()
             if random.chance(rates.losePowerOfServer) { faults.append(.losesPower(seed: noise)) }
+            let room = random.below(60_000)
+            if random.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
+            if random.chance(rates.emptyServer) { faults.append(.emptied) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

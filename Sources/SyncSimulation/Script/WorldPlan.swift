@@ -28,6 +28,19 @@ public struct WorldPlan: Hashable, Sendable {
         /// Someone keeps a backup of the server's disk, or restores the last one and starts a new epoch.
         public var restoreServer = 0.0
         public var serverDiskFault = 0.0
+        /// What stands between a device and the server answers instead.
+        public var scriptAnswer = 0.0
+        public var driftClock = 0.0
+        /// Another device's disk is copied to this one.
+        public var cloneDevice = 0.0
+        /// A second engine starts on a device's database.
+        public var rivalEngine = 0.0
+        /// Other programs fill a disk.
+        public var fillDisk = 0.0
+        /// An empty server takes the place of the one that was there.
+        public var emptyServer = 0.0
+        /// Nobody does anything for hours.
+        public var longPause = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -68,6 +81,13 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.compactServer = random.rate(upTo: 0.05)
         plan.rates.restoreServer = random.rate(upTo: 0.01)
         plan.rates.serverDiskFault = random.rate(upTo: 0.1)
+        plan.rates.scriptAnswer = random.rate(upTo: 0.1)
+        plan.rates.driftClock = random.rate(upTo: 0.02)
+        plan.rates.cloneDevice = random.chance(0.3) ? random.rate(upTo: 0.02) : 0
+        plan.rates.rivalEngine = random.chance(0.3) ? random.rate(upTo: 0.04) : 0
+        plan.rates.fillDisk = random.rate(upTo: 0.03)
+        plan.rates.emptyServer = random.chance(0.4) ? random.rate(upTo: 0.02) : 0
+        plan.rates.longPause = random.rate(upTo: 0.005)
         plan.rates.recover = 0.05 + random.fraction() * 0.4
         return plan
     }

@@ -186,6 +186,11 @@ extension DeviceFault {
         case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"
         case .imageKept: "imageKept"
         case .rolledBack: "rolledBack"
+        case .clockDrifts(let parts): "clockDrifts \(parts)"
+        case .meets(let answer, let times): "meets \(answer.rawValue) \(times)"
+        case .cloned(let place): "clonedFrom \(place)"
+        case .rivalStarts: "rivalStarts"
+        case .diskFilled(let bytes): "diskFilled \(bytes)"
         }
     }
 
@@ -205,6 +210,14 @@ extension DeviceFault {
         case "clockWrongBy": self = .clock(wrongBy: .microseconds(try words.number(Int64.min...Int64.max)))
         case "imageKept": self = .imageKept
         case "rolledBack": self = .rolledBack
+        case "clockDrifts": self = .clockDrifts(Int(try words.number(-1_000_000...1_000_000)))
+        case "meets":
+            let answer = try words.oneOf(
+                Dictionary(uniqueKeysWithValues: ScriptedAnswer.allCases.map { ($0.rawValue, $0) }))
+            self = .meets(answer, times: Int(try words.number(1...1_000_000)))
+        case "clonedFrom": self = .cloned(from: Int(try words.number(0...63)))
+        case "rivalStarts": self = .rivalStarts
+        case "diskFilled": self = .diskFilled(leaving: Int(try words.number(0...1_000_000_000)))
         default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
         }
     }
@@ -219,6 +232,8 @@ extension ServerFault {
         case .compacted(let kept): "compacted \(kept)"
         case .backedUp: "backedUp"
         case .restored: "restored"
+        case .emptied: "emptied"
+        case .diskFilled(let bytes): "diskFilled \(bytes)"
         }
     }
 
@@ -232,6 +247,8 @@ extension ServerFault {
         case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
         case "backedUp": self = .backedUp
         case "restored": self = .restored
+        case "emptied": self = .emptied
+        case "diskFilled": self = .diskFilled(leaving: Int(try words.number(0...1_000_000_000)))
         default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
         }
     }

@@ -1,7 +1,7 @@
 import Logging
 import SyncConcurrency
 public import SyncCore
-import SyncModel
+public import SyncModel
 
 /// One device: its disk, its clocks and its network link, and the application's process, which can die and come back.
 public final class SimulatedDevice: Sendable {
@@ -14,11 +14,12 @@ public final class SimulatedDevice: Sendable {
     private let simulation: Simulation
     private let policy: SyncPolicy
     private let open: @Sendable (DiskProcess, EngineRuntime) throws -> Store
-    private let connect: @Sendable (String) -> SimulatedTransport
+    private let connect: @Sendable (String, String) -> SimulatedTransport
+    private let wrap: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport
     private let witness: any DeviceWitness
     private let tally: FaultTally
     private let recorder: Recorder?
-    private let state = Guarded(State())
+    private let state: Guarded<State>
 
     /// Makes the flight recorder of a process over its store.
     package typealias Recorder = @Sendable (Store, EngineRuntime) -> (any FlightRecorder)?
@@ -30,10 +31,20 @@ public final class SimulatedDevice: Sendable {
         let engine: SyncEngine
         let transport: SimulatedTransport
         let task: Task<Void, Never>
+
+        func end() {
+            process.kill()
+            transport.sever()
+            task.cancel()
+        }
     }
 
     private struct State: Sendable {
         var life: Life?
+        /// Whom the server takes the device for.
+        var principal: String
+        /// Another engine on the same database.
+        var rival: Life?
         var lives = 0
         /// Why the engine of this life has ended by itself.
         var ending: String?
@@ -44,20 +55,25 @@ public final class SimulatedDevice: Sendable {
     /// - Parameters:
     ///   - open: opens the local store over the process's disk; called at each start of the process.
     ///   - connect: makes the transport of a process.
+    ///   - wrap: puts something between the engine and its transport.
     ///   - witness: is told of what the engine takes out of the store to send.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
-        connect: @escaping @Sendable (String) -> SimulatedTransport, recorder: Recorder?
+        connect: @escaping @Sendable (String, String) -> SimulatedTransport,
+        wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
+        recorder: Recorder?
     ) {
         self.recorder = recorder
         self.name = name
+        state = Guarded(State(principal: name))
         self.simulation = simulation
         self.policy = policy
         self.witness = witness
         self.tally = tally
         self.open = open
         self.connect = connect
+        self.wrap = wrap
         var random = simulation.random("disk.\(name)")
         disk = SimulatedDisk(seed: random.next())
         wallClock = simulation.makeWallClock()
@@ -67,6 +83,15 @@ public final class SimulatedDevice: Sendable {
 
     /// The store of the process that runs; nil when none does.
     public var store: Store? { state.withLock { $0.life?.store } }
+
+    /// The process that runs; nil when none does.
+    var process: DiskProcess? { state.withLock { $0.life?.process } }
+
+    /// Whom the server takes the device for, from the next start of a process on; its own name at first.
+    var principal: String {
+        get { state.withLock { $0.principal } }
+        set { state.withLock { $0.principal = newValue } }
+    }
 
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
 
@@ -79,10 +104,20 @@ public final class SimulatedDevice: Sendable {
     /// Starts the application's process: opens the store and lets the engine run. Throws what `open` throws.
     public func start() throws {
         kill()
+        let life = try makeLife(suffix: nil)
+        state.withLock { state in
+            state.life = life
+            state.ending = nil
+        }
+        simulation.note("up", by: name, as: .up)
+    }
+
+    private func makeLife(suffix: String?) throws -> Life {
         let life = state.withLock { state in
             state.lives += 1
             return state.lives
         }
+        let isRival = suffix != nil
         let process = disk.makeProcess()
         let runtime = simulation.makeRuntime(device: "\(name).\(life)", clockOf: name, wallClock: wallClock)
         let opened: Store
@@ -95,10 +130,10 @@ public final class SimulatedDevice: Sendable {
             simulation.note("does not start: \(error)", by: name, as: .fault)
             throw error
         }
-        let transport = connect(name)
+        let transport = connect(suffix.map { "\(name).\($0)" } ?? name, principal)
         let engine = SyncEngine(
-            store: store, transport: transport, reachability: reachability, runtime: runtime, policy: policy,
-            logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
+            store: store, transport: wrap(transport, runtime), reachability: reachability, runtime: runtime,
+            policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
             recorder: recorder?(opened, runtime),
             trace: { [weak self] turn in self?.note(turn, store) })
         let task = simulation.start(name) { [weak self] in
@@ -108,13 +143,9 @@ public final class SimulatedDevice: Sendable {
             } catch {
                 ending = "the engine has failed: \(error)"
             }
-            if !process.isDead, !Task.isCancelled { self?.ended(ending, life: life) }
+            if !isRival, !process.isDead, !Task.isCancelled { self?.ended(ending, life: life) }
         }
-        state.withLock { state in
-            state.life = Life(process: process, store: store, engine: engine, transport: transport, task: task)
-            state.ending = nil
-        }
-        simulation.note("up", by: name, as: .up)
+        return Life(process: process, store: store, engine: engine, transport: transport, task: task)
     }
 
     private func ended(_ reason: String, life: Int) {
@@ -125,6 +156,8 @@ public final class SimulatedDevice: Sendable {
     private func note(_ turn: SyncEngine.Trace, _ store: Store) {
         simulation.note(turn.words, by: name, as: turn.kind)
         if case .batchTaken(let batch) = turn.event { witness.batchTaken(batch, by: name, from: store) }
+        if case .sessionChanged(let session) = turn.event { witness.sessionChanged(session, of: name) }
+        if case .pushEnded(_, .success(.refused(let refusal))) = turn.event { witness.pushRefused(refusal, of: name) }
         if turn.movesBack { state.withLock { $0.resets += 1 } }
     }
 
@@ -134,22 +167,43 @@ public final class SimulatedDevice: Sendable {
             defer { state.life = nil }
             return state.life
         }
+        endRival()
         guard let life else { return }
-        life.process.kill()
-        life.transport.sever()
-        life.task.cancel()
+        life.end()
         simulation.note("killed", by: name, as: .down)
     }
 
     /// The process has died over a fault of its disk, if it has.
     func buryIfDead() {
         if state.withLock({ $0.life?.process })?.isDead == true { kill() }
+        if state.withLock({ $0.rival?.process })?.isDead == true { endRival() }
     }
 
     public func losePower(seed: UInt64) {
         simulation.mark("loses power", by: name, as: .fault)
         disk.losePower(seed: seed)
         kill()
+    }
+
+    /// Says that the device has a new token.
+    func renewCredentials() {
+        state.withLock { [$0.life?.engine, $0.rival?.engine] }.forEach { $0?.credentialsChanged() }
+    }
+
+    /// Starts a second process with an engine of its own on the same database, beside the one that runs.
+    func startRival() throws {
+        endRival()
+        guard isUp else { return }
+        let life = try makeLife(suffix: "rival")
+        state.withLock { $0.rival = life }
+    }
+
+    func endRival() {
+        let rival = state.withLock { state in
+            defer { state.rival = nil }
+            return state.rival
+        }
+        rival?.end()
     }
 
     /// The user agrees to what the mass-delete brake holds back, if it holds anything back.
@@ -191,6 +245,9 @@ public final class SimulatedDevice: Sendable {
 /// Sees what a device's engine takes out of its store.
 public protocol DeviceWitness: Sendable {
     func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore)
+    /// The store has told its engine of a new identity, or a new history.
+    func sessionChanged(_ session: StoredSession, of device: String)
+    func pushRefused(_ refusal: PushRefusal, of device: String)
 }
 
 extension SyncEngine.Trace {

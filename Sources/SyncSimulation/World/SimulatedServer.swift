@@ -75,6 +75,9 @@ public final class SimulatedServer: Sendable {
         stop()
     }
 
+    /// The process that runs; nil when none does.
+    var process: DiskProcess? { state.withLock { $0.process } }
+
     /// The feed of commits of the process that runs; nil when none does.
     var commits: CoalescingFeed<SpaceHeads>? { state.withLock { $0.authority }?.commits }
 
@@ -138,6 +141,7 @@ public final class SimulatedServer: Sendable {
             case .hello: return .hello(try authority.hello(for: principal, now: now))
             case .pull(let request):
                 let reply = try authority.pull(request, by: principal, now: now)
+                witness.pullAnswered(request, reply, to: device)
                 simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
                 return .pull(reply)
             case .fetch(let request):
@@ -171,6 +175,7 @@ public protocol ServerWitness: Sendable {
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
     /// The authority threw: what was asked may have been done, in part or wholly.
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure)
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String)
 }
 
 extension TransportFailure {

@@ -12,7 +12,12 @@ extension World {
             return deeds.failure
         }
         if let failure { throw failure }
-        if let violation = history.takeViolations().first { throw violation }
+        try followFeed()
+        let found =
+            history.takeViolations() + conduct.takeViolations() + feed.takeViolations()
+            + network.watch.takeViolations()
+        if let violation = found.first { throw violation }
+        try checkServerFile()
         for device in devices {
             guard let store = device.store else { continue }
             // What has not been written to since it was found right is still right.
@@ -22,6 +27,7 @@ extension World {
                 try device.disk.withoutFaults {
                     try checkVersions(of: device, store)
                     let isCertain = try history.check(device.name, store)
+                    try checkFile(of: device, store)
                     checked[device.name] = isCertain ? changes : nil
                 }
             } catch let failure as StoreFailure {
@@ -48,6 +54,7 @@ extension World {
         let (records, version) = try readServer()
         try history.check(server: records, of: Self.space, at: version)
         try history.checkNothingIsOwed()
+        try checkLogs()
         for device in devices {
             guard let store = device.store else { continue }
             let outbox = try store.outbox(limit: .max)

@@ -56,6 +56,7 @@ extension World {
         case .losesLink:
             count(.linkDown)
             mark("loses its link")
+            network.watch.linkChanged(of: device.name)
             device.reachability.set(.down("no carrier"))
         case .clock(let error):
             count(.clockJumped)
@@ -69,24 +70,31 @@ extension World {
             guard let (image, debts) = images[device.name] else { return }
             count(.deviceRolledBack)
             device.kill()
+            device.disk.setCapacity(bytes: nil)
             device.disk.restore(image)
             history.rollBack(device.name, to: debts)
+            conduct.rolledBack(device.name)
+            bases[device.name] = nil
             versions[device.name] = nil
             checked[device.name] = nil
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
+        case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled: try strikeRarely(device, fault)
         }
     }
 
     private func recover(_ device: SimulatedDevice) throws {
         simulation.resume(device.name)
         network.mend(device.name)
+        free(device)
+        network.watch.linkChanged(of: device.name)
         device.reachability.set(.up)
         if !device.isUp || device.ending != nil { try startDevice(device) }
     }
 
     /// A start may fail where the disk does, and only there.
     func startDevice(_ device: SimulatedDevice) throws {
+        network.watch.beginsAnew(device.name)
         do {
             try device.start()
         } catch let failure as StoreFailure {
@@ -126,7 +134,16 @@ extension World {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: nil)) }
         switch fault {
         case .recovers:
+            server.disk.setCapacity(bytes: nil)
             if !server.isUp { try startServer() }
+        case .diskFilled(let room):
+            count(.serverDiskFilled)
+            server.disk.fill(leaving: room)
+        case .emptied:
+            guard let beginning, upkeep != nil else { return }
+            count(.serverEmptied)
+            try restore(DiskImage(files: []), beginning)
+            simulation.note("is another, and empty", by: "server")
         case .killed:
             guard server.isUp else { return }
             count(.serverKilled)
@@ -139,7 +156,14 @@ extension World {
             guard server.isUp, upkeep != nil else { return }
             count(.serverCompacted)
             simulation.note("keeps \(kept) commits", by: "server")
-            try doUpkeep(.compact(keeping: kept))
+            try followFeed()
+            do {
+                try doUpkeep(.compact(keeping: kept))
+                feed.compacted(Self.space, keeping: kept)
+            } catch let failure as AuthorityFailure where failure.code == .unavailable {
+                // Its disk is full.
+                simulation.note("cannot compact: \(failure)", by: "server")
+            }
         case .backedUp:
             guard server.isUp, upkeep != nil else { return }
             backup = (server.disk.image(), history.memory)
@@ -147,18 +171,25 @@ extension World {
         case .restored:
             guard let (image, memory) = backup else { return }
             count(.serverRestored)
-            server.stop()
-            server.disk.restore(image)
-            server.disk.clearPlans()
-            epochs += 1
-            history.rollBack(to: memory)
-            checked = [:]
-            try server.start()
-            try settle()
-            try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
-            history.epoch = Epoch(rawValue: "restored-\(epochs)")
+            try restore(image, memory)
             simulation.note("restored from a backup", by: "server", as: .fault)
         }
+    }
+
+    private func restore(_ image: DiskImage, _ memory: History.Memory) throws {
+        server.stop()
+        server.disk.setCapacity(bytes: nil)
+        server.disk.restore(image)
+        server.disk.clearPlans()
+        epochs += 1
+        history.rollBack(to: memory)
+        feed.forget()
+        reader = nil
+        checked = [:]
+        try server.start()
+        try settle()
+        try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
+        history.epoch = Epoch(rawValue: "restored-\(epochs)")
     }
 
     private func doUpkeep(_ task: WorldParts.Upkeep) throws {

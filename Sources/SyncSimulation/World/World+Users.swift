@@ -41,10 +41,13 @@ extension World {
             simulation.note(
                 "commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name, as: .commit)
             try checkReadsItsWrites(edits, on: device, store)
+            try checkWritesAreTogether(edits, at: sequence, on: device, store)
         case .cancelNewest:
-            guard let newest = try store.outbox(limit: .max).last, case .waiting = newest.state else { return }
+            let before = try store.outbox(limit: .max)
+            guard let newest = before.last, case .waiting = newest.state else { return }
             try store.cancel(newest.sequence, now: now)
             let kept = Set(try store.outbox(limit: .max).map(\.sequence))
+            history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
             simulation.note("cancels \(newest.sequence)", by: device.name)
             guard !kept.contains(newest.sequence) else {
                 throw Violation("I1", "\(device.name) still holds \(newest.sequence) after it was cancelled")
@@ -79,6 +82,22 @@ extension World {
                         throw Violation("I6", "\(device.name) reads another \(field) than it wrote to \(edit.words)")
                     }
                 }
+            }
+        }
+    }
+
+    /// What a transaction creates and deletes goes to the server in one piece.
+    private static func checkWritesAreTogether(
+        _ edits: [RecordEdit], at sequence: OutboxSequence, on device: SimulatedDevice, _ store: SimulatedDevice.Store
+    ) throws {
+        guard let entry = try store.outbox(limit: .max).last, entry.sequence == sequence else {
+            throw Violation("I1", "\(device.name) committed \(sequence), which is not the last in its outbox")
+        }
+        let written = Set(entry.transaction.mutations.map(\.record))
+        for edit in edits {
+            if case .update = edit { continue }
+            guard written.contains(edit.record) else {
+                throw Violation("I10", "\(device.name) committed \(sequence) without its \(edit.words)")
             }
         }
     }

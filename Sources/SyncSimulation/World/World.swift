@@ -15,6 +15,9 @@ public final class World {
     let server: SimulatedServer
     let devices: [SimulatedDevice]
     let history: History
+    let feed = FeedWitness()
+    let conduct = DeviceConduct()
+    let parts: WorldParts
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
     private let recording: WorldRecording?
@@ -27,9 +30,15 @@ public final class World {
     /// The last backup of the server, with what was known of it then.
     var backup: (image: DiskImage, memory: History.Memory)?
     var epochs = 0
+    /// What was known when the server was new.
+    var beginning: History.Memory?
     /// The images of disks that someone has kept.
     var images: [String: (image: DiskImage, debts: History.Debts)] = [:]
     var versions: [String: (version: Version, resets: Int)] = [:]
+    /// Where each record of each device stood when it was last looked at.
+    var bases: [String: ReplicaHistory] = [:]
+    /// Where the world's own reader of the feed stands.
+    var reader: Cursor?
 
     /// What the users' tasks have found.
     struct Deeds: Sendable {
@@ -47,6 +56,7 @@ public final class World {
         _ script: WorldScript, parts: WorldParts, traceCapacity: Int = 512, recording: WorldRecording? = nil
     ) {
         self.script = script
+        self.parts = parts
         let setting = script.setting
         let simulation = Simulation(
             seed: setting.seed, policy: setting.scheduling, slowProcessor: setting.slowProcessor,
@@ -58,17 +68,18 @@ public final class World {
         let network = SimulatedNetwork(simulation: simulation, tally: tally)
         self.network = network
         let server = SimulatedServer(
-            simulation: simulation, wire: parts.wire, witness: history, tally: tally, open: parts.openAuthority)
+            simulation: simulation, wire: parts.wire,
+            witness: ServerWitnesses(all: [history, feed, conduct]), tally: tally, open: parts.openAuthority)
         self.server = server
-        devices = (0..<setting.devices).map { [tally] place in
+        devices = (0..<setting.devices).map { [tally, conduct] place in
             SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
-                witness: history, tally: tally, open: parts.openStore,
-                connect: { name in
+                witness: DeviceWitnesses(all: [history, conduct]), tally: tally, open: parts.openStore,
+                connect: { name, principal in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,
-                        principal: name)
-                }, recorder: parts.recorder)
+                        principal: principal)
+                }, wrap: parts.wrapTransport, recorder: parts.recorder)
         }
         upkeep = parts.upkeep
         outcome = parts.outcome
@@ -126,6 +137,7 @@ public final class World {
                 try authority.hello(for: Principal(name: "operator"), now: now).epoch
             }
         }
+        beginning = history.memory
         for device in devices { try startDevice(device) }
         network.conditions = script.setting.network
         record("start")
@@ -147,20 +159,25 @@ public final class World {
         network.conditions = .calm
         network.mendAll()
         server.disk.clearPlans()
+        server.disk.setCapacity(bytes: nil)
         if !server.isUp { try server.start() }
         try settle()
         for device in devices {
             device.disk.clearPlans()
+            free(device)
+            network.watch.linkChanged(of: device.name)
             simulation.resume(device.name)
             device.reachability.set(.up)
             device.buryIfDead()
-            if !device.isUp || device.ending != nil { try device.start() }
+            if !device.isUp || device.ending != nil { try startDevice(device) }
         }
         record("healed")
     }
 
     /// Longer than the longest wait that the policy knows, twice: a busy server may have asked for patience.
-    private static let patience = Duration.seconds(1_200)
+    private var patience: Duration {
+        tally.coverage.total(of: .retryLater) > 0 ? .seconds(2 * 3_600) : .seconds(1_200)
+    }
 
     private func comeToRest() throws {
         let start = simulation.now
@@ -173,10 +190,10 @@ public final class World {
             if let device = devices.first(where: { $0.ending != nil }) {
                 throw Violation("I18", "\(device.name) has stopped: \(device.ending ?? "")")
             }
-            guard simulation.now - start < Self.patience else {
+            guard simulation.now - start < patience else {
                 let states = devices.map { "\($0.name): \($0.status.map { "\($0)" } ?? "down")" }
                 throw Violation(
-                    "I18", "not at rest \(Self.patience) after the last fault: \(states.joined(separator: "; "))")
+                    "I18", "not at rest \(patience) after the last fault: \(states.joined(separator: "; "))")
             }
         }
         report.timeToRest = simulation.now - start

@@ -37,6 +37,15 @@ public struct WorldParts: Sendable {
         case startEpoch(Epoch)
     }
 
+    /// What a device's engine talks through, given the way to the server: the way itself, unless a test puts something
+    /// between them.
+    public var wrapTransport: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport = { way, _ in way }
+
+    /// Reads the files of a device, and of the server, past the code under test; nil when they cannot be read so.
+    public var auditReplica: (@Sendable (DiskProcess) throws -> ReplicaFacts)?
+    public var auditAuthority: (@Sendable (DiskProcess) throws -> AuthorityFacts)?
+    public var bounds: ReplicaBounds?
+
     public init(
         wire: any SimulatedWire,
         openStore: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> SimulatedDevice.Store,

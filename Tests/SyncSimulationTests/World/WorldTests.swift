@@ -41,20 +41,3 @@ struct WorldTests {
         for line in coverage.table { print(line) }
     }
 }
-
-@Suite
-struct MutantTests {
-    /// The proof that the oracles see: a world with a planted bug does not get far.
-    @Test(arguments: PlainAuthority.Mutant.allCases)
-    func `a planted bug is found`(mutant: PlainAuthority.Mutant) throws {
-        for seed in 0..<60 as Range<UInt64> {
-            do {
-                _ = try World(.drawn(seed: seed, steps: 150), parts: .plain(mutant: mutant)).run()
-            } catch {
-                #expect(error.cause is Violation, "\(error)")
-                return
-            }
-        }
-        Issue.record("\(mutant) was not found in 60 worlds")
-    }
-}

@@ -1,0 +1,26 @@
+import SyncModel
+import SyncSimulation
+
+/// Reads what the file of the authority's store says.
+struct AuthorityAudit {
+    private let look: SQLiteLook
+
+    init(of file: String, on process: DiskProcess) throws {
+        look = try SQLiteLook(file, on: process)
+    }
+
+    func facts() throws -> AuthorityFacts {
+        var facts = AuthorityFacts()
+        // A creation: version, time, client, time as claimed. An origin: version, time, client. Eight bytes a number.
+        try look.each("SELECT creation, origins FROM record") { row in
+            for place in [row.bytes(0).prefix(40), row.bytes(1)[...]] where !place.isEmpty {
+                let width = place.count % 32 == 0 ? 32 : 40
+                for start in stride(from: place.startIndex, to: place.endIndex, by: width) {
+                    let time = place[(start + 8)..<(start + 16)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+                    facts.latestStamp = max(facts.latestStamp, HybridTime(rawValue: time))
+                }
+            }
+        }
+        return facts
+    }
+}

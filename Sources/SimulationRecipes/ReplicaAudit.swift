@@ -1,0 +1,92 @@
+import SyncModel
+import SyncSimulation
+
+/// Reads what the file of a device's store says.
+struct ReplicaAudit {
+    private let look: SQLiteLook
+    private let process: DiskProcess
+    private let file: String
+
+    init(of file: String, on process: DiskProcess) throws {
+        look = try SQLiteLook(file, on: process)
+        self.process = process
+        self.file = file
+    }
+
+    func facts() throws -> ReplicaFacts {
+        var facts = ReplicaFacts()
+        facts.logBytes = process.disk.size(of: file + "-wal") ?? 0
+        for schema in WorldCatalog.catalog.models {
+            facts.bases[schema.collection] = try bases(of: schema)
+        }
+        try look.each(
+            """
+            SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM islander WHERE islander.id = picture.painter)
+            AND NOT EXISTS (SELECT 1 FROM sync_outbox)
+            """
+        ) { facts.dangling.append("picture \($0.text(0))") }
+        var counts: (waiting: Int64, sent: Int64, answered: Int64) = (0, 0, 0)
+        try look.each("SELECT number IS NULL, version IS NULL, length(CAST(payload AS BLOB)) FROM sync_outbox") { row in
+            facts.outboxEntries += 1
+            facts.outboxBytes += row.integer(2)
+            switch (row.integer(0) != 0, row.integer(1) != 0) {
+            case (true, _): counts.waiting += 1
+            case (false, true): counts.sent += 1
+            case (false, false): counts.answered += 1
+            }
+        }
+        try look.each("SELECT waiting, sent, answered, outbox_bytes FROM sync_meta") { row in
+            let kept = [row.integer(0), row.integer(1), row.integer(2), row.integer(3)]
+            let true_ = [counts.waiting, counts.sent, counts.answered, facts.outboxBytes]
+            for (name, pair) in zip(["waiting", "sent", "answered", "bytes"], zip(kept, true_)) where pair.0 != pair.1 {
+                facts.wrongCounts.append("\(name) \(pair.0), not \(pair.1)")
+            }
+        }
+        return facts
+    }
+
+    /// Of records that are being changed, the base; of others, the row.
+    private func bases(of schema: ModelSchema) throws -> [RecordID: ReplicaFacts.Base] {
+        var bases: [RecordID: ReplicaFacts.Base] = [:]
+        let name = schema.collection.rawValue
+        try look.each("SELECT id, version, sync_fields FROM \"\(name)\"") { row in
+            let version = Version(row.integer(1))
+            bases[try id(row.bytes(0))] = ReplicaFacts.Base(
+                version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)), isPending: false)
+        }
+        try look.each("SELECT DISTINCT id FROM sync_pending WHERE collection = '\(name)' AND link = 'changes'") { row in
+            bases[try id(row.bytes(0))] = nil
+        }
+        try look.each(
+            "SELECT id, version, field_versions FROM sync_base WHERE collection = '\(name)' AND is_deleted = 0"
+        ) { row in
+            let version = Version(row.integer(1))
+            bases[try id(row.bytes(0))] = ReplicaFacts.Base(
+                version: version, fields: row.isNull(2) ? [] : try versions(row.bytes(2)), isPending: true)
+        }
+        return bases
+    }
+
+    private func id(_ bytes: [UInt8]) throws -> RecordID {
+        guard let bits = bytes.withUnsafeBytes({ Identifier128(bytes: $0) }) else {
+            throw SQLiteLook.Failure(description: "an id of \(bytes.count) bytes")
+        }
+        return RecordID(bits: bits)
+    }
+
+    /// Varints of 7 bits, least significant first.
+    private func versions(_ bytes: [UInt8]) throws -> [Version] {
+        var versions: [Version] = []
+        var (value, shift) = (UInt64(0), UInt64(0))
+        for byte in bytes {
+            value |= UInt64(byte & 0x7F) << shift
+            shift += 7
+            if byte & 0x80 == 0 {
+                versions.append(Version(Int64(bitPattern: value)))
+                (value, shift) = (0, 0)
+            }
+            guard shift < 64 else { throw SQLiteLook.Failure(description: "the versions of fields do not end") }
+        }
+        return versions
+    }
+}

@@ -1,0 +1,58 @@
+import CFaultVFS
+import SyncSimulation
+
+/// Reads a database past the code under test: SQLite's own interface, as thin as can be.
+final class SQLiteLook {
+    private var handle: OpaquePointer?
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(_ path: String, on process: DiskProcess) throws {
+        let code = withExtendedLifetime(process) {
+            sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, process.vfsName)
+        }
+        guard code == SQLITE_OK else {
+            sqlite3_close_v2(handle)
+            throw Failure(description: "\(path) cannot be looked at: \(code)")
+        }
+    }
+
+    deinit {
+        sqlite3_close_v2(handle)
+    }
+
+    /// One row of an answer.
+    struct Row {
+        fileprivate let statement: OpaquePointer
+
+        func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+        func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+        func text(_ column: Int32) -> String {
+            sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
+        }
+        func bytes(_ column: Int32) -> [UInt8] {
+            guard let start = sqlite3_column_blob(statement, column) else { return [] }
+            return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+        }
+    }
+
+    func each(_ sql: String, _ body: (Row) throws -> Void) throws {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        guard code == SQLITE_OK, let statement else { throw failure(sql) }
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: try body(Row(statement: statement))
+            case SQLITE_DONE: return
+            default: throw failure(sql)
+            }
+        }
+    }
+
+    private func failure(_ sql: String) -> Failure {
+        Failure(description: "\(String(cString: sqlite3_errmsg(handle))) in \(sql.prefix(60))")
+    }
+}

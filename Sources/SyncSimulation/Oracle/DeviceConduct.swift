@@ -1,0 +1,171 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Watches how devices push: each thing once and in its order (I2, I3), under one name that changes only with a reason
+/// (I16), with stamps that never go back (I22), whatever their wall clocks do.
+final class DeviceConduct: DeviceWitness, ServerWitness {
+    private struct Device: Sendable {
+        /// Under which numbers of the present identity each transaction was sent.
+        var numbers: [OutboxSequence: (identity: ClientIdentity, number: MutationNumber)] = [:]
+        var identity: ClientIdentity?
+        /// Its disk was rolled back or copied: that the server knows its numbers better is no wonder.
+        var isOfDoubtfulOrigin = false
+    }
+
+    private struct Stamps: Sendable {
+        var first: HybridTime
+        var last: HybridTime
+    }
+
+    private struct State: Sendable {
+        var devices: [String: Device] = [:]
+        var stamps: [ClientIdentity: [MutationNumber: Stamps]] = [:]
+        var violations: [Violation] = []
+    }
+
+    private let state = Guarded(State())
+
+    func takeViolations() -> [Violation] {
+        state.withLock { state in
+            defer { state.violations = [] }
+            return state.violations
+        }
+    }
+
+    // MARK: What the world does to a device
+
+    /// Another disk is in the device now.
+    func rolledBack(_ device: String) {
+        state.withLock { state in state.devices[device] = Device(isOfDoubtfulOrigin: true) }
+    }
+
+    /// Another device has its disk, too.
+    func copied(_ device: String) {
+        state.withLock { $0.devices[device, default: Device()].isOfDoubtfulOrigin = true }
+    }
+
+    /// Two engines push from one database: what one has acknowledged, the other may still be repeating.
+    func hasTwoEngines(_ device: String) {
+        state.withLock { $0.devices[device, default: Device()].isOfDoubtfulOrigin = true }
+    }
+
+    // MARK: What the device does
+
+    func sessionChanged(_ session: StoredSession, of device: String) {
+        state.withLock { state in
+            let known = state.devices[device]?.identity
+            if let known, known.client == session.identity.client, session.identity.incarnation < known.incarnation {
+                state.violations.append(
+                    Violation("I16", "\(device) went back from \(known) to \(session.identity)"))
+            }
+            state.devices[device, default: Device()].identity = session.identity
+        }
+    }
+
+    func pushRefused(_ refusal: PushRefusal, of device: String) {
+        state.withLock { state in
+            switch refusal {
+            case .epochChanged: break
+            case .gap, .identityConflict:
+                if state.devices[device]?.isOfDoubtfulOrigin != true {
+                    state.violations.append(
+                        Violation("I16", "\(device) was never rolled back or copied, and is told \(refusal)"))
+                }
+            }
+        }
+    }
+
+    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore) {
+        guard let entries = try? store.outbox(limit: .max) else { return }
+        state.withLock { state in
+            var known = state.devices[device] ?? Device()
+            if let identity = known.identity, identity != batch.identity {
+                state.violations.append(
+                    Violation("I16", "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
+            }
+            known.identity = batch.identity
+            if let violation = Self.violation(in: batch, entries, device) { state.violations.append(violation) }
+            for entry in entries {
+                guard case .sent(let number, _) = entry.state else { continue }
+                if let earlier = known.numbers[entry.sequence], earlier.identity == batch.identity,
+                    earlier.number != number
+                {
+                    state.violations.append(
+                        Violation(
+                            "I2",
+                            "\(device) sent transaction \(entry.sequence) as number \(earlier.number), now as \(number)"
+                        ))
+                }
+                known.numbers[entry.sequence] = (batch.identity, number)
+            }
+            state.devices[device] = known
+        }
+    }
+
+    /// What is wrong with a batch, when it is compared with the outbox that it was taken from.
+    private static func violation(in batch: PushBatch, _ entries: [OutboxEntry], _ device: String) -> Violation? {
+        var sent: [MutationNumber: Transaction] = [:]
+        var last: MutationNumber?
+        for entry in entries {
+            let number: MutationNumber
+            switch entry.state {
+            case .waiting: continue
+            case .sent(let given, _):
+                number = given
+                sent[given] = entry.transaction
+            case .answered(let given, _): number = given
+            }
+            if let last, number <= last {
+                return Violation("I3", "\(device) numbers a later transaction \(number), an earlier one \(last)")
+            }
+            last = number
+        }
+        let numbers = batch.transactions.map(\.number)
+        guard let first = numbers.first else { return Violation("I3", "\(device) sends a batch of nothing") }
+        if let oldest = sent.keys.min(), first != oldest {
+            return Violation("I3", "\(device) sends number \(first) while \(oldest) is uncertain")
+        }
+        for (position, numbered) in batch.transactions.enumerated() {
+            guard numbered.number.rawValue == first.rawValue + Int64(position) else {
+                return Violation("I3", "\(device) sends \(numbers.prefix(20)): not in order")
+            }
+            guard sent[numbered.number] == numbered.transaction else {
+                return Violation("I3", "\(device) sends as number \(numbered.number) what is not its transaction")
+            }
+        }
+        return nil
+    }
+
+    // MARK: What the server hears
+
+    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {
+        let name = String(device.prefix { $0 != "." })
+        state.withLock { state in
+            // Of two devices that say to be the same, each has its own clock.
+            guard state.devices[name]?.isOfDoubtfulOrigin != true else { return }
+            for numbered in request.transactions {
+                let times = numbered.transaction.mutations.map(\.time)
+                guard let first = times.min(), let last = times.max() else { continue }
+                let stamps = Stamps(first: first, last: last)
+                // One number with two contents is a matter of identity, and noticed as such.
+                guard state.stamps[request.identity]?[numbered.number] == nil else { continue }
+                if let before = state.stamps[request.identity]?[MutationNumber(numbered.number.rawValue - 1)],
+                    first <= before.last
+                {
+                    state.violations.append(
+                        Violation(
+                            "I22",
+                            "\(device) stamps number \(numbered.number) \(first), not after \(before.last) of the one before"
+                        ))
+                }
+                state.stamps[request.identity, default: [:]][numbered.number] = stamps
+            }
+        }
+    }
+
+    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+}

@@ -1,0 +1,135 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+
+/// Watches what the server tells of its history: every version once, in order, the same to everyone (I9), and to who is
+/// below the horizon that it has to begin again, never a shorter story (I14).
+///
+/// It sees the answers before the network gets hold of them, and asks itself, too: see `World.followFeed`.
+final class FeedWitness: ServerWitness {
+    fileprivate struct State: Sendable {
+        /// The version behind each cursor that was given out.
+        var versions: [Cursor: Version] = [:]
+        /// The commits as they were first told.
+        var commits: [SpaceID: [Version: Commit]] = [:]
+        var heads: [SpaceID: Version] = [:]
+        /// What the operator has had removed.
+        var horizons: [SpaceID: Version] = [:]
+        var violations: [Violation] = []
+    }
+
+    private let state = Guarded(State())
+
+    func takeViolations() -> [Violation] {
+        state.withLock { state in
+            defer { state.violations = [] }
+            return state.violations
+        }
+    }
+
+    func head(of space: SpaceID) -> Version {
+        state.withLock { $0.heads[space] ?? .zero }
+    }
+
+    /// The feed was trimmed when its head was known.
+    func compacted(_ space: SpaceID, keeping count: Int) {
+        state.withLock { state in
+            let last = Version((state.heads[space]?.rawValue ?? 0) - Int64(count))
+            state.horizons[space] = max(state.horizons[space] ?? .zero, last)
+        }
+    }
+
+    /// The server has been restored from a backup: another history begins, with another beginning.
+    func forget() {
+        state.withLock { state in
+            let violations = state.violations
+            state = State()
+            state.violations = violations
+        }
+    }
+
+    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {}
+    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to asker: String) {
+        state.withLock { state in
+            do throws(Violation) {
+                try state.check(request, reply, asker)
+            } catch {
+                state.violations.append(error)
+            }
+        }
+    }
+}
+
+extension FeedWitness.State {
+    fileprivate mutating func check(
+        _ request: PullRequest, _ reply: PullReply, _ asker: String
+    ) throws(Violation) {
+        let space = request.space
+        let horizon = horizons[space] ?? .zero
+        let known = request.cursor.flatMap { versions[$0] }
+        switch reply {
+        case .mustReset(.epoch): return
+        case .mustReset(.horizon):
+            guard let known else {
+                guard request.cursor == nil else { return }
+                throw Violation("I14", "\(asker) asked for a snapshot of \(space), and was told to begin again")
+            }
+            guard known < horizon else {
+                throw Violation(
+                    "I14",
+                    "\(asker) is at version \(known) of \(space), not below the horizon \(horizon), and was reset")
+            }
+        case .page(let page):
+            guard page.space == space else {
+                throw Violation("I21", "\(asker) asked for \(space) and was shown \(page.space)")
+            }
+            if let known, known < horizon {
+                throw Violation(
+                    "I14", "\(asker) is at version \(known) of \(space), below the horizon \(horizon), and was not told"
+                )
+            }
+            if let head = heads[space], page.head < head {
+                throw Violation("I9", "the head of \(space) went back from \(head) to \(page.head)")
+            }
+            heads[space] = page.head
+            guard page.version <= page.head else {
+                throw Violation(
+                    "I9", "\(asker) was shown version \(page.version) of \(space), whose head is \(page.head)")
+            }
+            if case .commits(let told) = page.content { try check(told, of: page, after: known, asker) }
+            if case .snapshot(_, let isFirst, _) = page.content, isFirst != (request.cursor == nil) {
+                throw Violation(
+                    "I9", "\(asker) was shown the \(isFirst ? "beginning" : "rest") of a snapshot it is not in")
+            }
+            versions[page.cursor] = page.version
+        }
+    }
+
+    private mutating func check(
+        _ told: [Commit], of page: PullPage, after known: Version?, _ asker: String
+    ) throws(Violation) {
+        var reached = known
+        for commit in told {
+            if let reached, commit.version != reached.next {
+                throw Violation(
+                    "I9", "\(asker) was told of version \(commit.version) of \(page.space) after \(reached)")
+            }
+            reached = commit.version
+            if let first = commits[page.space]?[commit.version], first != commit {
+                throw Violation("I9", "version \(commit.version) of \(page.space) was told in two ways")
+            }
+            commits[page.space, default: [:]][commit.version] = commit
+        }
+        if let reached, reached != page.version {
+            throw Violation(
+                "I9", "\(asker) was told up to \(reached) of \(page.space), and that this is \(page.version)")
+        }
+        if !page.hasMore, page.version != page.head {
+            throw Violation(
+                "I9", "\(asker) was told that \(page.version) of \(page.space) is all, and its head \(page.head)")
+        }
+    }
+}

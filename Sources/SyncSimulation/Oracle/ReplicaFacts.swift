@@ -1,0 +1,52 @@
+public import SyncModel
+
+/// What the files of a replica say, read past the code under test with SQL of one's own.
+public struct ReplicaFacts: Hashable, Sendable {
+    /// Where a record stands as its server last showed it.
+    public struct Base: Hashable, Sendable {
+        public var version: Version
+        /// In the order of the schema; empty when all are `version`.
+        public var fields: [Version]
+        public var isPending: Bool
+
+        public init(version: Version, fields: [Version], isPending: Bool) {
+            self.version = version
+            self.fields = fields
+            self.isPending = isPending
+        }
+    }
+
+    public var bases: [CollectionName: [RecordID: Base]] = [:]
+    /// Required references that point at no record that is here.
+    public var dangling: [String] = []
+    public var outboxEntries = 0
+    public var outboxBytes: Int64 = 0
+    /// The counts that the store keeps beside the outbox, where they differ from the outbox itself.
+    public var wrongCounts: [String] = []
+    /// Bytes of the write-ahead log.
+    public var logBytes = 0
+
+    public init() {}
+}
+
+/// How much a replica may hold (I19).
+public struct ReplicaBounds: Hashable, Sendable {
+    public var outboxEntries: Int
+    public var outboxBytes: Int64
+    /// Of the write-ahead log, once the engine has come to rest.
+    public var logBytes: Int
+
+    public init(outboxEntries: Int, outboxBytes: Int64, logBytes: Int) {
+        self.outboxEntries = outboxEntries
+        self.outboxBytes = outboxBytes
+        self.logBytes = logBytes
+    }
+}
+
+/// What the server's files say.
+public struct AuthorityFacts: Hashable, Sendable {
+    /// The latest stamp of any field or record.
+    public var latestStamp = HybridTime.zero
+
+    public init() {}
+}

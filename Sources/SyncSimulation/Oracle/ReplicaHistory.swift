@@ -1,0 +1,38 @@
+import SyncModel
+
+/// Where the records of one device stood when it was last looked at: no version goes back (I7).
+struct ReplicaHistory {
+    private var bases: [CollectionName: [RecordID: ReplicaFacts.Base]] = [:]
+    private var epoch: Epoch?
+
+    /// - Parameter epoch: the server's history that the device lives in; versions of two say nothing about each other.
+    mutating func check(_ facts: ReplicaFacts, of device: String, in epoch: Epoch?) throws(Violation) {
+        defer {
+            bases = facts.bases
+            self.epoch = epoch
+        }
+        guard epoch == self.epoch else { return }
+        for collection in facts.bases.keys.sorted() {
+            guard let before = bases[collection], let now = facts.bases[collection], before != now else { continue }
+            for (id, base) in now {
+                guard let last = before[id], last != base else { continue }
+                guard base.version >= last.version else {
+                    throw Violation(
+                        "I7", "\(device): \(collection) \(id) went back from version \(last.version) to \(base.version)"
+                    )
+                }
+                for place in 0..<max(base.fields.count, last.fields.count)
+                where base.version(at: place) < last.version(at: place) {
+                    throw Violation(
+                        "I7",
+                        "\(device): field \(place) of \(collection) \(id) went back from version \(last.version(at: place)) to \(base.version(at: place))"
+                    )
+                }
+            }
+        }
+    }
+}
+
+extension ReplicaFacts.Base {
+    func version(at place: Int) -> Version { fields.indices.contains(place) ? fields[place] : version }
+}

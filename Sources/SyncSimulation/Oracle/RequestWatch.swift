@@ -1,0 +1,128 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Counts what devices ask of the server: nobody may make a storm (I18), and nobody comes back before the time that
+/// the server has named.
+final class RequestWatch: Sendable {
+    /// Requests of one minute that brought nothing: each of the parts that ask (greeting, push, and a pull per space)
+    /// waits 0.5 s on average before the second try, and then longer and longer.
+    static let idleRequestsPerMinute = 150
+
+    fileprivate struct Device: Sendable {
+        /// When requests were sent that are not known to have done any good.
+        var idle: [Duration] = []
+        /// Identical requests that failed one after the other, and when the last failed.
+        var failed: [Kind: (bytes: Int, at: Duration, hurried: Int)] = [:]
+        var pushNotBefore = Duration.zero
+        var violations: [Violation] = []
+    }
+
+    enum Kind: Hashable, Sendable {
+        case hello, push, pull(SpaceID), fetch
+    }
+
+    private let devices = Guarded([String: Device]())
+    private let floor = BackoffPolicy().floor
+    private let longestRetryAfter = BackoffPolicy().longestRetryAfter
+
+    func takeViolations() -> [Violation] {
+        devices.withLock { devices in
+            var found: [Violation] = []
+            for name in devices.keys.sorted() {
+                found += devices[name]?.violations ?? []
+                devices[name]?.violations = []
+            }
+            return found
+        }
+    }
+
+    func sent(_ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration) {
+        devices.withLock { devices in
+            devices[device, default: Device()].sent(
+                call.kind, bytes.hashOfContents, by: device, at: now, floor: floor)
+        }
+    }
+
+    func ended(_ call: ServerCall, by device: String, wasUseful: Bool) {
+        devices.withLock { devices in
+            devices[device]?.failed[call.kind] = nil
+            if wasUseful, devices[device]?.idle.isEmpty == false { devices[device]?.idle.removeLast() }
+        }
+    }
+
+    func failed(
+        _ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration, _ failure: TransportFailure
+    ) {
+        devices.withLock { devices in
+            let hash = bytes.hashOfContents
+            let before = devices[device]?.failed[call.kind]
+            devices[device]?.failed[call.kind] = (hash, now, before?.bytes == hash ? before?.hurried ?? 0 : 0)
+            if case .push = call, let wait = failure.retryAfter, failure.code != .cancelled {
+                devices[device]?.pushNotBefore = now + min(wait, longestRetryAfter)
+            }
+        }
+    }
+
+    /// What was waited for is worth another try at once: another life of the process, or another link.
+    func beginsAnew(_ device: String) {
+        devices.withLock { devices in
+            devices[device]?.failed = [:]
+            devices[device]?.pushNotBefore = .zero
+            devices[device]?.idle = []
+        }
+    }
+
+    func linkChanged(of device: String) {
+        devices.withLock { devices in
+            for name in devices.keys where name.hasPrefix(device) { devices[name]?.failed = [:] }
+        }
+    }
+}
+
+extension RequestWatch.Device {
+    fileprivate mutating func sent(
+        _ kind: RequestWatch.Kind, _ bytes: Int, by device: String, at now: Duration, floor: Duration
+    ) {
+        if kind == .push, now < pushNotBefore {
+            violations.append(
+                Violation("I18", "\(device) pushes again \(pushNotBefore - now) before the time that the server named"))
+        }
+        if let last = failed[kind], last.bytes == bytes, now - last.at < floor {
+            failed[kind]?.hurried += 1
+            // When another request has lost the contact before, it may be back just after this one failed; once.
+            if last.hurried > 0 {
+                violations.append(
+                    Violation(
+                        "I18",
+                        "\(device) repeats a \(kind) \(now - last.at) after it failed, \(floor) at least expected"))
+            }
+        }
+        idle.removeAll { now - $0 > .seconds(60) }
+        idle.append(now)
+        if idle.count > RequestWatch.idleRequestsPerMinute {
+            violations.append(
+                Violation("I18", "\(device) asked \(idle.count) times in a minute, and nothing came of it"))
+            idle = []
+        }
+    }
+}
+
+extension ServerCall {
+    fileprivate var kind: RequestWatch.Kind {
+        switch self {
+        case .hello: .hello
+        case .push: .push
+        case .pull(let request): .pull(request.space)
+        case .fetch: .fetch
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hashOfContents: Int {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in self { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Int(truncatingIfNeeded: hash)
+    }
+}

@@ -1,0 +1,46 @@
+import SyncCore
+import SyncModel
+
+/// How a transaction has left a device's outbox, and whether it was right to.
+struct Settlement {
+    let device: String
+    let sequence: OutboxSequence
+    /// What the server has answered, as far as is known.
+    let outcome: Outcome?
+    /// What the journal says of it.
+    let told: [JournalEntry.Event]
+
+    /// - Parameters:
+    ///   - wasCancelled: whether the user has taken it back.
+    ///   - isCertain: whether what the server answered is still true.
+    func check(wasCancelled: Bool, isCertain: Bool) throws(Violation) {
+        for event in told {
+            switch event {
+            case .cancelled where !wasCancelled:
+                throw Violation("I1", "\(device) took transaction \(sequence) back, which nobody had asked for")
+            case .rejected(_, let rejection) where isCertain: try check(rejection)
+            case .cancelled, .rejected, .merged: break
+            }
+        }
+        if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, isCertain {
+            let isTold = told.contains { if case .merged(conflicts) = $0 { true } else { false } }
+            guard isTold else {
+                throw Violation(
+                    "I6",
+                    "\(device): transaction \(sequence) met \(conflicts.count) other edits, and its user is not told")
+            }
+        }
+    }
+
+    /// Nothing is refused for good but what the server has refused (I17).
+    private func check(_ rejection: Rejection) throws(Violation) {
+        // It was never sent, as what it depends on was refused.
+        if rejection.code == .dependsOnRejected { return }
+        guard case .rejected(rejection)? = outcome else {
+            throw Violation(
+                "I17",
+                "\(device) gave transaction \(sequence) up for \(rejection.code), but the server says \(outcome.map { "\($0)" } ?? "nothing")"
+            )
+        }
+    }
+}

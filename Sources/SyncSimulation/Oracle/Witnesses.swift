@@ -1,0 +1,41 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+
+/// Tells several witnesses of everything.
+struct ServerWitnesses: ServerWitness {
+    let all: [any ServerWitness]
+
+    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {
+        for witness in all { witness.pushArrived(request, from: device, now: now) }
+    }
+
+    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
+        for witness in all { witness.pushAnswered(request, reply, now: now) }
+    }
+
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {
+        for witness in all { witness.pushFailed(request, failure) }
+    }
+
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {
+        for witness in all { witness.pullAnswered(request, reply, to: device) }
+    }
+}
+
+/// Tells several witnesses of everything.
+struct DeviceWitnesses: DeviceWitness {
+    let all: [any DeviceWitness]
+
+    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore) {
+        for witness in all { witness.batchTaken(batch, by: device, from: store) }
+    }
+
+    func sessionChanged(_ session: StoredSession, of device: String) {
+        for witness in all { witness.sessionChanged(session, of: device) }
+    }
+
+    func pushRefused(_ refusal: PushRefusal, of device: String) {
+        for witness in all { witness.pushRefused(refusal, of: device) }
+    }
+}

@@ -1,0 +1,79 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+
+// What the files of the replicas say, past the code under test.
+extension World {
+    /// Reads on in the feed, as a client that the network never touches.
+    func followFeed() throws {
+        guard server.isUp else { return }
+        for _ in 0..<10_000 {
+            let request = PullRequest(space: Self.space, cursor: reader, limit: 50)
+            let reply = try? server.disk.withoutFaults {
+                try server.ask { authority, now in
+                    try authority.pull(request, by: Principal(name: "device0"), now: now)
+                }
+            }
+            guard let reply else { return }
+            feed.pullAnswered(request, reply, to: "the reader")
+            switch reply {
+            case .mustReset: reader = nil
+            case .page(let page):
+                reader = page.cursor
+                if !page.hasMore { return }
+            }
+        }
+        throw Violation("I18", "the feed does not end")
+    }
+
+    /// No stamp is later than the server lets through (I22).
+    func checkServerFile() throws {
+        guard let audit = parts.auditAuthority, let process = server.process, !process.isDead else { return }
+        let changes = server.disk.count(of: .changes)
+        guard checked["server"] != changes else { return }
+        let facts = try server.disk.withoutFaults { try audit(process) }
+        let latest = HybridTime(
+            wall: server.wallClock.now.advanced(by: ModelLimits.permittedSkew), counter: .max)
+        guard facts.latestStamp <= latest else {
+            throw Violation("I22", "the server took a stamp of \(facts.latestStamp), \(latest) at the latest")
+        }
+        checked["server"] = changes
+    }
+
+    /// What a device's file says of versions (I7), references (I11), counts (I18) and sizes (I19).
+    func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
+        guard let audit = parts.auditReplica, let process = device.process, !process.isDead else { return }
+        let facts = try audit(process)
+        let session = try store.session()
+        let isComplete = session.spaces.allSatisfy(\.isComplete)
+        try bases[device.name, default: ReplicaHistory()].check(facts, of: device.name, in: session.epoch)
+        if isComplete, let dangling = facts.dangling.first {
+            throw Violation("I11", "\(device.name) shows \(dangling), and not what it needs")
+        }
+        if let wrong = facts.wrongCounts.first {
+            throw Violation("I18", "\(device.name) counts its outbox wrongly: \(wrong)")
+        }
+        if let bounds = parts.bounds {
+            guard facts.outboxEntries <= bounds.outboxEntries, facts.outboxBytes <= bounds.outboxBytes else {
+                throw Violation(
+                    "I19", "\(device.name) owes \(facts.outboxEntries) transactions of \(facts.outboxBytes) bytes")
+            }
+        }
+        if isComplete, let version = session.spaces.first?.version, session.epoch == history.epoch {
+            try history.check(facts, of: device.name, at: version)
+        }
+    }
+
+    /// At rest the log has been written back (I19).
+    func checkLogs() throws {
+        guard let audit = parts.auditReplica, let bounds = parts.bounds else { return }
+        for device in devices {
+            guard let process = device.process else { continue }
+            let bytes = try audit(process).logBytes
+            guard bytes <= bounds.logBytes else {
+                throw Violation(
+                    "I19", "the log of \(device.name) has \(bytes) bytes at rest, at most \(bounds.logBytes)")
+            }
+        }
+    }
+}

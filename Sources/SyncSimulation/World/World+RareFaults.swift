@@ -1,0 +1,70 @@
+import SyncCore
+import SyncModel
+
+extension World {
+    /// What befalls a device less often than death.
+    func strikeRarely(_ device: SimulatedDevice, _ fault: DeviceFault) throws {
+        func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: device.name)) }
+        switch fault {
+        case .clockDrifts(let parts):
+            count(.clockDrifts)
+            device.wallClock.drift(partsPerMillion: Int64(parts))
+        case .meets(let answer, let times): network.script(answer, times: times, for: device.name)
+        case .cloned(let place):
+            guard devices.indices.contains(place), devices[place].name != device.name, devices[place].isUp else {
+                return
+            }
+            count(.deviceCloned)
+            try clone(devices[place], to: device)
+        case .rivalStarts:
+            guard device.isUp else { return }
+            count(.rivalEngine)
+            do {
+                conduct.hasTwoEngines(device.name)
+                network.watch.beginsAnew(device.name + ".rival")
+                try device.startRival()
+                simulation.note("has a second engine", by: device.name)
+            } catch let failure as StoreFailure {
+                simulation.note("has no second engine: \(failure.code.rawValue)", by: device.name)
+            }
+        case .diskFilled(let room):
+            count(.deviceDiskFilled)
+            device.disk.fill(leaving: room)
+        case .recovers, .killed, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack: return
+        }
+    }
+
+    /// Two devices say from now on that they are the same client. What the copy's own disk held is lost: that loss is
+    /// permitted; what the original owes, both owe.
+    private func clone(_ original: SimulatedDevice, to device: SimulatedDevice) throws {
+        let image = original.disk.image()
+        device.kill()
+        device.disk.setCapacity(bytes: nil)
+        device.disk.restore(image)
+        device.principal = original.principal
+        history.rollBack(device.name, to: history.debts(of: original.name))
+        conduct.rolledBack(device.name)
+        conduct.copied(original.name)
+        bases[device.name] = nil
+        versions[device.name] = nil
+        checked[device.name] = nil
+        simulation.note("is a copy of \(original.name)", by: device.name)
+        try startDevice(device)
+    }
+
+    /// Ends what is not a matter of the process: full disks, expired tokens, second engines.
+    func free(_ device: SimulatedDevice) {
+        device.disk.setCapacity(bytes: nil)
+        network.endScripts(for: device.name)
+        device.endRival()
+        device.renewCredentials()
+    }
+}
+
+extension SimulatedDisk {
+    /// Lets others take all but so many of the bytes that are free.
+    func fill(leaving room: Int) {
+        let used = fileNames.reduce(0) { $0 + (size(of: $1) ?? 0) }
+        setCapacity(bytes: used + room)
+    }
+}
