@@ -1,0 +1,91 @@
+import SimulationRecipes
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+import Testing
+
+/// A bug that is planted at a seam around the real parts, to see whether the oracles notice.
+struct Mutant: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Those of the invariants by which it may be noticed; the first is the one that it breaks first of all.
+    let breaks: [String]
+    /// What goes wrong, in one sentence.
+    let sentence: String
+    var parts: @Sendable () -> WorldParts
+    /// Makes the world such that the bug can show: rare faults more often, policies out of range.
+    var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
+    /// Whether so few worlds are enough that each change to the code can be checked with it.
+    var isQuick = true
+
+    init(
+        _ name: String, breaks: [String], _ sentence: String,
+        parts: @escaping @Sendable () -> WorldParts = { .onSQLite() },
+        shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.breaks = breaks
+        self.sentence = sentence
+        self.parts = parts
+        self.shape = shape
+    }
+
+    var testDescription: String { name }
+
+    /// The same, found by the wide run alone.
+    var rare: Mutant {
+        var mutant = self
+        mutant.isQuick = false
+        return mutant
+    }
+
+    static let all: [Mutant] =
+        plain + clientRows + serverRows + stores + authorities + transports + policies + disks
+}
+
+extension Mutant {
+    /// The plain authority with its bugs.
+    static let plain: [Mutant] = PlainAuthority.Mutant.allCases.map { mutant in
+        Mutant(
+            "plain \(mutant.rawValue)", breaks: mutant.breaks, mutant.sentence, parts: { .plain(mutant: mutant) },
+            shape: { plan in
+                // Edits meet where devices write without having heard of each other.
+                plan.setting.devices = max(plan.setting.devices, 2)
+                plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
+            })
+    }
+}
+
+extension PlainAuthority.Mutant {
+    fileprivate var breaks: [String] {
+        switch self {
+        case .forgetsWhatItHasSeen, .answersRepeatsAnew: ["I2"]
+        case .tearsCommits: ["I10", "I9", "I5"]
+        case .skipsCommits: ["I9", "I18"]
+        case .resurrects: ["I12"]
+        case .lastPushWins, .losesFields: ["I5", "I9", "I4"]
+        case .repeatsUIDs: ["I13"]
+        case .acknowledgesWithoutApplying: ["I5", "I9", "I1"]
+        case .refusesAtRandom: ["I17"]
+        case .stopsShowing: ["I18", "I9"]
+        case .reordersAnswers: ["I3"]
+        }
+    }
+
+    fileprivate var sentence: String {
+        switch self {
+        case .forgetsWhatItHasSeen: "a repeated transaction is applied once more"
+        case .answersRepeatsAnew: "a repeat is answered with another outcome"
+        case .tearsCommits: "the last change is left out of commits with more than one"
+        case .skipsCommits: "one commit in a while is not in the feed"
+        case .resurrects: "an update brings a deleted record back"
+        case .lastPushWins: "the pushed value is taken whatever the rule says"
+        case .losesFields: "the last field is forgotten"
+        case .repeatsUIDs: "a uid is given twice"
+        case .acknowledgesWithoutApplying: "what was not done is acknowledged"
+        case .refusesAtRandom: "one in a while is refused without a reason"
+        case .stopsShowing: "the page behind the first one is never given"
+        case .reordersAnswers: "two answers change places"
+        }
+    }
+}

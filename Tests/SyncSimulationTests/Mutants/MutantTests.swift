@@ -1,0 +1,82 @@
+import SyncConcurrency
+import SyncSimulation
+import Testing
+
+/// The proof that the oracles see: a world with a planted bug does not get far.
+@Suite
+struct MutantTests {
+    /// The quick run leaves out those that need many worlds.
+    static let mutants = Mutant.all.filter { Soak.isOn || $0.isQuick }
+
+    /// A mutant that is not found in so many worlds is a hole: in what the users do, or in what the oracles look at.
+    private static let worlds: UInt64 = Soak.isOn ? 60 : 12
+
+    @Test(arguments: mutants)
+    func `a planted bug is found`(mutant: Mutant) throws {
+        let start = ContinuousClock().now
+        var virtual = Duration.zero
+        var others: [String] = []
+        for seed in 0..<Self.worlds {
+            var plan = WorldPlan.drawn(seed: seed, steps: 150)
+            mutant.shape(&plan)
+            let world = World(plan, parts: mutant.parts())
+            defer { virtual += world.simulation.now }
+            do {
+                _ = try world.run()
+            } catch {
+                guard let violation = error.cause as? Violation else {
+                    others.append("\(error.cause)")
+                    continue
+                }
+                print(
+                    Row(
+                        mutant: mutant.name, invariant: violation.invariant, worlds: Int(seed) + 1,
+                        virtual: virtual + world.simulation.now, real: ContinuousClock().now - start))
+                #expect(mutant.breaks.contains(violation.invariant), "\(mutant.sentence): \(violation)")
+                return
+            }
+        }
+        Issue.record("\(mutant.name) was not found in \(Self.worlds) worlds; ended otherwise: \(others.prefix(3))")
+    }
+
+    @Test func `mutants have names of their own`() {
+        #expect(Set(Mutant.all.map(\.name)).count == Mutant.all.count)
+    }
+
+    @Test func `at least two bugs are planted for each promise`() {
+        for invariant in Invariant.allCases where invariant.isNotApplicable == nil {
+            let worlds = Mutant.all.count { $0.breaks.contains(invariant.rawValue) }
+            let scenarios = Self.elsewhere[invariant] ?? 0
+            #expect(worlds + scenarios >= 2, "\(invariant): \(invariant.promise)")
+        }
+    }
+
+    /// Bugs that are planted in scenarios of their own.
+    private static let elsewhere: [Invariant: Int] = [
+        .I21: ScopeTests.Planted.allCases.count,
+        .I23: DatabaseTests.Planted.allCases.count,
+    ]
+
+    /// A line of the table.
+    private struct Row: CustomStringConvertible {
+        let mutant: String
+        let invariant: String
+        let worlds: Int
+        let virtual: Duration
+        let real: Duration
+
+        var description: String {
+            let name = mutant.padding(to: 40)
+            let seconds = virtual.components.seconds
+            let milliseconds = real.components.seconds * 1_000 + real.components.attoseconds / 1_000_000_000_000_000
+            return
+                "mutant  \(name) \(invariant.padding(to: 4)) \(worlds) worlds  \(seconds) s virtual  \(milliseconds) ms"
+        }
+    }
+}
+
+extension String {
+    fileprivate func padding(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

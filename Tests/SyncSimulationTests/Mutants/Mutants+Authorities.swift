@@ -1,0 +1,179 @@
+import SimulationRecipes
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncSimulation
+
+extension Mutant {
+    private static func authority(
+        _ name: String, breaks: [String], _ sentence: String, settings: SQLiteParts = SQLiteParts(),
+        shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
+        _ plant: @escaping @Sendable (inout PlantedAuthority) -> Void
+    ) -> Mutant {
+        Mutant(name, breaks: breaks, sentence, parts: { .wrappingAuthority(settings, plant) }, shape: shape)
+    }
+
+    /// Bugs in the server's calls.
+    static let authorities: [Mutant] = [
+        authority("commit acknowledged and not made", breaks: ["I1", "I5", "I9"], "the last of a push is not applied") {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                guard request.transactions.count > 1, let last = request.transactions.last else {
+                    return try base.push(request, by: principal, now: now)
+                }
+                let cut = PushRequest(
+                    identity: request.identity, epoch: request.epoch, acknowledged: request.acknowledged,
+                    transactions: Array(request.transactions.dropLast()))
+                guard case .answered(var results, let epoch, let time) = try base.push(cut, by: principal, now: now),
+                    case .applied(let version, _, _)? = results.last?.outcome
+                else { return try base.push(request, by: principal, now: now) }
+                let outcome = Outcome.applied(version: version, uids: [], conflicts: [])
+                results.append(TransactionResult(number: last.number, outcome: outcome))
+                return .answered(results, epoch: epoch, serverTime: time)
+            }
+        },
+        authority("identity taken from the device", breaks: ["I2", "I16"], "all clients share one ledger") {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                let shared = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
+                let request = PushRequest(
+                    identity: shared, epoch: request.epoch, acknowledged: request.acknowledged,
+                    transactions: request.transactions)
+                return try base.push(request, by: Principal(name: "all"), now: now)
+            }
+        },
+        authority("repeat refused for ever", breaks: ["I17", "I18", "I16"], "a repeat is taken for a conflict") {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                if let first = request.transactions.first, first.number.rawValue % 5 == 4 {
+                    return .refused(.identityConflict(number: first.number))
+                }
+                return try base.push(request, by: principal, now: now)
+            }
+        },
+        authority("outcomes in another order", breaks: ["I3"], "two answers change places") {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                guard
+                    case .answered(var results, let epoch, let time) = try base.push(
+                        request, by: principal, now: now)
+                else { return try base.push(request, by: principal, now: now) }
+                if results.count > 1 { results.swapAt(0, 1) }
+                return .answered(results, epoch: epoch, serverTime: time)
+            }
+        },
+        authority(
+            "shorter feed below the horizon", breaks: ["I14"], "who is too far behind is told of no change",
+            shape: {
+                $0.rates.compactServer = 0.1
+                $0.rates.dropLink = 0.1
+                $0.rates.recover = 0.1
+            }
+        ) {
+            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                let reply = try base.pull(request, by: principal, now: now)
+                guard case .mustReset(.horizon) = reply, request.cursor != nil else { return reply }
+                // As if the client had just finished a snapshot.
+                var cursor: Cursor?
+                while true {
+                    let fresh = try base.pull(
+                        PullRequest(space: request.space, cursor: cursor, limit: 500), by: principal, now: now)
+                    guard case .page(let page) = fresh else { return fresh }
+                    if !page.hasMore { return .page(page.with(.commits([]))) }
+                    cursor = page.cursor
+                }
+            }
+        },
+        authority("reset without need", breaks: ["I14", "I18"], "a client is told to begin again now and then") {
+            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                if request.cursor?.rawValue.contains("log.") == true, now.milliseconds % 5 == 0 {
+                    return .mustReset(.horizon)
+                }
+                return try base.pull(request, by: principal, now: now)
+            }
+        },
+        authority("reset for ever", breaks: ["I18", "I14"], "every cursor of the feed is refused") {
+            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                if request.cursor?.rawValue.contains("log.") == true { return .mustReset(.horizon) }
+                return try base.pull(request, by: principal, now: now)
+            }
+        },
+        authority("commit skipped in a page", breaks: ["I9", "I18"], "the second commit of a page is left out") {
+            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                let reply = try base.pull(request, by: principal, now: now)
+                guard case .page(let page) = reply, case .commits(var commits) = page.content, commits.count > 2
+                else { return reply }
+                commits.remove(at: 1)
+                return .page(page.with(.commits(commits)))
+            }
+        },
+        authority("last commit of a page skipped", breaks: ["I9", "I8", "I18"], "the cursor is behind what is shown") {
+            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                let reply = try base.pull(request, by: principal, now: now)
+                guard case .page(let page) = reply, case .commits(let commits) = page.content, commits.count > 1
+                else { return reply }
+                return .page(
+                    PullPage(
+                        space: page.space, epoch: page.epoch, serverTime: page.serverTime,
+                        content: .commits(Array(commits.dropLast())), cursor: page.cursor,
+                        version: commits[commits.count - 2].version, head: page.head, hasMore: page.hasMore))
+            }
+        },
+        authority("uncommitted head", breaks: ["I9", "I18"], "a head is promised that nobody can reach") {
+            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                let reply = try base.pull(request, by: principal, now: now)
+                guard case .page(let page) = reply else { return reply }
+                return .page(
+                    PullPage(
+                        space: page.space, epoch: page.epoch, serverTime: page.serverTime, content: page.content,
+                        cursor: page.cursor, version: page.version, head: page.head.next, hasMore: page.hasMore))
+            }
+        },
+        authority(
+            "restored without a new epoch", breaks: ["I15", "I18", "I9", "I5"],
+            "the greeting names the first history for ever", shape: { $0.rates.restoreServer = 0.03 }
+        ) {
+            $0.onHello = { hello in
+                ServerHello(
+                    protocolVersions: hello.protocolVersions, epoch: Epoch(rawValue: "first"),
+                    serverTime: hello.serverTime, limits: hello.limits)
+            }
+        },
+        authority(
+            "stamps from the future", breaks: ["I22"], "a stamp is taken however far ahead it is",
+            settings: {
+                var settings = SQLiteParts()
+                settings.authority.permittedSkew = .seconds(1_000_000)
+                return settings
+            }(),
+            shape: {
+                $0.rates.jumpClock = 0.2
+                $0.rates.killServer = 0
+                $0.rates.losePowerOfServer = 0
+                $0.rates.serverDiskFault = 0
+                $0.rates.restoreServer = 0
+            }
+        ) { _ in },
+        authority(
+            "small pushes refused for ever", breaks: ["I17", "I18"], "the limit is smaller than it says",
+            settings: SQLiteParts()
+        ) {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                if request.transactions.count == 1, request.transactions[0].transaction.mutations.count > 1 {
+                    throw AuthorityFailure(.tooLarge, "planted")
+                }
+                return try base.push(request, by: principal, now: now)
+            }
+        },
+        authority("valid writes rejected", breaks: ["I17"], "what breaks no rule is refused") {
+            $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                let reply = try base.push(request, by: principal, now: now)
+                guard case .answered(let results, let epoch, let time) = reply else { return reply }
+                let planted = results.map { result in
+                    result.number.rawValue % 9 != 8
+                        ? result
+                        : TransactionResult(
+                            number: result.number,
+                            outcome: .rejected(Rejection(code: .invalidValue, message: "planted", mutation: nil)))
+                }
+                return .answered(planted, epoch: epoch, serverTime: time)
+            }
+        },
+    ]
+}

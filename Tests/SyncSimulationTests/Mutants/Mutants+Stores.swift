@@ -1,0 +1,245 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncSimulation
+
+extension Mutant {
+    private static func store(
+        _ name: String, breaks: [String], _ sentence: String,
+        shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
+        _ plant: @escaping @Sendable (inout PlantedStore) -> Void
+    ) -> Mutant {
+        Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
+    }
+
+    /// Bugs in the calls of a device's store.
+    static let stores: [Mutant] = [
+        store("write acknowledged and not done", breaks: ["I6", "I1"], "a commit returns without having written") {
+            $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
+                if now.milliseconds % 5 == 0, let last = try base.outbox(limit: .max).last { return last.sequence }
+                return try base.commit(edits, in: space, now: now)
+            }
+        },
+        store("write done in half", breaks: ["I10", "I6"], "of two edits of a transaction one is written") {
+            $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
+                try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
+            }
+        },
+        store("stale read", breaks: ["I6"], "a read shows what was there before the write") {
+            $0.onRead = { record in
+                var record = record
+                if record.values.count > 1, case .integer(let boats) = record.values[1] {
+                    record.values[1] = .integer(boats &- boats % 2)
+                }
+                return record
+            }
+        },
+        store("results not recorded", breaks: ["I18", "I4"], "answers are received and not written down") {
+            $0.onRecord = { (base, _, _) throws(StoreFailure) in try base.outboxSummary() }
+        },
+        store("rejection taken for success", breaks: ["I17", "I1"], "a refused transaction counts as applied") {
+            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+                try base.record(
+                    results.map { result in
+                        guard case .rejected = result.outcome else { return result }
+                        return TransactionResult(
+                            number: result.number,
+                            outcome: .applied(version: Version(1), uids: [], conflicts: []))
+                    }, now: now)
+            }
+        },
+        store("success taken for rejection", breaks: ["I17"], "an applied transaction goes to the journal") {
+            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+                try base.record(
+                    results.map { result in
+                        guard result.number.rawValue % 7 == 6 else { return result }
+                        return TransactionResult(
+                            number: result.number,
+                            outcome: .rejected(Rejection(code: .forbidden, message: "planted", mutation: nil)))
+                    }, now: now)
+            }
+        },
+        store("merge not reported", breaks: ["I17", "I6"], "conflicts are not written into the journal") {
+            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+                try base.record(
+                    results.map { result in
+                        guard case .applied(let version, let uids, _) = result.outcome else { return result }
+                        return TransactionResult(
+                            number: result.number, outcome: .applied(version: version, uids: uids, conflicts: []))
+                    }, now: now)
+            }
+        },
+        store("page in halves", breaks: ["I8", "I18"], "half of a page is applied, and the cursor behind all of it") {
+            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+                guard case .commits(let commits) = page.content, commits.count > 1 else {
+                    return try base.apply(page, brake: brake, now: now)
+                }
+                let half = commits.dropLast(commits.count / 2)
+                let cut = PullPage(
+                    space: page.space, epoch: page.epoch, serverTime: page.serverTime, content: .commits(Array(half)),
+                    cursor: page.cursor, version: half.last?.version ?? page.version, head: page.head,
+                    hasMore: page.hasMore)
+                return try base.apply(cut, brake: brake, now: now)
+            }
+        },
+        store("commit of a page in halves", breaks: ["I10", "I5"], "the last change of a commit is not applied") {
+            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+                guard case .commits(let commits) = page.content else {
+                    return try base.apply(page, brake: brake, now: now)
+                }
+                let torn = commits.map { commit in
+                    Commit(
+                        version: commit.version,
+                        changes: commit.changes.count > 1 ? Array(commit.changes.dropLast()) : commit.changes)
+                }
+                return try base.apply(page.with(.commits(torn)), brake: brake, now: now)
+            }
+        },
+        store("row of a snapshot lost", breaks: ["I8", "I5", "I4"], "the last row of a page is not applied") {
+            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+                guard case .snapshot(let rows, let isFirst, let isLast) = page.content else {
+                    return try base.apply(page, brake: brake, now: now)
+                }
+                let cut = rows.map {
+                    SnapshotRows(collection: $0.collection, records: Array($0.records.dropLast()))
+                }
+                return try base.apply(
+                    page.with(.snapshot(cut, isFirst: isFirst, isLast: isLast)), brake: brake, now: now)
+            }
+        },
+        store("deletes ignored", breaks: ["I12", "I5"], "deletions in the feed are not applied") {
+            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+                guard case .commits(let commits) = page.content else {
+                    return try base.apply(page, brake: brake, now: now)
+                }
+                let kept = commits.map { commit in
+                    Commit(
+                        version: commit.version,
+                        changes: commit.changes.filter { if case .deleted = $0.effect { false } else { true } })
+                }
+                return try base.apply(page.with(.commits(kept)), brake: brake, now: now)
+            }
+        },
+        store("batch while one is uncertain", breaks: ["I3"], "what was sent before is not sent again first") {
+            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                guard let batch = try base.takeBatch(limit) else { return nil }
+                guard batch.transactions.count > 1 else { return batch }
+                return batch.with(Array(batch.transactions.dropFirst()))
+            }
+        },
+        store("batch out of order", breaks: ["I3"], "two transactions change places in a batch") {
+            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                guard let batch = try base.takeBatch(limit), batch.transactions.count > 1 else {
+                    return try base.takeBatch(limit)
+                }
+                var transactions = batch.transactions
+                let (first, second) = (transactions[0], transactions[1])
+                transactions[0] = NumberedTransaction(
+                    number: first.number, hash: second.hash, transaction: second.transaction)
+                transactions[1] = NumberedTransaction(
+                    number: second.number, hash: first.hash, transaction: first.transaction)
+                return batch.with(transactions)
+            }
+        },
+        store(
+            "identity not renewed", breaks: ["I16", "I18"], "a conflict of identities is noted and nothing done",
+            shape: { $0.rates.rollBackDevice = 0.05 }
+        ) {
+            $0.onRenew = { (base) throws(StoreFailure) in try base.session() }
+        },
+        store("identity renewed without need", breaks: ["I2", "I16"], "everything uncertain is sent under a new name") {
+            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                let batch = try base.takeBatch(limit)
+                guard let first = batch?.transactions.first?.number, first.rawValue % 4 == 3 else { return batch }
+                _ = try base.renewIdentity()
+                return try base.takeBatch(limit)
+            }
+        },
+        store(
+            "epoch ignored", breaks: ["I15", "I18", "I16"], "another history of the server is greeted and not noted",
+            shape: { $0.rates.restoreServer = 0.02 }
+        ) {
+            $0.onAdopt = { (base, epoch) throws(StoreFailure) in
+                let session = try base.session()
+                guard session.epoch != nil else { return try base.adopt(epoch) }
+                return StoredSession(
+                    identity: session.identity, epoch: epoch, spaces: session.spaces, outbox: session.outbox)
+            }
+        },
+        store(
+            "writes dropped with the epoch", breaks: ["I15", "I1"], "a new history takes back what waits",
+            shape: { $0.rates.restoreServer = 0.02 }
+        ) {
+            $0.onAdopt = { (base, epoch) throws(StoreFailure) in
+                let isNew = try base.session().epoch.map { $0 != epoch } ?? false
+                let session = try base.adopt(epoch)
+                guard isNew, let first = try base.outbox(limit: 1).first else { return session }
+                try base.cancel(first.sequence, now: WallTime(milliseconds: 0))
+                return try base.session()
+            }
+        },
+        store("outbox counted as empty", breaks: ["I18", "I4", "I1"], "the status says in sync when it is not") {
+            $0.onSummary = { summary in
+                var summary = summary
+                if summary.waiting == 1 { summary.waiting = 0 }
+                if summary.answered > 0 { summary.answered = 0 }
+                return summary
+            }
+        },
+        store(
+            "batch kept in memory", breaks: ["I24", "I3", "I16", "I18"],
+            "an engine sends again what another engine on the database has brought home",
+            shape: { $0.rates.rivalEngine = 0.1 }
+        ) {
+            let kept = Guarded<PushBatch?>(nil)
+            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                if let batch = kept.withLock({ $0 }) { return batch }
+                let batch = try base.takeBatch(limit)
+                kept.withLock { $0 = batch }
+                return batch
+            }
+            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+                kept.withLock { $0 = nil }
+                return try base.record(results, now: now)
+            }
+        },
+        store(
+            "identity kept in memory", breaks: ["I24", "I16", "I18"],
+            "an engine does not notice that another on the database has taken a new identity",
+            shape: {
+                $0.rates.rivalEngine = 0.1
+                $0.rates.rollBackDevice = 0.05
+            }
+        ) {
+            let kept = Guarded<ClientIdentity?>(nil)
+            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                guard let batch = try base.takeBatch(limit) else { return nil }
+                let identity = kept.withLock { kept in
+                    kept = kept ?? batch.identity
+                    return kept ?? batch.identity
+                }
+                return PushBatch(
+                    identity: identity, epoch: batch.epoch, acknowledged: batch.acknowledged,
+                    transactions: batch.transactions, outbox: batch.outbox)
+            }
+        },
+        store("log never written back", breaks: ["I19"], "no checkpoint is ever made") {
+            $0.onCheckpoint = { (_) throws(StoreFailure) in }
+        },
+    ]
+}
+
+extension PullPage {
+    func with(_ content: Content) -> PullPage {
+        PullPage(
+            space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
+            head: head, hasMore: hasMore)
+    }
+}
+
+extension PushBatch {
+    fileprivate func with(_ transactions: [NumberedTransaction]) -> PushBatch {
+        PushBatch(
+            identity: identity, epoch: epoch, acknowledged: acknowledged, transactions: transactions, outbox: outbox)
+    }
+}

@@ -1,0 +1,165 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncSimulation
+
+extension Mutant {
+    private static func transport(
+        _ name: String, breaks: [String], _ sentence: String,
+        shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
+        _ plant: @escaping @Sendable (inout PlantedTransport) -> Void
+    ) -> Mutant {
+        Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
+    }
+
+    /// Bugs between a device's engine and the network.
+    static let transports: [Mutant] = [
+        transport(
+            "failed requests repeated at once", breaks: ["I18"], "a request that failed is repeated at once",
+            shape: { $0.setting.network.refuseRate = 0.5 }
+        ) {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                var last = TransportFailure(.cancelled, "")
+                for _ in 0..<40 {
+                    do throws(TransportFailure) { return try await base.push(request) } catch { last = error }
+                }
+                throw last
+            }
+        },
+        transport(
+            "pulls repeated at once", breaks: ["I18"], "a pull that failed is repeated at once",
+            shape: { $0.setting.network.refuseRate = 0.5 }
+        ) {
+            $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                var last = TransportFailure(.cancelled, "")
+                for _ in 0..<40 {
+                    do throws(TransportFailure) { return try await base.pull(request) } catch { last = error }
+                }
+                throw last
+            }
+        },
+        transport(
+            "retry-after ignored", breaks: ["I18"], "a server's wish to be left alone is not heard",
+            shape: { $0.setting.network.busyRate = 0.5 }
+        ) {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                do throws(TransportFailure) {
+                    return try await base.push(request)
+                } catch {
+                    throw TransportFailure(error.code, error.message)
+                }
+            }
+        },
+        transport(
+            "server errors are permanent", breaks: ["I17"], "a failing server counts as a refusal for good",
+            shape: { $0.setting.network.busyRate = 0.3 }
+        ) {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                do throws(TransportFailure) {
+                    return try await base.push(request)
+                } catch  where error.code == .throttled || error.code == .serverFailed {
+                    throw TransportFailure(.tooLarge, error.message)
+                }
+            }
+        },
+        transport("lost answers invented", breaks: ["I1"], "a push without an answer counts as applied") {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                do throws(TransportFailure) {
+                    return try await base.push(request)
+                } catch {
+                    let results = request.transactions.map {
+                        TransactionResult(
+                            number: $0.number, outcome: .applied(version: Version(1), uids: [], conflicts: []))
+                    }
+                    return .answered(
+                        results, epoch: request.epoch ?? Epoch(rawValue: "first"), serverTime: .zero)
+                }
+            }
+        },
+        transport("lost answers rejected", breaks: ["I17"], "a push without an answer counts as rejected") {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                do throws(TransportFailure) {
+                    return try await base.push(request)
+                } catch {
+                    let rejection = Rejection(code: .forbidden, message: "planted", mutation: nil)
+                    return .answered(
+                        request.transactions.map {
+                            TransactionResult(number: $0.number, outcome: .rejected(rejection))
+                        }, epoch: request.epoch ?? Epoch(rawValue: "first"), serverTime: .zero)
+                }
+            }
+        },
+        transport(
+            "push in two at once", breaks: ["I3", "I16", "I18"], "two halves of a batch are sent beside each other"
+        ) {
+            $0.onPush = { (base, request, runtime) async throws(TransportFailure) in
+                guard request.transactions.count > 1 else { return try await base.push(request) }
+                let half = request.transactions.count / 2
+                func part(_ transactions: [NumberedTransaction]) -> PushRequest {
+                    PushRequest(
+                        identity: request.identity, epoch: request.epoch,
+                        acknowledged: transactions[0].number, transactions: transactions)
+                }
+                let second = part(Array(request.transactions[half...]))
+                let first = part(Array(request.transactions[..<half]))
+                let (replies, mailbox) = AsyncStream.makeStream(of: PushReply?.self)
+                let task = runtime.spawn { mailbox.yield(try? await base.push(second)) }
+                defer { task.cancel() }
+                let reply = try await base.push(first)
+                for await _ in replies { break }
+                return reply
+            }
+        },
+        transport(
+            "pages from a cache", breaks: ["I18", "I4", "I5", "I9"], "a pull is answered with what was answered before"
+        ) {
+            let cache = Guarded([Cursor?: PullReply]())
+            $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                if let known = cache.withLock({ $0[request.cursor] }) { return known }
+                let reply = try await base.pull(request)
+                cache.withLock { $0[request.cursor] = reply }
+                return reply
+            }
+        },
+        transport("acknowledged too early", breaks: ["I2", "I16", "I18"], "outcomes are acknowledged before they came")
+        {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                let early = PushRequest(
+                    identity: request.identity, epoch: request.epoch,
+                    acknowledged: request.transactions.last?.number.next ?? request.acknowledged,
+                    transactions: request.transactions)
+                return try await base.push(early)
+            }
+        },
+        transport("one identity for all", breaks: ["I16", "I2", "I1"], "all devices push under one name") {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                try await base.push(
+                    PushRequest(
+                        identity: ClientIdentity(
+                            client: ClientID(bits: Identifier128(high: 1, low: 1)),
+                            incarnation: request.identity.incarnation),
+                        epoch: request.epoch, acknowledged: request.acknowledged, transactions: request.transactions))
+            }
+        },
+        transport(
+            "epoch not told", breaks: ["I15", "I18", "I16"], "a push does not say which history it means",
+            shape: { $0.rates.restoreServer = 0.03 }
+        ) {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                try await base.push(
+                    PushRequest(
+                        identity: request.identity, epoch: nil, acknowledged: request.acknowledged,
+                        transactions: request.transactions))
+            }
+        },
+        transport("refusals in the wrong place", breaks: ["I18"], "a lost contact counts as a refusal for good") {
+            $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                do throws(TransportFailure) {
+                    return try await base.push(request)
+                } catch  where error.code == .unreachable {
+                    throw TransportFailure(.throttled, error.message, retryAfter: .seconds(3_600))
+                }
+            }
+        }.rare,
+    ]
+}

@@ -1,0 +1,73 @@
+import AuthorityStoreSQLite
+import SimulationRecipes
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncSimulation
+
+/// The real authority with a bug in front of it.
+struct PlantedAuthority: AuthorityService {
+    let base: Authority
+    var onHello: @Sendable (ServerHello) -> ServerHello = { $0 }
+    var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityFailure) -> PushReply = {
+        (base, request, principal, now) throws(AuthorityFailure) in
+        try base.push(request, by: principal, now: now)
+    }
+    var onPull: @Sendable (Authority, PullRequest, Principal, WallTime) throws(AuthorityFailure) -> PullReply = {
+        (base, request, principal, now) throws(AuthorityFailure) in
+        try base.pull(request, by: principal, now: now)
+    }
+    var onFetch: @Sendable (Authority, FetchRequest, Principal, WallTime) throws(AuthorityFailure) -> Record? = {
+        (base, request, principal, now) throws(AuthorityFailure) in
+        try base.fetch(request, by: principal, now: now)
+    }
+
+    init(_ base: Authority) {
+        self.base = base
+    }
+
+    var commits: CoalescingFeed<SpaceHeads> { base.commits }
+
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
+        onHello(try base.hello(for: principal, now: now))
+    }
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PushReply {
+        try onPush(base, request, principal, now)
+    }
+    func pull(
+        _ request: PullRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PullReply {
+        try onPull(base, request, principal, now)
+    }
+    func fetch(
+        _ request: FetchRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> Record? {
+        try onFetch(base, request, principal, now)
+    }
+    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { base.mayRead(space, principal) }
+}
+
+extension WorldParts {
+    static func wrappingAuthority(
+        _ settings: SQLiteParts = SQLiteParts(), _ plant: @escaping @Sendable (inout PlantedAuthority) -> Void
+    ) -> WorldParts {
+        var parts = WorldParts.onSQLite(settings)
+        let open = parts.openAuthority
+        let upkeep = parts.upkeep
+        parts.openAuthority = { process in
+            guard let base = try open(process) as? Authority else { throw NotTheRealOne() }
+            var service = PlantedAuthority(base)
+            plant(&service)
+            return service
+        }
+        parts.upkeep = { task, service in
+            guard let service = service as? PlantedAuthority else { throw NotTheRealOne() }
+            try upkeep?(task, service.base)
+        }
+        return parts
+    }
+
+    struct NotTheRealOne: Error {}
+}

@@ -1,0 +1,41 @@
+import AuthorityStoreSQLite
+import SimulationRecipes
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+
+extension WorldParts {
+    /// The real parts, with SQL that a test adds to every device's database once it is open.
+    static func plantingInStores(_ sql: String) -> WorldParts {
+        var parts = WorldParts.onSQLite()
+        let open = parts.openStore
+        parts.openStore = { process, runtime in
+            let store = try open(process, runtime)
+            try plant(sql, in: "/cache.sqlite", on: process)
+            return store
+        }
+        return parts
+    }
+
+    /// The real parts, with SQL that a test adds to the server's database once it is open.
+    static func plantingInServer(_ sql: String) -> WorldParts {
+        var parts = WorldParts.onSQLite()
+        let open = parts.openAuthority
+        parts.openAuthority = { process in
+            let authority = try open(process)
+            try plant(sql, in: "/authority.sqlite", on: process)
+            return authority
+        }
+        return parts
+    }
+
+    private static func plant(_ sql: String, in file: String, on process: DiskProcess) throws {
+        do {
+            try process.disk.withoutFaults { try RawConnection(file, on: process).run(sql) }
+        } catch {
+            throw StoreFailure(.inputOutput, "the bug cannot be planted: \(error)")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import SimulationRecipes
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncSimulation
+
+/// A device's store with a bug in front of it: each call goes through the hook of its name, when there is one.
+struct PlantedStore: LocalStore, EngineStore {
+    let base: SimulatedDevice.Store
+    var onCommit:
+        @Sendable (SimulatedDevice.Store, [RecordEdit], SpaceID, WallTime) throws(StoreFailure) -> OutboxSequence? = {
+            (base, edits, space, now) throws(StoreFailure) in try base.commit(edits, in: space, now: now)
+        }
+    var onSummary: @Sendable (OutboxSummary) -> OutboxSummary = { $0 }
+    var onTakeBatch: @Sendable (SimulatedDevice.Store, BatchLimit) throws(StoreFailure) -> PushBatch? = {
+        (base, limit) throws(StoreFailure) in try base.takeBatch(limit)
+    }
+    var onRecord:
+        @Sendable (SimulatedDevice.Store, [TransactionResult], WallTime) throws(StoreFailure) -> OutboxSummary = {
+            (base, results, now) throws(StoreFailure) in try base.record(results, now: now)
+        }
+    var onApply:
+        @Sendable (SimulatedDevice.Store, PullPage, DeleteBrake?, WallTime) throws(StoreFailure) -> ApplyResult = {
+            (base, page, brake, now) throws(StoreFailure) in try base.apply(page, brake: brake, now: now)
+        }
+    var onReset: @Sendable (SimulatedDevice.Store, SpaceID) throws(StoreFailure) -> Void = {
+        (base, space) throws(StoreFailure) in try base.resetCursor(of: space)
+    }
+    var onAdopt: @Sendable (SimulatedDevice.Store, Epoch) throws(StoreFailure) -> StoredSession = {
+        (base, epoch) throws(StoreFailure) in try base.adopt(epoch)
+    }
+    var onRenew: @Sendable (SimulatedDevice.Store) throws(StoreFailure) -> StoredSession = {
+        (base) throws(StoreFailure) in try base.renewIdentity()
+    }
+    var onCheckpoint: @Sendable (SimulatedDevice.Store) throws(StoreFailure) -> Void = {
+        (base) throws(StoreFailure) in try base.checkpoint()
+    }
+    var onRead: @Sendable (Record) -> Record = { $0 }
+
+    init(_ base: SimulatedDevice.Store) {
+        self.base = base
+    }
+
+    var catalog: SchemaCatalog { base.catalog }
+    var changes: CoalescingFeed<StoreChange> { base.changes }
+
+    func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
+        try base.record(collection, key).map(onRead)
+    }
+    func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
+        try base.records(matching: query).map(onRead)
+    }
+    func count(matching query: RecordQuery) throws(StoreFailure) -> Int { try base.count(matching: query) }
+    func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
+        try base.isPending(collection, id)
+    }
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        try onCommit(base, edits, space, now)
+    }
+    func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] { try base.outbox(limit: limit) }
+    func outboxSummary() throws(StoreFailure) -> OutboxSummary { onSummary(try base.outboxSummary()) }
+    func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate { try base.fate(of: sequence) }
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+        try base.cancel(sequence, now: now)
+    }
+    func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
+        try base.journal(state: state, limit: limit)
+    }
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+        try base.resend(journal: number, now: now)
+    }
+    func dismiss(journal number: Int64) throws(StoreFailure) { try base.dismiss(journal: number) }
+
+    func session() throws(StoreFailure) -> StoredSession { try base.session() }
+    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? { try onTakeBatch(base, limit) }
+    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
+        onSummary(try onRecord(base, results, now))
+    }
+    func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult {
+        switch try onApply(base, page, brake, now) {
+        case .applied(let stored, let outbox, let count):
+            .applied(stored, outbox: onSummary(outbox), changedRecords: count)
+        case .braked(let deletes, let total): .braked(deletes: deletes, of: total)
+        }
+    }
+    func resetCursor(of space: SpaceID) throws(StoreFailure) { try onReset(base, space) }
+    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession { try onAdopt(base, epoch) }
+    func renewIdentity() throws(StoreFailure) -> StoredSession { try onRenew(base) }
+    func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
+        try base.observe(serverTime, now: now)
+    }
+    func checkpoint() throws(StoreFailure) { try onCheckpoint(base) }
+}
+
+extension WorldParts {
+    static func wrappingStores(_ plant: @escaping @Sendable (inout PlantedStore) -> Void) -> WorldParts {
+        var parts = WorldParts.onSQLite()
+        let open = parts.openStore
+        parts.openStore = { process, runtime in
+            var store = PlantedStore(try open(process, runtime))
+            plant(&store)
+            return store
+        }
+        return parts
+    }
+}
