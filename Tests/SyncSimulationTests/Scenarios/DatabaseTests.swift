@@ -1,0 +1,155 @@
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import Testing
+
+/// A newer database is left alone (I23); a damaged one is an error, never an empty database (I25).
+@Suite
+struct DatabaseTests {
+    private static let now = WallTime(milliseconds: 1_767_225_600_000)
+    private static let count = 120
+
+    private static func open(_ disk: SimulatedDisk) throws -> (DiskProcess, SQLiteStore) {
+        let process = disk.makeProcess()
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = .single
+        var random = SeededRandom(seed: 1)
+        return (
+            process, try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
+        )
+    }
+
+    /// A database with records, an outbox and nothing in its log.
+    private static func filled() throws -> SimulatedDisk {
+        let disk = SimulatedDisk(seed: 1)
+        let (process, store) = try open(disk)
+        var random = SeededRandom(seed: 2)
+        for number in 0..<count {
+            let id = RecordID.make(at: now.advanced(by: .seconds(number)), random: &random)
+            let text = FieldValue.text("islander \(number) \(String(repeating: "x", count: 80))")
+            _ = try store.commit([.create("islander", id, ["name": text])], in: .default, now: now)
+        }
+        store.close()
+        process.kill()
+        return disk
+    }
+
+    private static func read(_ disk: SimulatedDisk) throws -> (records: Int, entries: Int, identity: ClientIdentity) {
+        let (process, store) = try open(disk)
+        defer {
+            store.close()
+            process.kill()
+        }
+        let records = try store.records(matching: RecordQuery("islander")).count
+        return (records, try store.outbox(limit: .max).count, try store.session().identity)
+    }
+
+    @Test func `a damaged file is an error and never an empty database`() throws {
+        let image = try Self.filled().image()
+        let whole = try Self.read(Self.disk(of: image))
+        #expect(whole.records == Self.count && whole.entries == Self.count)
+        let size = image.files.first { $0.name == "/cache.sqlite" }?.bytes.count ?? 0
+        #expect(size > 20_000)
+        var refused = 0
+        var harmless = 0
+        for offset in stride(from: 0, to: size, by: Soak.isOn ? 61 : 997) {
+            let disk = Self.disk(of: image)
+            disk.corrupt("/cache.sqlite", at: offset, flipping: 0x55)
+            do {
+                let found = try Self.read(disk)
+                harmless += 1
+                #expect(found.records > 0 && found.entries > 0, "empty after damage at \(offset)")
+                #expect(found.identity.incarnation == whole.identity.incarnation, "another after damage at \(offset)")
+            } catch let failure as StoreFailure {
+                refused += 1
+                #expect(
+                    [.corrupt, .notADatabase, .otherSchema, .newerSchema, .inputOutput].contains(failure.code),
+                    "damage at \(offset): \(failure.code) \(failure)")
+            }
+        }
+        print("damage: \(refused) refused, \(harmless) without effect on what is read")
+        #expect(refused > 0)
+    }
+
+    /// Bugs that the tests below must see.
+    enum Planted: CaseIterable, Sendable {
+        case versionNotMarked, unknownFieldsDropped, newerFileOverwritten
+    }
+
+    @Test func `a newer database is not opened, and not touched`() throws {
+        #expect(try Self.openNewer(planted: nil) == nil)
+        #expect(try Self.openNewer(planted: .versionNotMarked) != nil)
+        #expect(try Self.openNewer(planted: .newerFileOverwritten) != nil)
+    }
+
+    private static func openNewer(planted: Planted?) throws -> Violation? {
+        let disk = try filled()
+        let process = disk.makeProcess()
+        do {
+            let raw = try RawConnection("/cache.sqlite", on: process)
+            let version = planted == .versionNotMarked ? 1 : 99
+            try raw.run("PRAGMA user_version = \(version); PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        process.kill()
+        let before = disk.contents(of: "/cache.sqlite")
+        do {
+            let (process, store) = try open(disk)
+            store.close()
+            process.kill()
+            return Violation("I23", "a newer database was opened")
+        } catch let failure as StoreFailure {
+            if failure.code != .newerSchema { return Violation("I23", "a newer database is called \(failure.code)") }
+        }
+        if planted == .newerFileOverwritten { disk.corrupt("/cache.sqlite", at: 5_000) }
+        return disk.contents(of: "/cache.sqlite") == before
+            ? nil : Violation("I23", "a newer database was written to")
+    }
+
+    @Test func `fields that a newer server knows come through an edit unharmed`() throws {
+        #expect(try Self.editBesideUnknownFields(planted: nil) == nil)
+        #expect(try Self.editBesideUnknownFields(planted: .unknownFieldsDropped) != nil)
+    }
+
+    private static func editBesideUnknownFields(planted: Planted?) throws -> Violation? {
+        let disk = SimulatedDisk(seed: 1)
+        let (process, store) = try open(disk)
+        defer { process.kill() }
+        if planted == .unknownFieldsDropped {
+            try RawConnection("/cache.sqlite", on: process).run(
+                """
+                CREATE TRIGGER planted AFTER UPDATE ON islander WHEN NEW.sync_unknown NOT NULL BEGIN
+                    UPDATE islander SET sync_unknown = NULL WHERE id = NEW.id;
+                END
+                """)
+        }
+        try store.resetCursor(of: .default)
+        _ = try store.adopt(Epoch(rawValue: "first"))
+        let id = RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0001))
+        let known = RecordChange(
+            collection: "islander", id: id,
+            effect: .created(uid: UID(0), ["name": .text("a"), "motto": .text("onward")]))
+        let page = PullPage(
+            space: .default, epoch: Epoch(rawValue: "first"), serverTime: HybridTime(wall: now),
+            content: .commits([Commit(version: Version(1), changes: [known])]), cursor: Cursor(rawValue: "1"),
+            version: Version(1), head: Version(1), hasMore: false)
+        _ = try store.apply(page, brake: nil, now: now)
+        _ = try store.commit([.update("islander", id, ["name": .text("b")])], in: .default, now: now)
+        guard try store.record("islander", .id(id))?.unknown == ["motto": .text("onward")] else {
+            return Violation("I23", "a field that only the server knows was lost in an edit")
+        }
+        let batch = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_000))
+        for mutation in batch?.transactions.flatMap(\.transaction.mutations) ?? [] where mutation.patch["motto"] != nil
+        {
+            return Violation("I23", "a field that only the server knows is written back")
+        }
+        return nil
+    }
+
+    private static func disk(of image: DiskImage) -> SimulatedDisk {
+        let disk = SimulatedDisk(seed: 1)
+        disk.restore(image)
+        return disk
+    }
+}

@@ -1,0 +1,204 @@
+import AuthorityStoreSQLite
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import SyncWire
+
+/// Two principals, a space of each and one of both; each record of a space says so in its text. Everything that the
+/// server answers is written down as bytes, by who was answered.
+final class ScopeWorld {
+    static let spaces: [String: [SpaceID]] = ["anna": ["north", "shared"], "ben": ["shared", "south"]]
+    static let foreign: [String: String] = ["anna": "secret-of-south", "ben": "secret-of-north"]
+
+    let server: any AuthorityService
+    private(set) var answers: [String: [UInt8]] = [:]
+    let disks: [String: SimulatedDisk]
+    private var stores: [String: SQLiteStore] = [:]
+    private var processes: [DiskProcess] = []
+    private var random: SeededRandom
+    private var now = WallTime(milliseconds: 1_767_225_600_000)
+    private let wire = WireForm(catalog: WorldCatalog.catalog)
+
+    init(seed: UInt64, access: AccessRules = ScopeWorld.rules, _ plant: (inout PlantedAuthority) -> Void) throws {
+        random = SeededRandom(seed: seed)
+        let disk = SimulatedDisk(seed: seed)
+        let process = disk.makeProcess()
+        let store = try SQLiteAuthorityStore(
+            singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
+        var planted = PlantedAuthority(
+            Authority(store: store, catalog: WorldCatalog.catalog, policy: AuthorityPolicy(access: access)))
+        plant(&planted)
+        server = planted
+        processes.append(process)
+        disks = Dictionary(uniqueKeysWithValues: Self.spaces.keys.map { ($0, SimulatedDisk(seed: seed)) })
+        for name in Self.spaces.keys.sorted() { stores[name] = try open(name) }
+    }
+
+    static let rules = AccessRules([
+        AccessRules.Rule(
+            principals: .only([Principal(name: "anna")]), spaces: .only(["north"]), access: .readAndWrite),
+        AccessRules.Rule(
+            principals: .only([Principal(name: "ben")]), spaces: .only(["south"]), access: .readAndWrite),
+        AccessRules.Rule(principals: .everyone, spaces: .only(["shared"]), access: .readAndWrite),
+    ])
+
+    private func open(_ name: String) throws -> SQLiteStore {
+        guard let disk = disks[name] else { throw StoreFailure(.missingFile, name) }
+        let process = disk.makeProcess()
+        processes.append(process)
+        var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.vfs = process.vfsName
+        configuration.connections = .single
+        let store = try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
+        for space in Self.spaces[name] ?? [] { try store.resetCursor(of: space) }
+        return store
+    }
+
+    /// Both write everywhere they may, sync, and try to look into what is not theirs.
+    func run(rounds: Int) throws {
+        for _ in 0..<rounds {
+            for name in stores.keys.sorted() {
+                guard let store = stores[name] else { continue }
+                try write(name, store)
+                try sync(name, store)
+            }
+            try spy()
+        }
+    }
+
+    private func write(_ name: String, _ store: SQLiteStore) throws {
+        for space in Self.spaces[name] ?? [] {
+            now = now.advanced(by: .milliseconds(random.within(1...1_000)))
+            let text = FieldValue.text("secret-of-\(space) \(random.below(1_000))")
+            let known = try store.records(matching: RecordQuery("islander", limit: 8)).filter { record in
+                if case .text(let text) = record.values[0] { text.hasPrefix("secret-of-\(space) ") } else { false }
+            }
+            if let victim = known.last, random.chance(0.5) {
+                let edit: RecordEdit =
+                    random.chance(0.3)
+                    ? .delete("islander", victim.id) : .update("islander", victim.id, ["name": text])
+                _ = try? store.commit([edit], in: space, now: now)
+            } else {
+                _ = try store.commit(
+                    [.create("islander", .make(at: now, random: &random), ["name": text])], in: space, now: now)
+            }
+        }
+    }
+
+    private func sync(_ name: String, _ store: SQLiteStore) throws {
+        let principal = Principal(name: name)
+        let hello = try server.hello(for: principal, now: now)
+        _ = try store.adopt(hello.epoch)
+        while let batch = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000)) {
+            let reply = try server.push(
+                PushRequest(
+                    identity: batch.identity, epoch: hello.epoch, acknowledged: batch.acknowledged,
+                    transactions: batch.transactions), by: principal, now: now)
+            try keep(.push(reply), for: name)
+            guard case .answered(let results, _, _) = reply else { return }
+            _ = try store.record(results, now: now)
+        }
+        for space in Self.spaces[name] ?? [] {
+            while true {
+                let cursor = try store.session().spaces.first { $0.space == space }?.cursor
+                let reply = try server.pull(
+                    PullRequest(space: space, cursor: cursor, limit: 5), by: principal, now: now)
+                try keep(.pull(reply), for: name)
+                guard case .page(let page) = reply else { break }
+                _ = try store.apply(page, brake: nil, now: now)
+                if !page.hasMore { break }
+            }
+        }
+    }
+
+    /// Each asks for the other's space, fetches the other's records, and writes over them.
+    private func spy() throws {
+        for (name, other) in [("anna", "ben"), ("ben", "anna")] {
+            let principal = Principal(name: name)
+            let space: SpaceID = other == "anna" ? "north" : "south"
+            try keepReply(for: name) {
+                .pull(try server.pull(PullRequest(space: space, cursor: nil, limit: 50), by: principal, now: now))
+            }
+            guard let store = stores[other] else { continue }
+            let secret = try store.records(matching: RecordQuery("islander")).filter { record in
+                if case .text(let text) = record.values[0] { text.hasPrefix("secret-of-\(space)") } else { false }
+            }
+            for record in secret.prefix(3) {
+                for asked in [space, "shared"] {
+                    for key in [RecordKey.id(record.id), .uid(record.uid)] {
+                        try keepReply(for: name) {
+                            .fetch(
+                                try server.fetch(
+                                    FetchRequest(space: asked, collection: "islander", key: key), by: principal,
+                                    now: now), of: "islander")
+                        }
+                    }
+                    try keepReply(for: name) { .push(try intrude(on: record.id, in: asked, by: principal)) }
+                }
+            }
+        }
+    }
+
+    /// A client of one's own making pushes a create, an update and a delete of a record that it should not know.
+    private func intrude(on id: RecordID, in space: SpaceID, by principal: Principal) throws -> PushReply {
+        let identity = ClientIdentity(
+            client: ClientID(bits: Identifier128(high: random.next(), low: random.next())), incarnation: 0)
+        let time = HybridTime(wall: now.advanced(by: .seconds(1)))
+        let intents: [Mutation.Intent] = [
+            .update([FieldEdit(field: "name", value: .text("mine"), before: .null, seen: .zero)]),
+            .create(["name": .text("mine")]), .delete(seen: .zero),
+        ]
+        let transactions = try intents.enumerated().map { position, intent in
+            let transaction = Transaction(
+                space: space,
+                mutations: [Mutation(collection: "islander", record: id, time: time, intent: intent)])
+            return NumberedTransaction(
+                number: MutationNumber(Int64(position)), hash: try PayloadHash(of: transaction),
+                transaction: transaction)
+        }
+        return try server.push(
+            PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: transactions),
+            by: principal, now: now)
+    }
+
+    private func keepReply(for name: String, _ ask: () throws -> ServerAnswer) throws {
+        do {
+            try keep(try ask(), for: name)
+        } catch let failure as AuthorityFailure {
+            try keep(.failed(TransportFailure(.refused, failure.message)), for: name)
+        }
+    }
+
+    private func keep(_ answer: ServerAnswer, for name: String) throws {
+        answers[name, default: []] += try wire.encode(answer)
+    }
+
+    /// Whose bytes hold what is not theirs; nil when none do.
+    var leak: Violation? {
+        for (name, secret) in Self.foreign.sorted(by: { $0.key < $1.key }) {
+            if (answers[name] ?? []).contains(secret) {
+                return Violation("I21", "\(name) was answered with \(secret)")
+            }
+            for file in disks[name]?.image().files ?? [] where file.bytes.contains(secret) {
+                return Violation("I21", "the disk of \(name) holds \(secret), in \(file.name)")
+            }
+            let space = name == "anna" ? "north" : "south"
+            for record in (try? stores[name]?.records(matching: RecordQuery("islander"))) ?? [] {
+                if record.values[0] == .text("mine") {
+                    return Violation("I21", "a record of \(space) was overwritten by a stranger")
+                }
+            }
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ text: String) -> Bool {
+        let wanted = Array(text.utf8)
+        guard let first = wanted.first, count >= wanted.count else { return false }
+        return indices.dropLast(wanted.count - 1).contains { self[$0] == first && self[$0...].starts(with: wanted) }
+    }
+}
