@@ -147,7 +147,7 @@ public final class SimulatedServer: Sendable {
             case .fetch(let request):
                 return .fetch(try authority.fetch(request, by: principal, now: now), of: request.collection)
             case .push(let request):
-                witness.pushArrived(request, from: device, now: now)
+                witness.pushArrived(request, from: principal.name, now: now)
                 let reply: PushReply
                 do throws(AuthorityFailure) {
                     reply = try authority.push(request, by: principal, now: now)
@@ -171,6 +171,7 @@ public final class SimulatedServer: Sendable {
 
 /// Sees what the server is asked and what it answers, before the network gets hold of it.
 public protocol ServerWitness: Sendable {
+    /// - Parameter device: whom the server takes the sender for: a device, or one of which it is a copy.
     func pushArrived(_ request: PushRequest, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
     /// The authority threw: what was asked may have been done, in part or wholly.
