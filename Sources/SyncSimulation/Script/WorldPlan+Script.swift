@@ -9,10 +9,13 @@ extension WorldPlan {
     private struct Author {
         let plan: WorldPlan
         var random: SeededRandom
+        /// Of what was thought of later: so that the worlds of seeds stay what they were, but for that.
+        var rare: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
             random = SeededRandom(seed: plan.setting.seed, stream: "script")
+            rare = SeededRandom(seed: plan.setting.seed, stream: "script.rare")
         }
 
         mutating func nextMoment() -> WorldScript.Moment {
@@ -22,8 +25,8 @@ extension WorldPlan {
             let place = random.below(plan.setting.devices)
             happenings.append(.deed(device: place, seed: random.next()))
             let pause = random.duration(in: plan.pause)
-            let sleep = random.duration(in: .seconds(3_600)...(.seconds(40_000)))
-            return WorldScript.Moment(happenings, pause: random.chance(plan.rates.longPause) ? sleep : pause)
+            let sleep = rare.duration(in: .seconds(3_600)...(.seconds(40_000)))
+            return WorldScript.Moment(happenings, pause: rare.chance(plan.rates.longPause) ? sleep : pause)
         }
 
         private mutating func faults(of place: Int) -> [Happening] {
@@ -55,19 +58,19 @@ extension WorldPlan {
         private mutating func rareFaults(of place: Int) -> [DeviceFault] {
             var faults: [DeviceFault] = []
             let rates = plan.rates
-            let answer = ScriptedAnswer.allCases[random.below(ScriptedAnswer.allCases.count)]
-            let times = random.within(1...6)
-            if random.chance(rates.scriptAnswer) { faults.append(.meets(answer, times: times)) }
-            let drift = random.within(-50_000...50_000)
+            let answer = ScriptedAnswer.allCases[rare.below(ScriptedAnswer.allCases.count)]
+            let times = rare.within(1...6)
+            if rare.chance(rates.scriptAnswer) { faults.append(.meets(answer, times: times)) }
+            let drift = rare.within(-50_000...50_000)
             // As with jumps: no further than is let through, or the oracle would have to know when the server died.
-            if random.chance(rates.driftClock) {
+            if rare.chance(rates.driftClock) {
                 faults.append(.clockDrifts(plan.serverMayDie ? drift / 1_000 : drift))
             }
-            let source = random.below(plan.setting.devices)
-            if random.chance(rates.cloneDevice), source != place { faults.append(.cloned(from: source)) }
-            if random.chance(rates.rivalEngine) { faults.append(.rivalStarts) }
-            let room = random.below(60_000)
-            if random.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
+            let source = rare.below(plan.setting.devices)
+            if rare.chance(rates.cloneDevice), source != place { faults.append(.cloned(from: source)) }
+            if rare.chance(rates.rivalEngine) { faults.append(.rivalStarts) }
+            let room = rare.below(60_000)
+            if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
             return faults
         }
 
@@ -82,9 +85,9 @@ extension WorldPlan {
             if random.chance(rates.killServer) { faults.append(.killed) }
             let noise = random.next()
             if random.chance(rates.losePowerOfServer) { faults.append(.losesPower(seed: noise)) }
-            let room = random.below(60_000)
-            if random.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
-            if random.chance(rates.emptyServer) { faults.append(.emptied) }
+            let room = rare.below(60_000)
+            if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
+            if rare.chance(rates.emptyServer) { faults.append(.emptied) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }
@@ -94,7 +97,8 @@ extension WorldPlan {
 
     /// Whether the server may end in the middle of something.
     private var serverMayDie: Bool {
-        rates.killServer + rates.losePowerOfServer + rates.serverDiskFault + rates.restoreServer > 0
+        rates.killServer + rates.losePowerOfServer + rates.serverDiskFault + rates.restoreServer + rates.emptyServer
+            + rates.fillDisk > 0
     }
 }
 

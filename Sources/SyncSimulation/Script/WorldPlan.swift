@@ -81,6 +81,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.compactServer = random.rate(upTo: 0.05)
         plan.rates.restoreServer = random.rate(upTo: 0.01)
         plan.rates.serverDiskFault = random.rate(upTo: 0.1)
+        plan.rates.recover = 0.05 + random.fraction() * 0.4
         plan.rates.scriptAnswer = random.rate(upTo: 0.1)
         plan.rates.driftClock = random.rate(upTo: 0.02)
         plan.rates.cloneDevice = random.chance(0.3) ? random.rate(upTo: 0.02) : 0
@@ -88,7 +89,6 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.fillDisk = random.rate(upTo: 0.03)
         plan.rates.emptyServer = random.chance(0.4) ? random.rate(upTo: 0.02) : 0
         plan.rates.longPause = random.rate(upTo: 0.005)
-        plan.rates.recover = 0.05 + random.fraction() * 0.4
         return plan
     }
 }

