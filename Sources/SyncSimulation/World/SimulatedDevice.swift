@@ -134,7 +134,8 @@ public final class SimulatedDevice: Sendable {
         let engine = SyncEngine(
             store: store, transport: wrap(transport, runtime), reachability: reachability, runtime: runtime,
             policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
-            recorder: recorder?(opened, runtime),
+            // One ring keeps the turns of one engine: that of the holder of the lease.
+            recorder: isRival ? nil : recorder?(opened, runtime),
             trace: { [weak self] turn in self?.note(turn, store) })
         let task = simulation.start(name) { [weak self] in
             var ending = "the engine has ended"

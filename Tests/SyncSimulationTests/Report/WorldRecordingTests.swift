@@ -39,7 +39,10 @@ struct WorldRecordingTests {
         var kinds: Set<EventKind> = []
         for seed in 0..<8 as Range<UInt64> {
             let recording = WorldRecording()
-            let world = World(.drawn(seed: seed, steps: 60), parts: .onSQLite(), recording: recording)
+            var plan = WorldPlan.drawn(seed: seed, steps: 60)
+            // A server is seldom gone just when something arrives.
+            plan.rates.killServer = 0.1
+            let world = World(plan, parts: .onSQLite(), recording: recording)
             let coverage = try world.run().coverage
             let messages = recording.messages
             func count(_ fits: (RecordedMessage) -> Bool) -> Int { messages.count(where: fits) }

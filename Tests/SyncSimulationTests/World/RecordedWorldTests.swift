@@ -82,6 +82,8 @@ private final class CountingRing: RecordingStore {
         // Lives that last longer than the second after which a turn is saved.
         plan.pause = .milliseconds(200)...(.seconds(5))
         plan.rates.killDevice = max(plan.rates.killDevice, 0.05)
+        // A copied disk brings along what the machines of another device have done.
+        plan.rates.cloneDevice = 0
         plan.rates.losePowerOfDevice = max(plan.rates.losePowerOfDevice, 0.02)
         return plan
     }
