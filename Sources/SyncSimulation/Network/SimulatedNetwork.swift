@@ -56,11 +56,13 @@ public final class SimulatedNetwork: Sendable {
     private let simulation: Simulation
     private let tally: FaultTally
     private let state: Guarded<State>
-    let watch = RequestWatch()
+    let watch: RequestWatch
 
-    init(simulation: Simulation, tally: FaultTally) {
+    /// - Parameter isPunctual: whether things happen when they are due; not so on a slow processor.
+    init(simulation: Simulation, tally: FaultTally, isPunctual: Bool) {
         self.simulation = simulation
         self.tally = tally
+        watch = RequestWatch(isPunctual: isPunctual)
         state = Guarded(State(random: simulation.random("network")))
     }
 

@@ -12,6 +12,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         var identity: ClientIdentity?
         /// Its disk was rolled back or copied: that the server knows its numbers better is no wonder.
         var isOfDoubtfulOrigin = false
+        /// What one engine of a database changes, the other is not told.
+        var hasTwoEngines = false
     }
 
     private struct Stamps: Sendable {
@@ -48,7 +50,10 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 
     /// Two engines push from one database: what one has acknowledged, the other may still be repeating.
     func hasTwoEngines(_ device: String) {
-        state.withLock { $0.devices[device, default: Device()].isOfDoubtfulOrigin = true }
+        state.withLock { state in
+            state.devices[device, default: Device()].isOfDoubtfulOrigin = true
+            state.devices[device, default: Device()].hasTwoEngines = true
+        }
     }
 
     // MARK: What the device does
@@ -81,7 +86,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         guard let entries = try? store.outbox(limit: .max) else { return }
         state.withLock { state in
             var known = state.devices[device] ?? Device()
-            if let identity = known.identity, identity != batch.identity {
+            if let identity = known.identity, identity != batch.identity, !known.hasTwoEngines {
                 state.violations.append(
                     Violation("I16", "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
             }

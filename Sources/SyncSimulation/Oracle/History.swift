@@ -234,16 +234,20 @@ final class History: ServerWitness, DeviceWitness {
 
     /// What a device owes at this moment, to be put back with an old image of its disk.
     func debts(of device: String) -> Debts {
-        state.withLock { Debts(owed: $0.owed[device] ?? [:]) }
+        state.withLock { Debts(owed: $0.owed[device] ?? [:], cancelled: $0.cancelled[device] ?? []) }
     }
 
     /// The device's disk has been rolled back: what it was told since then is lost, but for what the server has.
     func rollBack(_ device: String, to debts: Debts) {
-        state.withLock { $0.owed[device] = debts.owed }
+        state.withLock { state in
+            state.owed[device] = debts.owed
+            state.cancelled[device] = debts.cancelled
+        }
     }
 
     struct Debts: Sendable {
         fileprivate let owed: [OutboxSequence: Owed]
+        fileprivate let cancelled: Set<OutboxSequence>
     }
 
     /// Checks one device against all that it was told and all that the server has done.
@@ -412,7 +416,10 @@ extension History.State {
         for entry in journal { told[entry.sequence, default: []].append(entry.event) }
         for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {
             let outcome = debt.operation.flatMap { sent[$0]?.outcome }
-            try Settlement(device: device, sequence: sequence, outcome: outcome, told: told[sequence] ?? []).check(
+            try Settlement(
+                device: device, sequence: sequence, operation: debt.operation, outcome: outcome,
+                told: told[sequence] ?? []
+            ).check(
                 wasCancelled: cancelled[device]?.contains(sequence) ?? false, isCertain: !wasRestored)
             let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isRefused {

@@ -23,8 +23,15 @@ final class RequestWatch: Sendable {
     }
 
     private let devices = Guarded([String: Device]())
-    private let floor = BackoffPolicy().floor
+    /// The shortest wait before a try that is like the one that failed.
+    private let floor: Duration
     private let longestRetryAfter = BackoffPolicy().longestRetryAfter
+
+    /// - Parameter isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next
+    ///   try begins, and then the wait cannot be measured.
+    init(isPunctual: Bool) {
+        floor = isPunctual ? BackoffPolicy().floor : .zero
+    }
 
     func takeViolations() -> [Violation] {
         devices.withLock { devices in

@@ -5,6 +5,8 @@ import SyncModel
 struct Settlement {
     let device: String
     let sequence: OutboxSequence
+    /// As what it was sent last.
+    let operation: History.Operation?
     /// What the server has answered, as far as is known.
     let outcome: Outcome?
     /// What the journal says of it.
@@ -23,11 +25,19 @@ struct Settlement {
             }
         }
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, isCertain {
-            let isTold = told.contains { if case .merged(conflicts) = $0 { true } else { false } }
+            // After the device's disk was rolled back it may have been refused under another number since.
+            let isTold = told.contains { event in
+                switch event {
+                case .merged(let said): said == conflicts
+                case .rejected: true
+                case .cancelled: false
+                }
+            }
             guard isTold else {
                 throw Violation(
                     "I6",
-                    "\(device): transaction \(sequence) met \(conflicts.count) other edits, and its user is not told")
+                    "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"
+                )
             }
         }
     }

@@ -157,7 +157,11 @@ public final class SimulatedDevice: Sendable {
     private func note(_ turn: SyncEngine.Trace, _ store: Store) {
         simulation.note(turn.words, by: name, as: turn.kind)
         if case .batchTaken(let batch) = turn.event { witness.batchTaken(batch, by: name, from: store) }
-        if case .sessionChanged(let session) = turn.event { witness.sessionChanged(session, of: name) }
+        switch turn.event {
+        // The process before this one may have died over a change that was durable already.
+        case .started(let session, _), .sessionChanged(let session): witness.sessionChanged(session, of: name)
+        default: break
+        }
         if case .pushEnded(_, .success(.refused(let refusal))) = turn.event { witness.pushRefused(refusal, of: name) }
         if turn.movesBack { state.withLock { $0.resets += 1 } }
     }

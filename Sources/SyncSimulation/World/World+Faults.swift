@@ -64,14 +64,15 @@ extension World {
             device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
-            images[device.name] = (device.disk.image(), history.debts(of: device.name))
+            images[device.name] = (device.disk.image(), history.debts(of: device.name), device.principal)
             simulation.note("kept an image", by: device.name)
         case .rolledBack:
-            guard let (image, debts) = images[device.name] else { return }
+            guard let (image, debts, principal) = images[device.name] else { return }
             count(.deviceRolledBack)
             device.kill()
             device.disk.setCapacity(bytes: nil)
             device.disk.restore(image)
+            device.principal = principal
             history.rollBack(device.name, to: debts)
             conduct.rolledBack(device.name)
             bases[device.name] = nil

@@ -45,7 +45,13 @@ extension World {
         case .cancelNewest:
             let before = try store.outbox(limit: .max)
             guard let newest = before.last, case .waiting = newest.state else { return }
-            try store.cancel(newest.sequence, now: now)
+            do {
+                try store.cancel(newest.sequence, now: now)
+            } catch {
+                // It may have been done nevertheless, with all that depends on it.
+                history.cancelled(Set(before.map(\.sequence)), on: device.name)
+                throw error
+            }
             let kept = Set(try store.outbox(limit: .max).map(\.sequence))
             history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
             simulation.note("cancels \(newest.sequence)", by: device.name)

@@ -33,7 +33,7 @@ public final class World {
     /// What was known when the server was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
-    var images: [String: (image: DiskImage, debts: History.Debts)] = [:]
+    var images: [String: (image: DiskImage, debts: History.Debts, principal: String)] = [:]
     var versions: [String: (version: Version, resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
@@ -65,7 +65,8 @@ public final class World {
         self.recording = recording
         let history = History(catalog: WorldCatalog.catalog, spaces: [Self.space])
         self.history = history
-        let network = SimulatedNetwork(simulation: simulation, tally: tally)
+        let network = SimulatedNetwork(
+            simulation: simulation, tally: tally, isPunctual: setting.slowProcessor == 0)
         self.network = network
         let server = SimulatedServer(
             simulation: simulation, wire: parts.wire,

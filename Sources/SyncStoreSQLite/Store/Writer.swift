@@ -49,6 +49,7 @@ final class Writer {
         try checkOwner(configuration.file)
         try configure(configuration)
         try migrate(tables: tables, newClient: newClient)
+        if configuration.durability == .full { try makeDurable() }
     }
 
     deinit {
@@ -147,6 +148,18 @@ final class Writer {
         try inTransaction { connection throws(StoreFailure) in
             if try Meta.load(connection) == nil { try fresh.save(connection) }
             try CatalogMigration(tables: tables, connection: connection).run()
+            return .commit(())
+        }
+    }
+
+    /// Flushes what SQLite has just recovered from the log of a process that was killed over a commit: it is visible, but
+    /// nothing has flushed it yet. What is shown, and pushed, would be taken back by the next loss of power.
+    ///
+    /// A commit flushes the whole log, so the smallest one will do; a checkpoint may meet other processes.
+    private func makeDurable() throws(StoreFailure) {
+        let version = try connection.integer(of: "PRAGMA user_version")
+        try inTransaction { connection throws(StoreFailure) in
+            try connection.execute("PRAGMA user_version = \(version)")
             return .commit(())
         }
     }
