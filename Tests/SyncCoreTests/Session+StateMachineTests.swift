@@ -273,6 +273,61 @@ import Testing
         #expect(words.contains("went back from version 9 to 8"))
     }
 
+    @Test func `a page of another history that comes while there is no contact is not applied`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.answerStore(
+            .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(.failure(TransportFailure(.unreachable, "the server is replaced")))
+        #expect(harness.pull != nil)
+        harness.answerPull(
+            .success(.page(SessionHarness.page(version: Version(1), epoch: Epoch(rawValue: "another")))))
+        #expect(harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a snapshot in answer to a cursor is not applied`() {
+        var harness = SessionHarness()
+        harness.send(
+            .started(
+                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
+        harness.answerGreeting()
+        let page = PullPage(
+            space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
+            content: .snapshot([], isFirst: true, isLast: true), cursor: Cursor(rawValue: "at-0"), version: .zero,
+            head: .zero, hasMore: false)
+        harness.answerPull(.success(.page(page)))
+        #expect(harness.storeOrders.isEmpty)
+        guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(words.contains("begins again with a snapshot"))
+    }
+
+    @Test func `a page that contradicts what is stored is followed by a wait and a new snapshot`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+        harness.answerStore(
+            .storeFailed(.applyingPage(.default), StoreFailure(.corrupt, "another engine has moved the cursor")))
+        #expect(harness.storeOrders.isEmpty && harness.pull == nil)
+        while harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders == [.resetCursor(.default)])
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull?.request.cursor == nil)
+    }
+
+    @Test func `a page that the disk could not take is asked for again`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+        harness.answerStore(
+            .storeFailed(.applyingPage(.default), StoreFailure(.inputOutput, "the disk failed")))
+        while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders.isEmpty)
+    }
+
     @Test func `a hint of a newer version starts a pull, an old one does not`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!

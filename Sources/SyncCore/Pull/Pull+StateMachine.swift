@@ -63,6 +63,16 @@ package struct PullMachine: Hashable, Sendable {
         case transport(TransportFailure)
         case store(StoreFailure)
         case reset(ResetReason)
+
+        /// Whether only a snapshot helps. A page that contradicts what is stored will do so again: another engine has moved
+        /// the cursor, or an answer was not what it seemed to be.
+        var needsReset: Bool {
+            switch self {
+            case .reset: true
+            case .store(let failure): failure.code == .corrupt
+            case .transport: false
+            }
+        }
     }
 
     enum News: Hashable, Sendable {
@@ -113,13 +123,14 @@ package struct PullMachine: Hashable, Sendable {
     }
 
     mutating func pullEnded(
-        _ request: Serial, _ result: Result<PullReply, TransportFailure>, hello: ServerHello?, _ turn: inout Turn
+        _ request: Serial, _ result: Result<PullReply, TransportFailure>, epoch: Epoch?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .pulling(request, let deadline, let cursor, let then) = state else { return ([], nil) }
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(.page(let page)):
-            if let hello, page.epoch != hello.epoch {
+            // Another server may have answered, whom nobody has greeted yet.
+            guard page.epoch == epoch else {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
@@ -200,7 +211,7 @@ package struct PullMachine: Hashable, Sendable {
             let (actions, news) = failed(failure, &turn)
             return ([.abandon(request)] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
-            if case .reset = obstacle {
+            if obstacle.needsReset {
                 state = .resetting(then: .rest)
                 return ([.resetCursor(space)], nil)
             }
@@ -272,6 +283,10 @@ package struct PullMachine: Hashable, Sendable {
         if page.hasMore, page.cursor == cursor {
             return TransportFailure(
                 .notUnderstood, "the server promises more of space \(space), but its cursor stands still")
+        }
+        if case .snapshot(_, isFirst: true, _) = page.content, cursor != nil {
+            return TransportFailure(
+                .notUnderstood, "space \(space) begins again with a snapshot, although it was asked to go on")
         }
         if case .commits = page.content, page.version < stored.version {
             return TransportFailure(

@@ -137,8 +137,8 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func pullEnded(
         _ request: Serial, _ space: SpaceID, _ result: Result<PullReply, TransportFailure>, _ turn: inout Turn
     ) -> [SyncAction] {
-        let hello = contact
-        guard let (actions, news) = atPull(of: space, { $0.pullEnded(request, result, hello: hello, &turn) })
+        let epoch = epoch
+        guard let (actions, news) = atPull(of: space, { $0.pullEnded(request, result, epoch: epoch, &turn) })
         else { return [] }
         return actions + heed(news, &turn)
     }

@@ -14,6 +14,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         var isOfDoubtfulOrigin = false
         /// What one engine of a database changes, the other is not told.
         var hasTwoEngines = false
+        /// Something on the way has answered it with what was true earlier.
+        var metStaleAnswers = false
     }
 
     private struct Stamps: Sendable {
@@ -56,7 +58,22 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
+    /// A cache answers in the server's place.
+    func meetsStaleAnswers(_ device: String) {
+        state.withLock { $0.devices[device, default: Device()].metStaleAnswers = true }
+    }
+
     // MARK: What the device does
+
+    /// A page contradicts what is stored. The engine begins again with a snapshot then, but a page that an honest server
+    /// shows to an only engine follows on what is there (I8).
+    func pageRefused(_ failure: StoreFailure, by device: String) {
+        state.withLock { state in
+            let known = state.devices[device] ?? Device()
+            guard failure.code == .corrupt, !known.hasTwoEngines, !known.metStaleAnswers else { return }
+            state.violations.append(Violation("I8", "\(device) cannot take a page: \(failure.message)"))
+        }
+    }
 
     func sessionChanged(_ session: StoredSession, of device: String) {
         state.withLock { state in

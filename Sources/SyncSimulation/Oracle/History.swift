@@ -97,6 +97,7 @@ final class History: ServerWitness, DeviceWitness {
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
     func sessionChanged(_ session: StoredSession, of device: String) {}
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
+    func pageRefused(_ failure: StoreFailure, by device: String) {}
 
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
         guard case .answered(let results, _, _) = reply else { return }
@@ -200,7 +201,7 @@ final class History: ServerWitness, DeviceWitness {
         state.withLock { state in
             Memory(
                 replays: state.replays, applied: state.applied, uids: state.uids,
-                answered: Set(state.sent.filter { $0.value.outcome != nil }.keys))
+                answered: state.sent.filter { $0.value.outcome != nil })
         }
     }
 
@@ -215,8 +216,14 @@ final class History: ServerWitness, DeviceWitness {
                     }
                 }
             }
-            for operation in state.sent.keys where !memory.answered.contains(operation) {
-                state.sent[operation]?.outcome = nil
+            for operation in state.sent.keys {
+                // Also what another history has answered otherwise meanwhile.
+                if let known = memory.answered[operation] {
+                    state.sent[operation]?.transaction = known.transaction
+                    state.sent[operation]?.outcome = known.outcome
+                } else {
+                    state.sent[operation]?.outcome = nil
+                }
             }
             state.replays = memory.replays
             state.applied = memory.applied
@@ -229,7 +236,7 @@ final class History: ServerWitness, DeviceWitness {
         fileprivate let replays: [SpaceID: Replay]
         fileprivate let applied: [SpaceID: [Version: [Operation]]]
         fileprivate let uids: [CollectionName: [UID: RecordID]]
-        fileprivate let answered: Set<Operation>
+        fileprivate let answered: [Operation: Sent]
     }
 
     /// What a device owes at this moment, to be put back with an old image of its disk.

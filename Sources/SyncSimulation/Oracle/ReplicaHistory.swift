@@ -3,15 +3,19 @@ import SyncModel
 /// Where the records of one device stood when it was last looked at: no version goes back (I7).
 struct ReplicaHistory {
     private var bases: [CollectionName: [RecordID: ReplicaFacts.Base]] = [:]
-    private var epoch: Epoch?
+    private var session: (epoch: Epoch?, identity: ClientIdentity)?
 
-    /// - Parameter epoch: the server's history that the device lives in; versions of two say nothing about each other.
-    mutating func check(_ facts: ReplicaFacts, of device: String, in epoch: Epoch?) throws(Violation) {
+    /// - Parameters:
+    ///   - epoch: the server's history that the device lives in; versions of two say nothing about each other.
+    ///   - identity: another incarnation may have gone to another epoch and come back.
+    mutating func check(
+        _ facts: ReplicaFacts, of device: String, in epoch: Epoch?, as identity: ClientIdentity
+    ) throws(Violation) {
         defer {
             bases = facts.bases
-            self.epoch = epoch
+            session = (epoch, identity)
         }
-        guard epoch == self.epoch else { return }
+        guard let session, session == (epoch, identity) else { return }
         for collection in facts.bases.keys.sorted() {
             guard let before = bases[collection], let now = facts.bases[collection], before != now else { continue }
             for (id, base) in now {

@@ -38,4 +38,8 @@ struct DeviceWitnesses: DeviceWitness {
     func pushRefused(_ refusal: PushRefusal, of device: String) {
         for witness in all { witness.pushRefused(refusal, of: device) }
     }
+
+    func pageRefused(_ failure: StoreFailure, by device: String) {
+        for witness in all { witness.pageRefused(failure, by: device) }
+    }
 }

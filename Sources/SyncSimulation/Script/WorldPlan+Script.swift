@@ -25,7 +25,7 @@ extension WorldPlan {
             let place = random.below(plan.setting.devices)
             happenings.append(.deed(device: place, seed: random.next()))
             let pause = random.duration(in: plan.pause)
-            let sleep = rare.duration(in: .seconds(3_600)...(.seconds(40_000)))
+            let sleep = rare.duration(in: .seconds(3_600)...(.seconds(20_000)))
             return WorldScript.Moment(happenings, pause: rare.chance(plan.rates.longPause) ? sleep : pause)
         }
 

@@ -88,7 +88,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.rivalEngine = random.chance(0.3) ? random.rate(upTo: 0.04) : 0
         plan.rates.fillDisk = random.rate(upTo: 0.03)
         plan.rates.emptyServer = random.chance(0.4) ? random.rate(upTo: 0.02) : 0
-        plan.rates.longPause = random.rate(upTo: 0.005)
+        plan.rates.longPause = random.rate(upTo: 0.001)
         return plan
     }
 }

@@ -163,6 +163,7 @@ public final class SimulatedDevice: Sendable {
         default: break
         }
         if case .pushEnded(_, .success(.refused(let refusal))) = turn.event { witness.pushRefused(refusal, of: name) }
+        if case .storeFailed(.applyingPage, let failure) = turn.event { witness.pageRefused(failure, by: name) }
         if turn.movesBack { state.withLock { $0.resets += 1 } }
     }
 
@@ -253,6 +254,8 @@ public protocol DeviceWitness: Sendable {
     /// The store has told its engine of a new identity, or a new history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)
+    /// The store could not apply a page.
+    func pageRefused(_ failure: StoreFailure, by device: String)
 }
 
 extension SyncEngine.Trace {

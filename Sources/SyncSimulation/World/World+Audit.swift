@@ -46,7 +46,8 @@ extension World {
         let facts = try audit(process)
         let session = try store.session()
         let isComplete = session.spaces.allSatisfy(\.isComplete)
-        try bases[device.name, default: ReplicaHistory()].check(facts, of: device.name, in: session.epoch)
+        try bases[device.name, default: ReplicaHistory()].check(
+            facts, of: device.name, in: session.epoch, as: session.identity)
         if isComplete, let dangling = facts.dangling.first {
             throw Violation("I11", "\(device.name) shows \(dangling), and not what it needs")
         }

@@ -9,7 +9,9 @@ extension World {
         case .clockDrifts(let parts):
             count(.clockDrifts)
             device.wallClock.drift(partsPerMillion: Int64(parts))
-        case .meets(let answer, let times): network.script(answer, times: times, for: device.name)
+        case .meets(let answer, let times):
+            if answer == .stale { conduct.meetsStaleAnswers(device.name) }
+            network.script(answer, times: times, for: device.name)
         case .cloned(let place):
             guard devices.indices.contains(place), devices[place].name != device.name, devices[place].isUp else {
                 return

@@ -25,6 +25,8 @@ public final class World {
     let outcome: (@Sendable (any AuthorityService, WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
     var report: WorldReport
     private var step = 0
+    /// How often the world was looked at.
+    var looks = 0
     /// How much had been written to each device's disk when it was last found right.
     var checked: [String: Int] = [:]
     /// The last backup of the server, with what was known of it then.

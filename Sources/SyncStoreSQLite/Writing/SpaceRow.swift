@@ -8,7 +8,8 @@ struct SpaceRow: Hashable {
     var cursor: Cursor?
     var version: Version
     var phase: Phase
-    /// The version at which a snapshot that was ahead of the feed is caught up with.
+    /// The version at which a snapshot that was ahead of the feed is caught up with. While the space is empty: the version
+    /// that the server had before the reset, and that nothing it shows can be older than.
     var completeAt: Version
     /// Whether `sync_seen` tells what the snapshot in progress has shown.
     var marks: Bool

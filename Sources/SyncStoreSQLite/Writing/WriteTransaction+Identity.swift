@@ -15,7 +15,7 @@ extension WriteTransaction {
             meta.epoch = epoch
             change.touchesOutbox = true
             if known != nil {
-                for space in try SpaceRow.all(connection) { try reset(space) }
+                for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
                 try forgetVersions()
                 try renewIdentity(forgettingVersions: true)
             }
@@ -29,17 +29,18 @@ extension WriteTransaction {
     }
 
     func resetCursor(of space: SpaceID) throws(StoreFailure) {
-        try reset(try SpaceRow.load(space, connection))
+        try reset(try SpaceRow.load(space, connection), inSameHistory: true)
     }
 
     /// Rows and outbox stay; version 0 makes a late page of the feed a gap.
-    private func reset(_ space: SpaceRow) throws(StoreFailure) {
+    private func reset(_ space: SpaceRow, inSameHistory: Bool) throws(StoreFailure) {
         var space = space
         try forgetMarks(of: &space)
         space.cursor = nil
+        // A server that has come so far cannot be behind it later: what is older is a stale answer.
+        space.completeAt = inSameHistory ? max(space.version, space.completeAt) : .zero
         space.version = .zero
         space.phase = .empty
-        space.completeAt = .zero
         try space.save(connection)
         change.touchesOutbox = true
     }

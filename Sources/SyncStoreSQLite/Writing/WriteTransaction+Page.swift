@@ -62,6 +62,11 @@ extension WriteTransaction {
         _ groups: [SnapshotRows], isFirst: Bool, of page: PullPage, to space: inout SpaceRow
     ) throws(StoreFailure) -> Int {
         if isFirst {
+            let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
+            guard page.version >= floor else {
+                throw StoreFailure(
+                    .corrupt, "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown")
+            }
             try forgetMarks(of: &space)
             space.phase = .snapshot
             space.version = page.version
@@ -217,7 +222,7 @@ extension WriteTransaction {
             try forgetMarks(of: &space)
             space.phase = .catchingUp
             space.version = .zero
-            space.completeAt = page.head
+            space.completeAt = max(space.completeAt, page.head)
         }
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()

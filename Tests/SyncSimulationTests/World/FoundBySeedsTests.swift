@@ -48,6 +48,23 @@ struct FoundBySeedsTests {
         #expect(found?.values[1] == .integer(4))
     }
 
+    @Test func `a snapshot older than what was shown before a reset is not taken`() throws {
+        let store = try makeStore()
+        _ = try store.apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), brake: nil, now: now)
+        try store.resetCursor(of: .default)
+        try store.resetCursor(of: .default)
+        let failure = #expect(throws: StoreFailure.self) {
+            try store.apply(snapshot([], at: 3, of: old), brake: nil, now: now)
+        }
+        #expect(failure?.message.contains("after 4 was shown") == true)
+        #expect(try store.record("islander", .id(id(1))) != nil)
+        _ = try store.apply(snapshot([], at: 4, of: old), brake: nil, now: now)
+        #expect(try store.record("islander", .id(id(1))) == nil)
+        // Another history begins where it likes.
+        _ = try store.adopt(new)
+        _ = try store.apply(snapshot([], at: 1, of: new), brake: nil, now: now)
+    }
+
     @Test(arguments: 0..<16 as Range<UInt64>)
     func `what a server shows after a crash in the middle of a commit survives the next loss of power`(
         seed: UInt64
