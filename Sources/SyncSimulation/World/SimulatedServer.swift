@@ -12,6 +12,8 @@ public final class SimulatedServer: Sendable {
     public typealias Opening = @Sendable (DiskProcess) throws -> any AuthorityService
 
     private let open: Opening
+    /// Finds out what became of a push that failed.
+    private let settle: @Sendable (any AuthorityService) -> Void
     private let witness: any ServerWitness
     private let tally: FaultTally
     private let state = Guarded(State())
@@ -26,8 +28,9 @@ public final class SimulatedServer: Sendable {
     ///   - witness: is told of every push that arrives, and what became of it.
     init(
         simulation: Simulation, wire: any SimulatedWire, witness: any ServerWitness, tally: FaultTally,
-        open: @escaping Opening
+        settle: @escaping @Sendable (any AuthorityService) -> Void, open: @escaping Opening
     ) {
+        self.settle = settle
         self.simulation = simulation
         self.wire = wire
         self.witness = witness
@@ -153,6 +156,8 @@ public final class SimulatedServer: Sendable {
                     reply = try authority.push(request, by: principal, now: now)
                 } catch {
                     witness.pushFailed(request, error)
+                    // While it is still known: a later push may acknowledge what this one has done.
+                    disk.withoutFaults { settle(authority) }
                     throw error
                 }
                 witness.pushAnswered(request, reply, now: now)

@@ -167,6 +167,10 @@ extension World {
             }
         case .backedUp:
             guard server.isUp, upkeep != nil else { return }
+            // A cold one: what is in a running server's log, and not committed, would come to life with the copy.
+            server.stop()
+            try server.disk.withoutFaults { try startServer() }
+            guard server.isUp else { return }
             backup = (server.disk.image(), history.memory)
             simulation.note("backed up", by: "server")
         case .restored:

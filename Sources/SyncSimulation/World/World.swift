@@ -72,7 +72,13 @@ public final class World {
         self.network = network
         let server = SimulatedServer(
             simulation: simulation, wire: parts.wire,
-            witness: ServerWitnesses(all: [history, feed, conduct]), tally: tally, open: parts.openAuthority)
+            witness: ServerWitnesses(all: [history, feed, conduct]), tally: tally,
+            settle: { [outcome = parts.outcome] authority in
+                // A process that has died over the push is asked when it is up again.
+                guard let outcome else { return }
+                try? history.settle { try outcome(authority, $0) }
+            },
+            open: parts.openAuthority)
         self.server = server
         devices = (0..<setting.devices).map { [tally, conduct] place in
             SimulatedDevice(
