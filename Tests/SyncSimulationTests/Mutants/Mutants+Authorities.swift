@@ -8,7 +8,7 @@ extension Mutant {
     private static func authority(
         _ name: String, breaks: [String], _ sentence: String, settings: SQLiteParts = SQLiteParts(),
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
-        _ plant: @escaping @Sendable (inout PlantedAuthority) -> Void
+        plant: @escaping @Sendable (inout PlantedAuthority) -> Void
     ) -> Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingAuthority(settings, plant) }, shape: shape)
     }
@@ -64,22 +64,22 @@ extension Mutant {
                 $0.rates.compactServer = 0.1
                 $0.rates.dropLink = 0.1
                 $0.rates.recover = 0.1
-            }
-        ) {
-            $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
-                let reply = try base.pull(request, by: principal, now: now)
-                guard case .mustReset(.horizon) = reply, request.cursor != nil else { return reply }
-                // As if the client had just finished a snapshot.
-                var cursor: Cursor?
-                while true {
-                    let fresh = try base.pull(
-                        PullRequest(space: request.space, cursor: cursor, limit: 500), by: principal, now: now)
-                    guard case .page(let page) = fresh else { return fresh }
-                    if !page.hasMore { return .page(page.with(.commits([]))) }
-                    cursor = page.cursor
+            },
+            plant: {
+                $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                    let reply = try base.pull(request, by: principal, now: now)
+                    guard case .mustReset(.horizon) = reply, request.cursor != nil else { return reply }
+                    // As if the client had just finished a snapshot.
+                    var cursor: Cursor?
+                    while true {
+                        let fresh = try base.pull(
+                            PullRequest(space: request.space, cursor: cursor, limit: 500), by: principal, now: now)
+                        guard case .page(let page) = fresh else { return fresh }
+                        if !page.hasMore { return .page(page.with(.commits([]))) }
+                        cursor = page.cursor
+                    }
                 }
-            }
-        },
+            }),
         authority("reset without need", breaks: ["I14", "I18"], "a client is told to begin again now and then") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 if request.cursor?.rawValue.contains("log.") == true, now.milliseconds % 5 == 0 {
@@ -127,14 +127,14 @@ extension Mutant {
         },
         authority(
             "restored without a new epoch", breaks: ["I15", "I18", "I9", "I5"],
-            "the greeting names the first history for ever", shape: { $0.rates.restoreServer = 0.03 }
-        ) {
-            $0.onHello = { hello in
-                ServerHello(
-                    protocolVersions: hello.protocolVersions, epoch: Epoch(rawValue: "first"),
-                    serverTime: hello.serverTime, limits: hello.limits)
-            }
-        },
+            "the greeting names the first history for ever", shape: { $0.rates.restoreServer = 0.03 },
+            plant: {
+                $0.onHello = { hello in
+                    ServerHello(
+                        protocolVersions: hello.protocolVersions, epoch: Epoch(rawValue: "first"),
+                        serverTime: hello.serverTime, limits: hello.limits)
+                }
+            }),
         authority(
             "stamps from the future", breaks: ["I22"], "a stamp is taken however far ahead it is",
             settings: {
@@ -148,8 +148,8 @@ extension Mutant {
                 $0.rates.losePowerOfServer = 0
                 $0.rates.serverDiskFault = 0
                 $0.rates.restoreServer = 0
-            }
-        ) { _ in },
+            },
+            plant: { _ in }),
         authority(
             "small pushes refused for ever", breaks: ["I17", "I18"], "the limit is smaller than it says",
             settings: SQLiteParts()

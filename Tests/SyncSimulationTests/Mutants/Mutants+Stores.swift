@@ -7,7 +7,7 @@ extension Mutant {
     private static func store(
         _ name: String, breaks: [String], _ sentence: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
-        _ plant: @escaping @Sendable (inout PlantedStore) -> Void
+        plant: @escaping @Sendable (inout PlantedStore) -> Void
     ) -> Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
     }
@@ -143,10 +143,10 @@ extension Mutant {
         },
         store(
             "identity not renewed", breaks: ["I16", "I18"], "a conflict of identities is noted and nothing done",
-            shape: { $0.rates.rollBackDevice = 0.05 }
-        ) {
-            $0.onRenew = { (base) throws(StoreFailure) in try base.session() }
-        },
+            shape: { $0.rates.rollBackDevice = 0.05 },
+            plant: {
+                $0.onRenew = { (base) throws(StoreFailure) in try base.session() }
+            }),
         store("identity renewed without need", breaks: ["I2", "I16"], "everything uncertain is sent under a new name") {
             $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
                 let batch = try base.takeBatch(limit)
@@ -157,27 +157,27 @@ extension Mutant {
         },
         store(
             "epoch ignored", breaks: ["I15", "I18", "I16"], "another history of the server is greeted and not noted",
-            shape: { $0.rates.restoreServer = 0.02 }
-        ) {
-            $0.onAdopt = { (base, epoch) throws(StoreFailure) in
-                let session = try base.session()
-                guard session.epoch != nil else { return try base.adopt(epoch) }
-                return StoredSession(
-                    identity: session.identity, epoch: epoch, spaces: session.spaces, outbox: session.outbox)
-            }
-        },
+            shape: { $0.rates.restoreServer = 0.02 },
+            plant: {
+                $0.onAdopt = { (base, epoch) throws(StoreFailure) in
+                    let session = try base.session()
+                    guard session.epoch != nil else { return try base.adopt(epoch) }
+                    return StoredSession(
+                        identity: session.identity, epoch: epoch, spaces: session.spaces, outbox: session.outbox)
+                }
+            }),
         store(
             "writes dropped with the epoch", breaks: ["I15", "I1"], "a new history takes back what waits",
-            shape: { $0.rates.restoreServer = 0.02 }
-        ) {
-            $0.onAdopt = { (base, epoch) throws(StoreFailure) in
-                let isNew = try base.session().epoch.map { $0 != epoch } ?? false
-                let session = try base.adopt(epoch)
-                guard isNew, let first = try base.outbox(limit: 1).first else { return session }
-                try base.cancel(first.sequence, now: WallTime(milliseconds: 0))
-                return try base.session()
-            }
-        },
+            shape: { $0.rates.restoreServer = 0.02 },
+            plant: {
+                $0.onAdopt = { (base, epoch) throws(StoreFailure) in
+                    let isNew = try base.session().epoch.map { $0 != epoch } ?? false
+                    let session = try base.adopt(epoch)
+                    guard isNew, let first = try base.outbox(limit: 1).first else { return session }
+                    try base.cancel(first.sequence, now: WallTime(milliseconds: 0))
+                    return try base.session()
+                }
+            }),
         store("outbox counted as empty", breaks: ["I18", "I4", "I1"], "the status says in sync when it is not") {
             $0.onSummary = { summary in
                 var summary = summary
@@ -189,40 +189,40 @@ extension Mutant {
         store(
             "batch kept in memory", breaks: ["I24", "I3", "I16", "I18"],
             "an engine sends again what another engine on the database has brought home",
-            shape: { $0.rates.rivalEngine = 0.1 }
-        ) {
-            let kept = Guarded<PushBatch?>(nil)
-            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                if let batch = kept.withLock({ $0 }) { return batch }
-                let batch = try base.takeBatch(limit)
-                kept.withLock { $0 = batch }
-                return batch
-            }
-            $0.onRecord = { (base, results, now) throws(StoreFailure) in
-                kept.withLock { $0 = nil }
-                return try base.record(results, now: now)
-            }
-        },
+            shape: { $0.rates.rivalEngine = 0.1 },
+            plant: {
+                let kept = Guarded<PushBatch?>(nil)
+                $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                    if let batch = kept.withLock({ $0 }) { return batch }
+                    let batch = try base.takeBatch(limit)
+                    kept.withLock { $0 = batch }
+                    return batch
+                }
+                $0.onRecord = { (base, results, now) throws(StoreFailure) in
+                    kept.withLock { $0 = nil }
+                    return try base.record(results, now: now)
+                }
+            }),
         store(
             "identity kept in memory", breaks: ["I24", "I16", "I18"],
             "an engine does not notice that another on the database has taken a new identity",
             shape: {
                 $0.rates.rivalEngine = 0.1
                 $0.rates.rollBackDevice = 0.05
-            }
-        ) {
-            let kept = Guarded<ClientIdentity?>(nil)
-            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                guard let batch = try base.takeBatch(limit) else { return nil }
-                let identity = kept.withLock { kept in
-                    kept = kept ?? batch.identity
-                    return kept ?? batch.identity
+            },
+            plant: {
+                let kept = Guarded<ClientIdentity?>(nil)
+                $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                    guard let batch = try base.takeBatch(limit) else { return nil }
+                    let identity = kept.withLock { kept in
+                        kept = kept ?? batch.identity
+                        return kept ?? batch.identity
+                    }
+                    return PushBatch(
+                        identity: identity, epoch: batch.epoch, acknowledged: batch.acknowledged,
+                        transactions: batch.transactions, outbox: batch.outbox)
                 }
-                return PushBatch(
-                    identity: identity, epoch: batch.epoch, acknowledged: batch.acknowledged,
-                    transactions: batch.transactions, outbox: batch.outbox)
-            }
-        },
+            }),
         store("log never written back", breaks: ["I19"], "no checkpoint is ever made") {
             $0.onCheckpoint = { (_) throws(StoreFailure) in }
         },

@@ -7,7 +7,7 @@ extension Mutant {
     private static func transport(
         _ name: String, breaks: [String], _ sentence: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
-        _ plant: @escaping @Sendable (inout PlantedTransport) -> Void
+        plant: @escaping @Sendable (inout PlantedTransport) -> Void
     ) -> Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
     }
@@ -16,52 +16,52 @@ extension Mutant {
     static let transports: [Mutant] = [
         transport(
             "failed requests repeated at once", breaks: ["I18"], "a request that failed is repeated at once",
-            shape: { $0.setting.network.refuseRate = 0.5 }
-        ) {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                var last = TransportFailure(.cancelled, "")
-                for _ in 0..<40 {
-                    do throws(TransportFailure) { return try await base.push(request) } catch { last = error }
+            shape: { $0.setting.network.refuseRate = 0.5 },
+            plant: {
+                $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                    var last = TransportFailure(.cancelled, "")
+                    for _ in 0..<40 {
+                        do throws(TransportFailure) { return try await base.push(request) } catch { last = error }
+                    }
+                    throw last
                 }
-                throw last
-            }
-        },
+            }),
         transport(
             "pulls repeated at once", breaks: ["I18"], "a pull that failed is repeated at once",
-            shape: { $0.setting.network.refuseRate = 0.5 }
-        ) {
-            $0.onPull = { (base, request, _) async throws(TransportFailure) in
-                var last = TransportFailure(.cancelled, "")
-                for _ in 0..<40 {
-                    do throws(TransportFailure) { return try await base.pull(request) } catch { last = error }
+            shape: { $0.setting.network.refuseRate = 0.5 },
+            plant: {
+                $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                    var last = TransportFailure(.cancelled, "")
+                    for _ in 0..<40 {
+                        do throws(TransportFailure) { return try await base.pull(request) } catch { last = error }
+                    }
+                    throw last
                 }
-                throw last
-            }
-        },
+            }),
         transport(
             "retry-after ignored", breaks: ["I18"], "a server's wish to be left alone is not heard",
-            shape: { $0.setting.network.busyRate = 0.5 }
-        ) {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                do throws(TransportFailure) {
-                    return try await base.push(request)
-                } catch {
-                    throw TransportFailure(error.code, error.message)
+            shape: { $0.setting.network.busyRate = 0.5 },
+            plant: {
+                $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                    do throws(TransportFailure) {
+                        return try await base.push(request)
+                    } catch {
+                        throw TransportFailure(error.code, error.message)
+                    }
                 }
-            }
-        },
+            }),
         transport(
             "server errors are permanent", breaks: ["I17"], "a failing server counts as a refusal for good",
-            shape: { $0.setting.network.busyRate = 0.3 }
-        ) {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                do throws(TransportFailure) {
-                    return try await base.push(request)
-                } catch  where error.code == .throttled || error.code == .serverFailed {
-                    throw TransportFailure(.tooLarge, error.message)
+            shape: { $0.setting.network.busyRate = 0.3 },
+            plant: {
+                $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                    do throws(TransportFailure) {
+                        return try await base.push(request)
+                    } catch  where error.code == .throttled || error.code == .serverFailed {
+                        throw TransportFailure(.tooLarge, error.message)
+                    }
                 }
-            }
-        },
+            }),
         transport("lost answers invented", breaks: ["I1"], "a push without an answer counts as applied") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 do throws(TransportFailure) {
@@ -143,15 +143,15 @@ extension Mutant {
         },
         transport(
             "epoch not told", breaks: ["I15", "I18", "I16"], "a push does not say which history it means",
-            shape: { $0.rates.restoreServer = 0.03 }
-        ) {
-            $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                try await base.push(
-                    PushRequest(
-                        identity: request.identity, epoch: nil, acknowledged: request.acknowledged,
-                        transactions: request.transactions))
-            }
-        },
+            shape: { $0.rates.restoreServer = 0.03 },
+            plant: {
+                $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                    try await base.push(
+                        PushRequest(
+                            identity: request.identity, epoch: nil, acknowledged: request.acknowledged,
+                            transactions: request.transactions))
+                }
+            }),
         transport("refusals in the wrong place", breaks: ["I18"], "a lost contact counts as a refusal for good") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 do throws(TransportFailure) {
