@@ -103,9 +103,13 @@ struct SoakCommand: ParsableCommand {
         let script = WorldPlan.drawn(seed: seed, steps: steps).script
         do {
             let report = try World(script, parts: .onSQLite()).run()
-            if twice, try World(script, parts: .onSQLite()).run() != report {
-                throw ProgramFailure(
-                    message: "the same world ran differently the second time", status: ProgramFailure.brokenPromise)
+            if twice {
+                let again = try World(script, parts: .onSQLite()).run()
+                guard again == report else {
+                    throw ProgramFailure(
+                        message: "the same world ran differently the second time: \(again), not \(report)",
+                        status: ProgramFailure.brokenPromise)
+                }
             }
             return .success(report)
         } catch {

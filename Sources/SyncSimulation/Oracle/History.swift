@@ -147,7 +147,10 @@ final class History: ServerWitness, DeviceWitness {
         let open = state.withLock { state in
             state.sent.filter { $0.value.outcome == nil }.map { ($0.key, $0.value.device) }
         }
-        let sorted = open.sorted { $0.0.number < $1.0.number }
+        // Each look reads from the server's disk, whose operations are part of the trace: their order is not to be chance.
+        let sorted = open.sorted {
+            ("\($0.0.identity)", $0.0.number) < ("\($1.0.identity)", $1.0.number)
+        }
         for (operation, device) in sorted {
             let sender = WorldParts.Sender(
                 principal: Principal(name: device), identity: operation.identity, number: operation.number)

@@ -108,7 +108,9 @@ extension World {
         do {
             try server.start()
         } catch {
-            simulation.note("does not start: \(error)", by: "server", as: .fault)
+            // Its message names the database, whose address is another in each run.
+            let reason = (error as? AuthorityStoreFailure).map { "\($0.code)" } ?? "\(type(of: error))"
+            simulation.note("does not start: \(reason)", by: "server", as: .fault)
         }
         try settle()
     }
