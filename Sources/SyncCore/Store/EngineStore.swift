@@ -20,11 +20,12 @@ public protocol EngineStore: Sendable {
     /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
     /// and answered entries up to the page's version leave the outbox.
     ///
-    /// - Throws: `corrupt` when the page contradicts what is stored (a version that goes back, an unknown collection);
-    ///   nothing is applied then.
+    /// - Throws: `corrupt` when the page contradicts what is stored (a version that goes back, also over a reset; an unknown
+    ///   collection); nothing is applied then.
     func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult
 
-    /// Forgets the cursor of a space, so that the next pull starts a snapshot. Rows and outbox stay.
+    /// Forgets the cursor of a space, so that the next pull starts a snapshot. Rows and outbox stay, and so does the version
+    /// that was shown: an older snapshot of the same history is a stale answer.
     func resetCursor(of space: SpaceID) throws(StoreFailure)
 
     /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that

@@ -43,6 +43,18 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(8, world.renamed(id, "early"))], to: 8, head: 9))
                 try world.expect(try world.name(id), is: .text("late"), "the name")
             },
+            Check("a snapshot older than what was shown before a reset is refused") { world in
+                let id = try world.syncedUser("a")
+                try world.pull(world.feed([world.at(2, world.renamed(id, "b"))], to: 2))
+                try world.store.resetCursor(of: world.space)
+                let old = world.snapshot([], at: 1)
+                try world.expect(.corrupt) { () throws(StoreFailure) in
+                    _ = try world.store.apply(old, brake: nil, now: world.now())
+                }
+                try world.expect(try world.name(id), is: .text("b"), "the record")
+                try world.pull(world.snapshot([], at: 2))
+                try world.expect(try world.user(id) == nil, "what a new snapshot does not show is still there")
+            },
             Check("a snapshot beside live rows removes what it does not show, and keeps what is owed") { world in
                 let kept = try world.syncedUser("kept")
                 let gone = world.id()
