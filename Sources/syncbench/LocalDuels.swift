@@ -151,7 +151,8 @@ struct LocalDuels {
                     ],
                     isFirst: from == 0, isLast: to == rows),
                 cursor: Cursor(rawValue: "\(to)"), version: Version(1), head: Version(1), hasMore: to < rows)
-            _ = try store.apply(page, brake: nil, now: now)
+            _ = try store.apply(
+                page, after: from == 0 ? nil : Cursor(rawValue: "\(from)"), brake: nil, now: now)
             from = to
         }
         return store

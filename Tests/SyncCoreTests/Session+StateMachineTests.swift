@@ -305,17 +305,24 @@ import Testing
         #expect(words.contains("begins again with a snapshot"))
     }
 
-    @Test func `a page that contradicts what is stored is followed by a wait and a new snapshot`() {
-        var harness = SessionHarness.online()
-        harness.send(.syncRequested)
-        harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+    @Test func `a page is applied after the cursor that was asked with, and a store that stands elsewhere is followed`()
+    {
+        var harness = SessionHarness()
+        harness.send(
+            .started(
+                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
+        harness.answerGreeting()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(12)))))
+        guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+        // Another engine has begun a snapshot meanwhile.
+        let elsewhere = StoredSpace(
+            space: .default, cursor: Cursor(rawValue: "page-2"), version: Version(11), isComplete: false)
         harness.answerStore(
-            .storeFailed(.applyingPage(.default), StoreFailure(.corrupt, "another engine has moved the cursor")))
-        #expect(harness.storeOrders.isEmpty && harness.pull == nil)
-        while harness.storeOrders.isEmpty { harness.wake() }
-        #expect(harness.storeOrders == [.resetCursor(.default)])
-        harness.answerStore(.cursorReset(.default))
-        #expect(harness.pull?.request.cursor == nil)
+            .pageApplied(.default, .applied(elsewhere, outbox: OutboxSummary(), changedRecords: 0)))
+        #expect(harness.pull?.request.cursor == Cursor(rawValue: "page-2"))
     }
 
     @Test func `a page that the disk could not take is asked for again`() {
@@ -372,7 +379,7 @@ import Testing
         harness.send(.syncRequested)
         #expect(harness.pull == nil)
         harness.send(.deletesAllowed(.default))
-        guard case .apply(_, brake: nil)? = harness.storeOrders.first else {
+        guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
         }

@@ -119,7 +119,7 @@ private struct RandomWorld {
                 unanswered = max(0, unanswered - results.count)
                 answered += results.count
                 harness.answerStore(.resultsRecorded(summary))
-            case .apply(let page, _):
+            case .apply(let page, _, _):
                 if fails {
                     harness.answerStore(.storeFailed(.applyingPage(.default), broken))
                     continue
@@ -190,7 +190,7 @@ private struct RandomWorld {
                 unanswered = max(0, unanswered - results.count)
                 answered += results.count
                 harness.answerStore(.resultsRecorded(summary))
-            case .apply(let page, _):
+            case .apply(let page, _, _):
                 version = max(version, page.version.rawValue)
                 if version >= head { answered = 0 }
                 harness.answerStore(SessionHarness.applied(version: Version(version), outbox: summary))

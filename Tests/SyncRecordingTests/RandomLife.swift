@@ -96,7 +96,7 @@ struct RandomLife {
             if one(in: 8) { return .storeFailed(.takingBatch, broken()) }
             return one(in: 4) ? .nothingToPush(OutboxSummary()) : .batchTaken(batch())
         case .record: return one(in: 8) ? .storeFailed(.recordingResults, broken()) : .resultsRecorded(outbox())
-        case .apply(let page, let brake):
+        case .apply(let page, _, let brake):
             if one(in: 8) { return .storeFailed(.applyingPage(page.space), broken()) }
             if brake != nil, one(in: 6) { return .pageApplied(page.space, .braked(deletes: 90, of: 100)) }
             return .pageApplied(

@@ -40,7 +40,9 @@ import Testing
         for round in 1...rounds {
             _ = try store.commit([Samples.create(round)], in: .default, now: Samples.now)
             told.written = round
-            _ = try store.apply(page(Int64(round)), brake: nil, now: Samples.now)
+            _ = try store.apply(
+                page(Int64(round)), after: round == 1 ? nil : page(Int64(round) - 1).cursor, brake: nil,
+                now: Samples.now)
             told.pulled = Int64(round)
             if round == 2 { try store.checkpointNow() }
         }

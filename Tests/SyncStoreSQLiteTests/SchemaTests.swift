@@ -96,7 +96,7 @@ import Testing
                 space: .default, epoch: epoch, serverTime: .zero,
                 content: .commits([Commit(version: Version(1), changes: [change])]), cursor: Cursor(rawValue: "c"),
                 version: Version(1), head: Version(1), hasMore: false)
-            _ = try store.apply(page, brake: nil, now: Samples.now)
+            _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
             _ = try store.commit(
                 [.update("users", Samples.id(1), ["username": .text("eve")])], in: .default, now: Samples.now)
             store.close()

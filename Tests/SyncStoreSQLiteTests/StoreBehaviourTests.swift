@@ -94,10 +94,10 @@ import Testing
                 content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
                 cursor: Cursor(rawValue: "c"), version: Version(version), head: Version(version), hasMore: false)
         }
-        _ = try store.apply(page("family", [1, 2], at: 1), brake: nil, now: Samples.now)
-        _ = try store.apply(page("work", [3, 4], at: 1), brake: nil, now: Samples.now)
+        _ = try store.apply(page("family", [1, 2], at: 1), after: nil, brake: nil, now: Samples.now)
+        _ = try store.apply(page("work", [3, 4], at: 1), after: nil, brake: nil, now: Samples.now)
         try store.resetCursor(of: "work")
-        _ = try store.apply(page("work", [3], at: 2), brake: nil, now: Samples.now)
+        _ = try store.apply(page("work", [3], at: 2), after: nil, brake: nil, now: Samples.now)
         let ids = try store.records(matching: RecordQuery("users")).map(\.id)
         #expect(ids == [1, 2, 3].map { Samples.id($0) })
         #expect(try store.session().spaces.map(\.space) == ["family", "work"])
@@ -151,7 +151,7 @@ import Testing
                 content: .snapshot(
                     [SnapshotRows(collection: "notes", records: [record])], isFirst: true, isLast: true),
                 cursor: Cursor(rawValue: "c"), version: Version(.max), head: Version(.max), hasMore: false),
-            brake: nil, now: Samples.now)
+            after: nil, brake: nil, now: Samples.now)
         #expect(try store.record("notes", .id(Samples.id(1))) == record)
     }
 }

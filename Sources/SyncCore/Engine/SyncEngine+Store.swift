@@ -17,9 +17,9 @@ extension SyncEngine {
                 try store.observe(serverTime, now: runtime.now())
                 return .resultsRecorded(try store.record(results, now: runtime.now()))
             }
-        case .apply(let page, let brake):
+        case .apply(let page, let cursor, let brake):
             answer(.applyingPage(page.space)) { () throws(StoreFailure) in
-                .pageApplied(page.space, try store.apply(page, brake: brake, now: runtime.now()))
+                .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
             }
         case .resetCursor(let space):
             answer(.resettingCursor(space)) { () throws(StoreFailure) in

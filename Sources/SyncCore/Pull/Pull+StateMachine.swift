@@ -63,16 +63,6 @@ package struct PullMachine: Hashable, Sendable {
         case transport(TransportFailure)
         case store(StoreFailure)
         case reset(ResetReason)
-
-        /// Whether only a snapshot helps. A page that contradicts what is stored will do so again: another engine has moved
-        /// the cursor, or an answer was not what it seemed to be.
-        var needsReset: Bool {
-            switch self {
-            case .reset: true
-            case .store(let failure): failure.code == .corrupt
-            case .transport: false
-            }
-        }
     }
 
     enum News: Hashable, Sendable {
@@ -138,7 +128,7 @@ package struct PullMachine: Hashable, Sendable {
                 return ([disarm] + wait(for: .transport(fault), &turn), nil)
             }
             state = .applying(page, then: then)
-            return ([disarm, .apply(page, brake: turn.policy.deleteBrake)], nil)
+            return ([disarm, .apply(page, after: stored.cursor, brake: turn.policy.deleteBrake)], nil)
         case .success(.mustReset(.epoch)):
             state = .resting(poll: nil)
             return ([disarm], .epochDoubted)
@@ -189,7 +179,7 @@ package struct PullMachine: Hashable, Sendable {
     mutating func deletesAllowed() -> [SyncAction] {
         guard case .braked(let page, _, _) = state else { return [] }
         state = .applying(page, then: .rest)
-        return [.apply(page, brake: nil)]
+        return [.apply(page, after: stored.cursor, brake: nil)]
     }
 
     mutating func storeFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
@@ -211,7 +201,7 @@ package struct PullMachine: Hashable, Sendable {
             let (actions, news) = failed(failure, &turn)
             return ([.abandon(request)] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
-            if obstacle.needsReset {
+            if case .reset = obstacle {
                 state = .resetting(then: .rest)
                 return ([.resetCursor(space)], nil)
             }

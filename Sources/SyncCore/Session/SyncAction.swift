@@ -16,7 +16,8 @@ package enum SyncAction: Hashable, Sendable {
     case countOutbox
     case takeBatch(BatchLimit)
     case record([TransactionResult], serverTime: HybridTime)
-    case apply(PullPage, brake: DeleteBrake?)
+    /// The cursor is the one that was asked with.
+    case apply(PullPage, after: Cursor?, brake: DeleteBrake?)
     case resetCursor(SpaceID)
     case adopt(Epoch)
     case renewIdentity

@@ -20,9 +20,15 @@ public protocol EngineStore: Sendable {
     /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
     /// and answered entries up to the page's version leave the outbox.
     ///
+    /// A page that was asked for with another cursor than the stored one changes nothing, and the result tells where the
+    /// store stands: another engine of this database has gone on meanwhile, or begun anew.
+    ///
+    /// - Parameter cursor: the one that was asked with; nil for the beginning.
     /// - Throws: `corrupt` when the page contradicts what is stored (a version that goes back, also over a reset; an unknown
     ///   collection); nothing is applied then.
-    func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult
+    func apply(
+        _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreFailure) -> ApplyResult
 
     /// Forgets the cursor of a space, so that the next pull starts a snapshot. Rows and outbox stay, and so does the version
     /// that was shown: an older snapshot of the same history is a stale answer.

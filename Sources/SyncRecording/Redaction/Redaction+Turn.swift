@@ -42,7 +42,7 @@ extension Redaction {
                 PullRequest(space: space(request.space), cursor: cursor(request.cursor), limit: request.limit))
         case .openHints(let serial, let names): .openHints(serial, names.map(space))
         case .record(let results, let time): .record(results.map(result), serverTime: time)
-        case .apply(let answer, let brake): .apply(page(answer), brake: brake)
+        case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
         case .resetCursor(let name): .resetCursor(space(name))
         case .adopt(let name): .adopt(epoch(name))
         }

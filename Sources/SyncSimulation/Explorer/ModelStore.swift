@@ -74,7 +74,7 @@ struct ModelStore: Hashable, Sendable {
         case .record(let results, _):
             for result in results { record(result) }
             return .resultsRecorded(summary)
-        case .apply(let page, _):
+        case .apply(let page, _, _):
             apply(page)
             return .pageApplied(.default, .applied(space, outbox: summary, changedRecords: 0))
         case .resetCursor:

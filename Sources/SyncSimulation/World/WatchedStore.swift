@@ -81,8 +81,12 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.recordingResults) { () throws(StoreFailure) in try store.record(results, now: now) }
     }
 
-    func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult {
-        try watch(.applyingPage) { () throws(StoreFailure) in try store.apply(page, brake: brake, now: now) }
+    func apply(
+        _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreFailure) -> ApplyResult {
+        try watch(.applyingPage) { () throws(StoreFailure) in
+            try store.apply(page, after: cursor, brake: brake, now: now)
+        }
     }
 
     func resetCursor(of space: SpaceID) throws(StoreFailure) {

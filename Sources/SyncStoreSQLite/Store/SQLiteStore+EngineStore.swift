@@ -25,8 +25,10 @@ extension SQLiteStore: EngineStore {
         try write { transaction throws(StoreFailure) in try transaction.record(results, now: now) }
     }
 
-    public func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult {
-        try write { transaction throws(StoreFailure) in try transaction.apply(page, brake: brake) }
+    public func apply(
+        _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreFailure) -> ApplyResult {
+        try write { transaction throws(StoreFailure) in try transaction.apply(page, after: cursor, brake: brake) }
     }
 
     public func resetCursor(of space: SpaceID) throws(StoreFailure) {

@@ -3,12 +3,15 @@ import SyncModel
 
 // Applying a page with its cursor (DESIGN §4).
 extension WriteTransaction {
-    func apply(_ page: PullPage, brake: DeleteBrake?) throws(StoreFailure) -> ApplyResult {
+    func apply(_ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?) throws(StoreFailure) -> ApplyResult {
         guard meta.epoch == page.epoch else {
             throw StoreFailure(
                 .corrupt, "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
         }
         var space = try SpaceRow.load(page.space, connection)
+        guard space.cursor == cursor else {
+            return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
+        }
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):

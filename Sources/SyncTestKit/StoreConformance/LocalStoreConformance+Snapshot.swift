@@ -43,13 +43,39 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(8, world.renamed(id, "early"))], to: 8, head: 9))
                 try world.expect(try world.name(id), is: .text("late"), "the name")
             },
+            Check("a page asked for with another cursor changes nothing, and the answer tells where the store stands") {
+                world in
+                let one = world.id()
+                let two = world.id()
+                try world.greet()
+                let first = world.snapshot(
+                    [SnapshotRows(collection: "users", records: [world.shownUser(one, uid: 1, version: 4, "one")])],
+                    at: 5, last: false)
+                let last = world.snapshot(
+                    [SnapshotRows(collection: "users", records: [world.shownUser(two, uid: 2, version: 5, "two")])],
+                    at: 5, first: false)
+                try world.pull(first)
+                // Another engine begins again, or has asked further on: neither continues what is here.
+                let stored = try world.stored()
+                for (page, cursor) in [(first, nil), (last, Cursor(rawValue: "further on"))] {
+                    let result = try world.store.apply(page, after: cursor, brake: nil, now: world.now())
+                    guard case .applied(stored, _, 0) = result else {
+                        throw ConformanceViolation(rule: world.rule, detail: "the result is \(result)")
+                    }
+                    try world.expect(try world.stored(), is: stored, "the stored space")
+                }
+                try world.expect(try world.user(two) == nil, "a page that continues nothing was applied")
+                try world.pull(last)
+                try world.expect(try world.name(one), is: .text("one"), "the first record")
+                try world.expect(try world.name(two), is: .text("two"), "the last record")
+            },
             Check("a snapshot older than what was shown before a reset is refused") { world in
                 let id = try world.syncedUser("a")
                 try world.pull(world.feed([world.at(2, world.renamed(id, "b"))], to: 2))
                 try world.store.resetCursor(of: world.space)
                 let old = world.snapshot([], at: 1)
                 try world.expect(.corrupt) { () throws(StoreFailure) in
-                    _ = try world.store.apply(old, brake: nil, now: world.now())
+                    _ = try world.store.apply(old, after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.name(id), is: .text("b"), "the record")
                 try world.pull(world.snapshot([], at: 2))

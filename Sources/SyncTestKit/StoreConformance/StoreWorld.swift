@@ -135,7 +135,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
 
     @discardableResult
     func pull(_ page: PullPage, brake: DeleteBrake? = nil) throws -> ApplyResult {
-        try store.apply(page, brake: brake, now: now())
+        try store.apply(page, after: try stored()?.cursor, brake: brake, now: now())
     }
 
     func shownUser(_ id: RecordID, uid: Int64, version: Int64, _ name: String) -> Record {

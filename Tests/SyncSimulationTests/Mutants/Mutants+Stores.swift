@@ -70,54 +70,54 @@ extension Mutant {
             }
         },
         store("page in halves", breaks: ["I8", "I18"], "half of a page is applied, and the cursor behind all of it") {
-            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .commits(let commits) = page.content, commits.count > 1 else {
-                    return try base.apply(page, brake: brake, now: now)
+                    return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
                 let half = commits.dropLast(commits.count / 2)
                 let cut = PullPage(
                     space: page.space, epoch: page.epoch, serverTime: page.serverTime, content: .commits(Array(half)),
                     cursor: page.cursor, version: half.last?.version ?? page.version, head: page.head,
                     hasMore: page.hasMore)
-                return try base.apply(cut, brake: brake, now: now)
+                return try base.apply(cut, after: cursor, brake: brake, now: now)
             }
         },
         store("commit of a page in halves", breaks: ["I10", "I5"], "the last change of a commit is not applied") {
-            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .commits(let commits) = page.content else {
-                    return try base.apply(page, brake: brake, now: now)
+                    return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
                 let torn = commits.map { commit in
                     Commit(
                         version: commit.version,
                         changes: commit.changes.count > 1 ? Array(commit.changes.dropLast()) : commit.changes)
                 }
-                return try base.apply(page.with(.commits(torn)), brake: brake, now: now)
+                return try base.apply(page.with(.commits(torn)), after: cursor, brake: brake, now: now)
             }
         },
         store("row of a snapshot lost", breaks: ["I8", "I5", "I4"], "the last row of a page is not applied") {
-            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .snapshot(let rows, let isFirst, let isLast) = page.content else {
-                    return try base.apply(page, brake: brake, now: now)
+                    return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
                 let cut = rows.map {
                     SnapshotRows(collection: $0.collection, records: Array($0.records.dropLast()))
                 }
                 return try base.apply(
-                    page.with(.snapshot(cut, isFirst: isFirst, isLast: isLast)), brake: brake, now: now)
+                    page.with(.snapshot(cut, isFirst: isFirst, isLast: isLast)), after: cursor, brake: brake, now: now)
             }
         },
         store("deletes ignored", breaks: ["I12", "I5"], "deletions in the feed are not applied") {
-            $0.onApply = { (base, page, brake, now) throws(StoreFailure) in
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .commits(let commits) = page.content else {
-                    return try base.apply(page, brake: brake, now: now)
+                    return try base.apply(page, after: cursor, brake: brake, now: now)
                 }
                 let kept = commits.map { commit in
                     Commit(
                         version: commit.version,
                         changes: commit.changes.filter { if case .deleted = $0.effect { false } else { true } })
                 }
-                return try base.apply(page.with(.commits(kept)), brake: brake, now: now)
+                return try base.apply(page.with(.commits(kept)), after: cursor, brake: brake, now: now)
             }
         },
         store("batch while one is uncertain", breaks: ["I3"], "what was sent before is not sent again first") {

@@ -20,9 +20,11 @@ struct PlantedStore: LocalStore, EngineStore {
             (base, results, now) throws(StoreFailure) in try base.record(results, now: now)
         }
     var onApply:
-        @Sendable (SimulatedDevice.Store, PullPage, DeleteBrake?, WallTime) throws(StoreFailure) -> ApplyResult = {
-            (base, page, brake, now) throws(StoreFailure) in try base.apply(page, brake: brake, now: now)
-        }
+        @Sendable (SimulatedDevice.Store, PullPage, Cursor?, DeleteBrake?, WallTime) throws(StoreFailure) -> ApplyResult =
+            {
+                (base, page, cursor, brake, now) throws(StoreFailure) in
+                try base.apply(page, after: cursor, brake: brake, now: now)
+            }
     var onReset: @Sendable (SimulatedDevice.Store, SpaceID) throws(StoreFailure) -> Void = {
         (base, space) throws(StoreFailure) in try base.resetCursor(of: space)
     }
@@ -76,8 +78,10 @@ struct PlantedStore: LocalStore, EngineStore {
     func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
         onSummary(try onRecord(base, results, now))
     }
-    func apply(_ page: PullPage, brake: DeleteBrake?, now: WallTime) throws(StoreFailure) -> ApplyResult {
-        switch try onApply(base, page, brake, now) {
+    func apply(
+        _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreFailure) -> ApplyResult {
+        switch try onApply(base, page, cursor, brake, now) {
         case .applied(let stored, let outbox, let count):
             .applied(stored, outbox: onSummary(outbox), changedRecords: count)
         case .braked(let deletes, let total): .braked(deletes: deletes, of: total)

@@ -134,7 +134,7 @@ struct DatabaseTests {
             space: .default, epoch: Epoch(rawValue: "first"), serverTime: HybridTime(wall: now),
             content: .commits([Commit(version: Version(1), changes: [known])]), cursor: Cursor(rawValue: "1"),
             version: Version(1), head: Version(1), hasMore: false)
-        _ = try store.apply(page, brake: nil, now: now)
+        _ = try store.apply(page, after: nil, brake: nil, now: now)
         _ = try store.commit([.update("islander", id, ["name": .text("b")])], in: .default, now: now)
         guard try store.record("islander", .id(id))?.unknown == ["motto": .text("onward")] else {
             return Violation("I23", "a field that only the server knows was lost in an edit")

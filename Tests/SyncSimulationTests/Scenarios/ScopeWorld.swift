@@ -107,7 +107,7 @@ final class ScopeWorld {
                     PullRequest(space: space, cursor: cursor, limit: 5), by: principal, now: now)
                 try keep(.pull(reply), for: name)
                 guard case .page(let page) = reply else { break }
-                _ = try store.apply(page, brake: nil, now: now)
+                _ = try store.apply(page, after: cursor, brake: nil, now: now)
                 if !page.hasMore { break }
             }
         }

@@ -17,32 +17,32 @@ struct FoundBySeedsTests {
     @Test func `a restored server may give a uid that the device knows from the old history`() throws {
         let store = try makeStore()
         let (mine, other) = (id(1), id(2))
-        _ = try store.apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), brake: nil, now: now)
+        _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
         _ = try store.adopt(new)
-        _ = try store.apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: new), brake: nil, now: now)
+        _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: new), to: store)
         #expect(try store.record("islander", .uid(UID(0)))?.id == other)
         #expect(try store.record("islander", .id(mine)) == nil)
     }
 
     @Test func `a uid is not taken from a record that this history has shown`() throws {
         let store = try makeStore()
-        _ = try store.apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), brake: nil, now: now)
+        _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
         let thief = RecordChange(collection: "islander", id: id(2), effect: .created(uid: UID(0), ["name": .text("b")]))
         let page = feed([Commit(version: Version(2), changes: [thief])], of: old)
-        #expect(throws: StoreFailure.self) { try store.apply(page, brake: nil, now: now) }
+        #expect(throws: StoreFailure.self) { try apply(page, to: store) }
         #expect(try store.record("islander", .uid(UID(0)))?.id == id(1))
     }
 
     @Test func `a record that a restored server has not heard of yet is not taken for deleted`() throws {
         let store = try makeStore()
-        _ = try store.apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), brake: nil, now: now)
+        _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
         // While this device has an edit to send, the server is restored, and its maker tells the server again.
         _ = try store.commit([.update("islander", id(1), ["boats": .integer(4)])], in: .default, now: now)
         _ = try store.adopt(new)
-        _ = try store.apply(snapshot([], at: 1, of: new), brake: nil, now: now)
+        _ = try apply(snapshot([], at: 1, of: new), to: store)
         #expect(try store.record("islander", .id(id(1))) == nil)
         let again = RecordChange(collection: "islander", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
-        _ = try store.apply(feed([Commit(version: Version(2), changes: [again])], of: new), brake: nil, now: now)
+        _ = try apply(feed([Commit(version: Version(2), changes: [again])], of: new), to: store)
         let found = try store.record("islander", .id(id(1)))
         #expect(found?.values[0] == .text("a"))
         #expect(found?.values[1] == .integer(4))
@@ -50,19 +50,19 @@ struct FoundBySeedsTests {
 
     @Test func `a snapshot older than what was shown before a reset is not taken`() throws {
         let store = try makeStore()
-        _ = try store.apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), brake: nil, now: now)
+        _ = try apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), to: store)
         try store.resetCursor(of: .default)
         try store.resetCursor(of: .default)
         let failure = #expect(throws: StoreFailure.self) {
-            try store.apply(snapshot([], at: 3, of: old), brake: nil, now: now)
+            try apply(snapshot([], at: 3, of: old), to: store)
         }
         #expect(failure?.message.contains("after 4 was shown") == true)
         #expect(try store.record("islander", .id(id(1))) != nil)
-        _ = try store.apply(snapshot([], at: 4, of: old), brake: nil, now: now)
+        _ = try apply(snapshot([], at: 4, of: old), to: store)
         #expect(try store.record("islander", .id(id(1))) == nil)
         // Another history begins where it likes.
         _ = try store.adopt(new)
-        _ = try store.apply(snapshot([], at: 1, of: new), brake: nil, now: now)
+        _ = try apply(snapshot([], at: 1, of: new), to: store)
     }
 
     @Test(arguments: 0..<16 as Range<UInt64>)
@@ -98,6 +98,11 @@ struct FoundBySeedsTests {
         try store.resetCursor(of: .default)
         _ = try store.adopt(old)
         return store
+    }
+
+    /// As an answer to a pull from where the store stands.
+    private func apply(_ page: PullPage, to store: SQLiteStore) throws -> ApplyResult {
+        try store.apply(page, after: try store.session().spaces.first?.cursor, brake: nil, now: now)
     }
 
     private func id(_ number: UInt64) -> RecordID {
