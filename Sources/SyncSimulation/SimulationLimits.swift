@@ -15,6 +15,10 @@ public enum SimulationLimits {
     public static let recordedSteps = 10_000
     /// A text in a recording is cut behind so many bytes: a push of many large records is not the point of a diagram.
     public static let recordedTextBytes = 8_192
+    /// The entries of an outbox that are read at once, where it is not needed whole.
+    public static let outboxPart = 64
+    /// For each so many entries in its outbox, a device is not looked at for one step.
+    public static let outboxEntriesPerLook = 24
     /// The entries of an outbox that a recording lists at each step; it counts the others.
     public static let recordedOutboxEntries = 100
 }

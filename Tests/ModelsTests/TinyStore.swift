@@ -93,7 +93,13 @@ final class TinyStore: LocalStore {
         return sequence
     }
 
-    func outbox(limit: Int) -> [OutboxEntry] { state.withLock { Array($0.outbox.prefix(limit)) } }
+    func outbox(after sequence: OutboxSequence?, limit: Int) -> [OutboxEntry] {
+        state.withLock { state in
+            Array(state.outbox.filter { entry in sequence.map { entry.sequence > $0 } ?? true }.prefix(limit))
+        }
+    }
+
+    func outbox(limit: Int) -> [OutboxEntry] { outbox(after: nil, limit: limit) }
 
     func outboxSummary() -> OutboxSummary { OutboxSummary(waiting: state.withLock { $0.outbox.count }) }
 

@@ -23,8 +23,12 @@ public protocol LocalStore: Sendable {
     /// - Returns: the place of the transaction in the outbox; nil when the edits change nothing.
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence?
 
-    /// The outbox, oldest first.
-    func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry]
+    /// A part of the outbox, oldest first.
+    ///
+    /// - Parameters:
+    ///   - sequence: the entry behind which the part begins; nil for the oldest.
+    ///   - limit: at most so many entries.
+    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry]
 
     func outboxSummary() throws(StoreFailure) -> OutboxSummary
 
@@ -45,6 +49,11 @@ public protocol LocalStore: Sendable {
     /// Tells what each commit touched, after it is durable: those of this process, and, some milliseconds later,
     /// those of others.
     var changes: CoalescingFeed<StoreChange> { get }
+}
+
+extension LocalStore {
+    /// The oldest entries of the outbox, oldest first.
+    public func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] { try outbox(after: nil, limit: limit) }
 }
 
 /// Counts of the outbox, taken in the transaction that changed it.

@@ -99,8 +99,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
-    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore) {
-        guard let entries = try? store.outbox(limit: .max) else { return }
+    func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         state.withLock { state in
             var known = state.devices[device] ?? Device()
             if let identity = known.identity, identity != batch.identity, !known.hasTwoEngines {
@@ -108,8 +107,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                     Violation("I16", "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
             }
             known.identity = batch.identity
-            if let violation = Self.violation(in: batch, entries, device) { state.violations.append(violation) }
-            for entry in entries {
+            if let violation = Self.violation(in: batch, numbered, device) { state.violations.append(violation) }
+            for entry in numbered {
                 guard case .sent(let number, _) = entry.state else { continue }
                 if let earlier = known.numbers[entry.sequence], earlier.identity == batch.identity,
                     earlier.number != number

@@ -22,12 +22,10 @@ final class History: ServerWitness, DeviceWitness {
         /// The clock of the server, when it may have been applied.
         var now: WallTime
         var outcome: Outcome?
-        var order: Int?
     }
 
     fileprivate struct State: Sendable {
         var sent: [Operation: Sent] = [:]
-        var answers = 0
         var violations: [Violation] = []
         /// What each device has been told to be committed and is not yet known to have arrived.
         var owed: [String: [OutboxSequence: Owed]] = [:]
@@ -130,9 +128,7 @@ final class History: ServerWitness, DeviceWitness {
                     }
                     continue
                 }
-                state.answers += 1
                 state.sent[operation]?.outcome = result.outcome
-                state.sent[operation]?.order = state.answers
                 state.note(result.outcome, of: operation, sent.transaction.transaction)
             }
             state.replay()
@@ -159,10 +155,8 @@ final class History: ServerWitness, DeviceWitness {
                 guard let sent = state.sent[operation],
                     let transaction = ([sent.transaction] + sent.others).first(where: { $0.hash == hash })
                 else { return }
-                state.answers += 1
                 state.sent[operation]?.transaction = transaction
                 state.sent[operation]?.outcome = outcome
-                state.sent[operation]?.order = state.answers
                 state.note(outcome, of: operation, transaction.transaction)
             }
         }
@@ -171,10 +165,9 @@ final class History: ServerWitness, DeviceWitness {
 
     // MARK: The devices' side
 
-    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore) {
-        guard let entries = try? store.outbox(limit: .max) else { return }
+    func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         state.withLock { state in
-            for entry in entries {
+            for entry in numbered {
                 guard case .sent(let number, _) = entry.state else { continue }
                 let operation = Operation(identity: batch.identity, number: number)
                 if state.owed[device]?[entry.sequence] != nil {
@@ -278,10 +271,7 @@ final class History: ServerWitness, DeviceWitness {
                 }
                 let model = replay.models[Int(stored.version.rawValue)]
                 let pending = entries.map(\.transaction).filter { $0.space == stored.space }
-                let uncertain = model.uncertain(over: pending)
-                let expected = model.visible(over: pending).filter { !uncertain.contains($0.key) }
-                let found = try Self.rows(of: store, catalog).filter { !uncertain.contains($0.key) }
-                if let difference = NaiveModel.difference(expected: expected, found: found) {
+                if let difference = model.difference(try Self.records(of: store, catalog), over: pending) {
                     throw Violation("I5", "\(device) at version \(stored.version): \(difference)")
                 }
             }
@@ -308,17 +298,16 @@ final class History: ServerWitness, DeviceWitness {
         }
     }
 
-    private static func rows(
+    private static func records(
         of store: any LocalStore, _ catalog: SchemaCatalog
-    ) throws -> [NaiveModel.Place: [FieldName: FieldValue]] {
-        var rows: [NaiveModel.Place: [FieldName: FieldValue]] = [:]
+    ) throws -> [NaiveModel.Place: Record] {
+        var records: [NaiveModel.Place: Record] = [:]
         for schema in catalog.models {
             for record in try store.records(matching: RecordQuery(schema.collection)) {
-                rows[NaiveModel.Place(collection: schema.collection, id: record.id)] = Dictionary(
-                    uniqueKeysWithValues: zip(schema.fields.map(\.name), record.values))
+                records[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
             }
         }
-        return rows
+        return records
     }
 
     /// How many operations the server is known to have applied, and the head that follows from them.
@@ -335,19 +324,17 @@ final class History: ServerWitness, DeviceWitness {
                 let known = state.replays[space]?.head ?? .zero
                 throw Violation("I5", "the server is at \(version) of \(space), but its answers account for \(known)")
             }
-            var found: [NaiveModel.Place: [FieldName: FieldValue]] = [:]
+            var found: [NaiveModel.Place: Record] = [:]
             for schema in catalog.models {
                 for record in records[schema.collection] ?? [] {
-                    found[NaiveModel.Place(collection: schema.collection, id: record.id)] = Dictionary(
-                        uniqueKeysWithValues: zip(schema.fields.map(\.name), record.values))
+                    found[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
                     if state.uids[schema.collection]?[record.uid] != record.id {
                         throw Violation(
                             "I13", "\(schema.collection) \(record.id) has uid \(record.uid), given to another")
                     }
                 }
             }
-            let expected = replay.models[Int(version.rawValue)].visible(over: [])
-            if let difference = NaiveModel.difference(expected: expected, found: found) {
+            if let difference = replay.models[Int(version.rawValue)].difference(found, over: []) {
                 throw Violation("I5", "the server at version \(version): \(difference)")
             }
         }

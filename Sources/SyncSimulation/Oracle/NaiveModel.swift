@@ -146,57 +146,82 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// The records as a device shows them that has these transactions still to send.
-    func visible(over pending: [Transaction]) -> [Place: [FieldName: FieldValue]] {
-        var shown = rows.mapValues { row in row.mapValues(\.value) }
-        for mutation in pending.flatMap(\.mutations) {
-            let place = Place(collection: mutation.collection, id: mutation.record)
-            switch mutation.intent {
-            case .create(let patch):
-                if shown[place] == nil {
-                    let fields = catalog[mutation.collection]?.fields ?? []
-                    shown[place] = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, .null) })
-                }
-                for (field, value) in patch { shown[place]?[field] = value }
-            case .update(let edits):
-                for edit in edits where shown[place] != nil { shown[place]?[edit.field] = edit.value }
-            case .delete: shown[place] = nil
+    /// In words, how what a device shows differs from what should be, when it has these transactions still to send; nil
+    /// when it does not.
+    func difference(_ found: [Place: Record], over pending: [Transaction]) -> String? {
+        let touched = touched(by: pending)
+        let doubtful = doubtful(in: pending)
+        var lines: [String] = []
+        var known = doubtful.count { found[$0] != nil }
+        for (place, row) in rows where touched[place] == nil && !doubtful.contains(place) {
+            if found[place] != nil { known += 1 }
+            compare(place, found[place], &lines) { row[$0]?.value }
+        }
+        for (place, row) in touched where !doubtful.contains(place) {
+            if found[place] != nil { known += 1 }
+            if let row {
+                compare(place, found[place], &lines) { row[$0] }
+            } else if found[place] != nil {
+                lines.append("\(place) should not be there")
             }
         }
-        return shown
+        if known != found.count {
+            for place in found.keys where rows[place] == nil && touched[place] == nil && !doubtful.contains(place) {
+                lines.append("\(place) should not be there")
+            }
+        }
+        guard !lines.isEmpty else { return nil }
+        return lines.sorted().prefix(8).joined(separator: "; ")
+            + (lines.count > 8 ? "; and \(lines.count - 8) more" : "")
+    }
+
+    private func compare(
+        _ place: Place, _ found: Record?, _ lines: inout [String], expected: (FieldName) -> FieldValue?
+    ) {
+        guard let found else {
+            lines.append("\(place) is missing")
+            return
+        }
+        let fields = catalog[place.collection]?.fields ?? []
+        for (field, value) in zip(fields, found.values) where expected(field.name) != value {
+            lines.append("\(place).\(field.name) is \(value), not \(expected(field.name).map { "\($0)" } ?? "nothing")")
+        }
+    }
+
+    /// The records that pending transactions touch, as the device shows them; nil for one that is not shown.
+    private func touched(by pending: [Transaction]) -> [Place: [FieldName: FieldValue]?] {
+        var touched: [Place: [FieldName: FieldValue]?] = [:]
+        for mutation in pending.lazy.flatMap(\.mutations) {
+            let place = Place(collection: mutation.collection, id: mutation.record)
+            var row = touched[place] ?? rows[place]?.mapValues(\.value)
+            switch mutation.intent {
+            case .create(let patch):
+                var made =
+                    row
+                    ?? Dictionary(
+                        uniqueKeysWithValues: (catalog[mutation.collection]?.fields ?? []).map { ($0.name, .null) })
+                for (field, value) in patch { made[field] = value }
+                row = made
+            case .update(let edits):
+                for edit in edits { row?[edit.field] = edit.value }
+            case .delete: row = nil
+            }
+            touched.updateValue(row, forKey: place)
+        }
+        return touched
     }
 
     /// The records that the server has deleted and that a device believes still to have to create: one that has
     /// heard of the deletion shows them no more (I12), one that has seen nothing but a snapshot without them cannot
     /// know.
-    func uncertain(over pending: [Transaction]) -> Set<Place> {
-        var uncertain: Set<Place> = []
-        for mutation in pending.flatMap(\.mutations) {
+    private func doubtful(in pending: [Transaction]) -> Set<Place> {
+        guard !dead.isEmpty else { return [] }
+        var doubtful: Set<Place> = []
+        for mutation in pending.lazy.flatMap(\.mutations) {
+            guard case .create = mutation.intent else { continue }
             let place = Place(collection: mutation.collection, id: mutation.record)
-            if case .create = mutation.intent, dead.contains(place) { uncertain.insert(place) }
+            if dead.contains(place) { doubtful.insert(place) }
         }
-        return uncertain
-    }
-
-    /// In words, how what is shown differs from what should be; nil when it does not.
-    static func difference(
-        expected: [Place: [FieldName: FieldValue]], found: [Place: [FieldName: FieldValue]]
-    ) -> String? {
-        guard expected != found else { return nil }
-        var lines: [String] = []
-        for place in Set(expected.keys).union(found.keys).sorted() where expected[place] != found[place] {
-            switch (expected[place], found[place]) {
-            case (let row?, nil): lines.append("\(place) is missing: \(row.sorted { $0.key < $1.key })")
-            case (nil, let row?): lines.append("\(place) should not be there: \(row.sorted { $0.key < $1.key })")
-            case (let expected?, let found?):
-                for field in Set(expected.keys).union(found.keys).sorted() where expected[field] != found[field] {
-                    lines.append(
-                        "\(place).\(field) is \(found[field].map { "\($0)" } ?? "nothing"), not \(expected[field].map { "\($0)" } ?? "nothing")"
-                    )
-                }
-            case (nil, nil): break
-            }
-        }
-        return lines.prefix(8).joined(separator: "; ") + (lines.count > 8 ? "; and \(lines.count - 8) more" : "")
+        return doubtful
     }
 }

@@ -27,8 +27,8 @@ struct ServerWitnesses: ServerWitness {
 struct DeviceWitnesses: DeviceWitness {
     let all: [any DeviceWitness]
 
-    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore) {
-        for witness in all { witness.batchTaken(batch, by: device, from: store) }
+    func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
+        for witness in all { witness.batchTaken(batch, by: device, among: numbered) }
     }
 
     func sessionChanged(_ session: StoredSession, of device: String) {

@@ -156,7 +156,10 @@ public final class SimulatedDevice: Sendable {
 
     private func note(_ turn: SyncEngine.Trace, _ store: Store) {
         simulation.note(turn.words, by: name, as: turn.kind)
-        if case .batchTaken(let batch) = turn.event { witness.batchTaken(batch, by: name, from: store) }
+        // A store that cannot be read at this moment can be at the next batch.
+        if case .batchTaken(let batch) = turn.event, let numbered = try? Self.numberedEntries(of: store) {
+            witness.batchTaken(batch, by: name, among: numbered)
+        }
         switch turn.event {
         // The process before this one may have died over a change that was durable already.
         case .started(let session, _), .sessionChanged(let session): witness.sessionChanged(session, of: name)
@@ -165,6 +168,16 @@ public final class SimulatedDevice: Sendable {
         if case .pushEnded(_, .success(.refused(let refusal))) = turn.event { witness.pushRefused(refusal, of: name) }
         if case .storeFailed(.applyingPage, let failure) = turn.event { witness.pageRefused(failure, by: name) }
         if turn.movesBack { state.withLock { $0.resets += 1 } }
+    }
+
+    /// The beginning of an outbox, up to where nothing has a number.
+    private static func numberedEntries(of store: Store) throws -> [OutboxEntry] {
+        var entries: [OutboxEntry] = []
+        while true {
+            let part = try store.outbox(after: entries.last?.sequence, limit: SimulationLimits.outboxPart)
+            entries += part
+            guard part.contains(where: { $0.state != .waiting }) else { return entries }
+        }
     }
 
     /// Ends the process as SIGKILL does. What still runs of it reaches neither disk nor network.
@@ -250,7 +263,8 @@ public final class SimulatedDevice: Sendable {
 
 /// Sees what a device's engine takes out of its store.
 public protocol DeviceWitness: Sendable {
-    func batchTaken(_ batch: PushBatch, by device: String, from store: any LocalStore)
+    /// - Parameter numbered: the beginning of the outbox, in which are all entries that have a number.
+    func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
     /// The store has told its engine of a new identity, or a new history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)

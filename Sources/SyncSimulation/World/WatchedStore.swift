@@ -39,8 +39,8 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.writing) { () throws(StoreFailure) in try store.commit(edits, in: space, now: now) }
     }
 
-    func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] {
-        try watch(.reading) { () throws(StoreFailure) in try store.outbox(limit: limit) }
+    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
+        try watch(.reading) { () throws(StoreFailure) in try store.outbox(after: sequence, limit: limit) }
     }
 
     func outboxSummary() throws(StoreFailure) -> OutboxSummary {

@@ -29,6 +29,7 @@ extension World {
             do {
                 try device.disk.withoutFaults {
                     try checkVersions(of: device, store)
+                    guard try isDue(device, store) else { return }
                     let isCertain = try history.check(device.name, store)
                     if readsFiles { try checkFile(of: device, store) }
                     checked[device.name] = isCertain ? changes : nil
@@ -37,6 +38,14 @@ extension World {
                 throw Violation("I25", "\(device.name) cannot be read although its disk works: \(failure)")
             }
         }
+    }
+
+    /// Whether it is time to look at a device whole. That takes as long as its outbox is, so a long one has to wait.
+    private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
+        let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerLook
+        guard looks - (lastLooks[device.name] ?? .min / 2) > wait else { return false }
+        lastLooks[device.name] = looks
+        return true
     }
 
     /// A device's version of a space only grows, unless it was told to begin again (I7, I8).

@@ -96,7 +96,8 @@ extension World {
     private static func checkWritesAreTogether(
         _ edits: [RecordEdit], at sequence: OutboxSequence, on device: SimulatedDevice, _ store: SimulatedDevice.Store
     ) throws {
-        guard let entry = try store.outbox(limit: .max).last, entry.sequence == sequence else {
+        let newest = try store.outbox(after: OutboxSequence(rawValue: sequence.rawValue - 1), limit: 2)
+        guard let entry = newest.last, entry.sequence == sequence else {
             throw Violation("I1", "\(device.name) committed \(sequence), which is not the last in its outbox")
         }
         let written = Set(entry.transaction.mutations.map(\.record))

@@ -27,6 +27,8 @@ public final class World {
     private var step = 0
     /// How often the world was looked at.
     var looks = 0
+    /// When each device was last looked at whole, by `looks`.
+    var lastLooks: [String: Int] = [:]
     /// How much had been written to each device's disk when it was last found right.
     var checked: [String: Int] = [:]
     /// The last backup of the server, with what was known of it then.

@@ -79,14 +79,15 @@ extension SQLiteStore: LocalStore {
 
     // MARK: Outbox
 
-    public func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] {
+    public func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
         try read { connection throws(StoreFailure) in
             let statement = try connection.statement(
                 """
                 SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
-                ORDER BY sequence LIMIT ?1
+                WHERE sequence > ?1 ORDER BY sequence LIMIT ?2
                 """)
-            statement.bind(1, Int64(max(limit, 0)))
+            statement.bind(1, sequence?.rawValue ?? 0)
+            statement.bind(2, Int64(max(limit, 0)))
             defer { statement.reset() }
             var entries: [OutboxEntry] = []
             while try statement.step() { entries.append(try StoredEntry(statement).entry) }

@@ -16,6 +16,17 @@ extension LocalStoreConformance {
                 try world.expect(entries.map(\.sequence), is: [sequence], "the outbox")
                 try world.expect(try world.store.outboxSummary().waiting, is: 1, "the count of waiting entries")
             },
+            Check("the outbox is read in parts, oldest first") { world in
+                let sequences = try (0..<5).map { try world.createUser("user \($0)").1 }
+                var found: [OutboxSequence] = []
+                while true {
+                    let part = try world.store.outbox(after: found.last, limit: 2).map(\.sequence)
+                    guard !part.isEmpty else { break }
+                    try world.expect(part.count <= 2, "a part has \(part.count) entries, 2 at most")
+                    found += part
+                }
+                try world.expect(found, is: sequences, "all parts")
+            },
             Check("a mutation carries what its user had seen") { world in
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["username": .text("eve"), "age": .integer(3)]))

@@ -16,6 +16,7 @@ struct ListOutbox: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
     @Option(help: "At most this many.") var limit = 100
+    @Option(help: ArgumentHelp("Only those behind this one.", valueName: "entry")) var after: Int64?
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit is at least 1") }
@@ -25,12 +26,13 @@ struct ListOutbox: AsyncParsableCommand {
         let client = try options.client()
         let store = try client.store
         let terminal = options.terminal
-        let entries = try store.outbox(limit: limit)
+        let entries = try store.outbox(after: after.map(OutboxSequence.init), limit: limit)
         let summary = try store.outboxSummary()
         if terminal.isJSON {
             for entry in entries { terminal.say(Self.line(entry).text) }
         } else if entries.isEmpty {
-            terminal.note("the outbox is empty")
+            terminal.note(
+                summary.count == 0 ? "the outbox is empty" : "nothing behind entry \(after ?? 0) of \(summary.count)")
         } else {
             var table = Table([.init(title: "ENTRY", isNumber: true), .init(title: "STATE"), .init(title: "CHANGES")])
             for entry in entries {

@@ -59,7 +59,9 @@ struct PlantedStore: LocalStore, EngineStore {
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
         try onCommit(base, edits, space, now)
     }
-    func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] { try base.outbox(limit: limit) }
+    func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
+        try base.outbox(after: sequence, limit: limit)
+    }
     func outboxSummary() throws(StoreFailure) -> OutboxSummary { onSummary(try base.outboxSummary()) }
     func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate { try base.fate(of: sequence) }
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
