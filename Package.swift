@@ -71,6 +71,7 @@ let package = Package(
             name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording"],
             resources: [
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
+                .embedInCode("local/m0003_account.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ],

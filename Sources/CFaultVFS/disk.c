@@ -65,7 +65,7 @@ void fault_disk_clear_rules(fault_disk *disk) {
 
 void fault_disk_set_lenient(fault_disk *disk, bool is_lenient) {
     pthread_mutex_lock(&disk->mutex);
-    disk->is_lenient = is_lenient;
+    disk->leniency += is_lenient ? 1 : -1;
     pthread_mutex_unlock(&disk->mutex);
 }
 
@@ -90,12 +90,6 @@ void fault_disk_set_capacity(fault_disk *disk, int64_t bytes) {
 void fault_disk_set_read_only(fault_disk *disk, bool is_read_only) {
     pthread_mutex_lock(&disk->mutex);
     disk->is_read_only = is_read_only;
-    pthread_mutex_unlock(&disk->mutex);
-}
-
-void fault_disk_set_wall_time(fault_disk *disk, int64_t milliseconds) {
-    pthread_mutex_lock(&disk->mutex);
-    disk->wall_time = milliseconds;
     pthread_mutex_unlock(&disk->mutex);
 }
 
@@ -129,10 +123,6 @@ uint64_t fault_disk_power_losses(fault_disk *disk) {
 
 uint64_t fault_disk_hash(fault_disk *disk) {
     READ_UNDER_LOCK(uint64_t, disk->hash);
-}
-
-uint64_t fault_disk_unsynced_bytes(fault_disk *disk) {
-    READ_UNDER_LOCK(uint64_t, disk->unsynced);
 }
 
 size_t fault_disk_log(fault_disk *disk, fault_operation *operations, size_t capacity) {

@@ -22,7 +22,7 @@ verdict storage_judge(fault_mount *mount, uint32_t kind, uint32_t class) {
     if (mount->is_dead) return (verdict){ FAULT_EFFECT_FAIL, SQLITE_IOERR };
     disk->operations += 1;
     disk->by_kind[index_of(kind)] += 1;
-    for (size_t index = 0; index < disk->rule_count && !disk->is_lenient; index += 1) {
+    for (size_t index = 0; index < disk->rule_count && disk->leniency == 0; index += 1) {
         fault_rule *rule = &disk->rules[index];
         if ((rule->kinds & kind) == 0 || (rule->files & class) == 0 || rule->times == 0) continue;
         if (rule->skip > 0) {

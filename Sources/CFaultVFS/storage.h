@@ -62,7 +62,8 @@ struct fault_disk {
     int64_t capacity;
     int64_t used;
     bool is_read_only;
-    bool is_lenient;
+    /// How many callers want no faults at the moment.
+    int leniency;
     int64_t wall_time;
     uint64_t operations;
     uint64_t logged;

@@ -20,7 +20,7 @@ public struct Authority: AuthorityService {
         let state = try read { (view) throws(AuthorityStoreFailure) in try view.state() }
         return ServerHello(
             protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: state.epoch,
-            serverTime: state.time(at: now), limits: policy.limits)
+            account: principal.account, serverTime: state.time(at: now), limits: policy.limits)
     }
 
     public func fetch(

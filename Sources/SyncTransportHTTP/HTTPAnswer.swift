@@ -70,6 +70,7 @@ struct HTTPAnswer {
         let code: TransportFailure.Code =
             switch status {
             case 401: .unauthorized
+            case 403 where error?.code == .otherAccount: .otherAccount
             case 403: .forbidden
             case 408: .timedOut
             case 413: .tooLarge

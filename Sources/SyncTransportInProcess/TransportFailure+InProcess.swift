@@ -8,6 +8,7 @@ extension TransportFailure {
         let code: Code =
             switch failure.code {
             case .forbidden: .forbidden
+            case .otherAccount: .otherAccount
             case .malformed: .refused
             case .tooLarge: .tooLarge
             case .unavailable: .serverFailed

@@ -3,7 +3,7 @@ package enum WireLimits {
     /// How deep the value of a JSON field may lie: with the deepest message around it, it stays within the depth that
     /// every reader takes (`JSONLimits.depth`).
     static let jsonFieldDepth = 32
-    /// The longest cursor and epoch, in bytes: a client stores them as they come.
+    /// The longest cursor, epoch and account, in bytes: a client stores them as they come.
     static let opaqueBytes = 1_024
     /// The longest text of a rejection or an error, in bytes: a journal keeps it.
     static let messageBytes = 16 * 1_024

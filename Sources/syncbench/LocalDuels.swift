@@ -138,7 +138,7 @@ struct LocalDuels {
         var random = SystemRandomNumberGenerator()
         let store = try SQLiteStore.open(configuration, catalog: catalog, now: now, random: &random)
         let epoch = Epoch(rawValue: "benchmark")
-        _ = try store.adopt(epoch)
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "benchmark"))
         var from: Int64 = 0
         while from < rows {
             let to = min(rows, from + 1_000)

@@ -11,7 +11,9 @@ import Testing
         harness.send(.started(SessionHarness.stored(), .up))
         #expect(harness.greeting != nil)
         harness.answerGreeting()
-        #expect(harness.pull?.request == PullRequest(space: .default, cursor: nil, limit: 500))
+        #expect(
+            harness.pull?.request
+                == PullRequest(space: .default, cursor: nil, limit: 500, account: SessionHarness.account))
         #expect(harness.session.status(now: .zero).connection == .online)
     }
 
@@ -65,8 +67,8 @@ import Testing
         var harness = SessionHarness()
         harness.send(.started(SessionHarness.stored(), .up))
         let hello = ServerHello(
-            protocolVersions: 7...9, epoch: SessionHarness.epoch, serverTime: .zero, limits: SessionHarness.hello.limits
-        )
+            protocolVersions: 7...9, epoch: SessionHarness.epoch, account: SessionHarness.account, serverTime: .zero,
+            limits: SessionHarness.hello.limits)
         harness.answerGreeting(.success(hello))
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
@@ -80,11 +82,56 @@ import Testing
         harness.send(
             .started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up))
         harness.answerGreeting()
-        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch)])
+        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         #expect(harness.pull != nil)
         #expect(harness.storeOrders.count == 1)  // a batch is asked for
+    }
+
+    @Test func `the first server that is met says to whom the database belongs`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up))
+        harness.answerGreeting()
+        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+        #expect(harness.push == nil && harness.pull == nil)
+        harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+        #expect(harness.pull != nil)
+    }
+
+    @Test func `nothing is sent or asked for with the token of another account, until its owner is back`() {
+        var harness = SessionHarness()
+        let owner = AccountID(rawValue: "bo")
+        harness.send(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up))
+        harness.answerGreeting()
+        #expect(harness.storeOrders.isEmpty && harness.push == nil && harness.pull == nil)
+        guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
+            Issue.record("\(harness.session.status(now: .zero).connection)")
+            return
+        }
+        #expect(failure.code == .otherAccount && failure.message.contains("'ada'") && failure.message.contains("'bo'"))
+        harness.send(.credentialsChanged)
+        let hello = SessionHarness.hello
+        harness.answerGreeting(
+            .success(
+                ServerHello(
+                    protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: owner,
+                    serverTime: hello.serverTime, limits: hello.limits)))
+        #expect(harness.pull?.request.account == owner)
+    }
+
+    @Test func `a push whose token has changed on the way is kept, and the server is greeted again`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        #expect(harness.push?.request.account == SessionHarness.account)
+        harness.answerPush(.failure(TransportFailure(.otherAccount, "the token is of 'bo'")))
+        #expect(harness.storeOrders.isEmpty && harness.session.outbox.summary.sent == 1)
+        guard case .refused = harness.session.status(now: .zero).connection else {
+            Issue.record("\(harness.session.status(now: .zero).connection)")
+            return
+        }
+        harness.send(.credentialsChanged)
+        #expect(harness.greeting != nil)
     }
 
     @Test func `two servers with different histories behind one address do not make a loop`() {
@@ -120,6 +167,17 @@ import Testing
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(SessionHarness.applied(version: Version(1)))
         #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `a write whose count fails is pushed nevertheless`() {
+        var harness = SessionHarness.online()
+        harness.send(.storeFailed(.countingOutbox, StoreFailure(.busy, "busy")))
+        guard case .takeBatch? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        #expect(harness.push != nil)
     }
 
     @Test func `only one push is on its way, however much is written meanwhile`() {

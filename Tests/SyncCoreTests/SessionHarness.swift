@@ -17,17 +17,18 @@ struct SessionHarness {
     private(set) var log: [String] = []
 
     static let epoch = Epoch(rawValue: "epoch-1")
+    static let account = AccountID(rawValue: "ada")
     static let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
     static let hello = ServerHello(
-        protocolVersions: 1...1, epoch: epoch, serverTime: HybridTime(rawValue: 1),
+        protocolVersions: 1...1, epoch: epoch, account: account, serverTime: HybridTime(rawValue: 1),
         limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 100, pageRows: 500))
 
     static func stored(
-        epoch: Epoch? = epoch, outbox: OutboxSummary = OutboxSummary(), cursor: Cursor? = nil, version: Version = .zero,
-        isComplete: Bool = false
+        epoch: Epoch? = epoch, account: AccountID? = account, outbox: OutboxSummary = OutboxSummary(),
+        cursor: Cursor? = nil, version: Version = .zero, isComplete: Bool = false
     ) -> StoredSession {
         StoredSession(
-            identity: identity, epoch: epoch,
+            identity: identity, epoch: epoch, account: account,
             spaces: [StoredSpace(space: .default, cursor: cursor, version: version, isComplete: isComplete)],
             outbox: outbox)
     }

@@ -132,7 +132,7 @@ private struct RandomWorld {
             case .adopt, .renewIdentity:
                 harness.answerStore(
                     fails
-                        ? .storeFailed(order == .renewIdentity ? .renewingIdentity : .adoptingEpoch, broken)
+                        ? .storeFailed(order == .renewIdentity ? .renewingIdentity : .adopting, broken)
                         : .sessionChanged(
                             SessionHarness.stored(
                                 outbox: summary, cursor: Cursor(rawValue: "at-\(version)"), version: Version(version),

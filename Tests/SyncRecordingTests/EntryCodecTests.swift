@@ -36,7 +36,7 @@ import Testing
 
     @Test func `the random events reach every kind of event and of state`() {
         var words: Set<String> = []
-        for seed in 0..<30 {
+        for seed in 0..<120 {
             var life = RandomLife(seed: UInt64(seed))
             for _ in 0..<300 {
                 let turn = life.step()
@@ -55,7 +55,7 @@ import Testing
             "link_changed", "outbox_touched", "timer_fired", "greeted", "push_ended", "pull_ended", "hint",
             "hints_ended", "batch_taken", "nothing_to_push", "outbox_counted", "results_recorded", "page_applied",
             "page_braked", "cursor_reset", "session_changed", "store_failed", "counting_outbox", "taking_batch",
-            "recording_results", "applying_page", "resetting_cursor", "adopting_epoch", "renewing_identity", "gap",
+            "recording_results", "applying_page", "resetting_cursor", "adopting", "renewing_identity", "gap",
             "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
             "down", "greeting", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
             "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",

@@ -14,16 +14,19 @@ import Testing
     private static func recording() -> Recording {
         var life = ScriptedLife()
         let epoch = Epoch(rawValue: "first")
+        let account = AccountID(rawValue: "ada")
         let hello = ServerHello(
-            protocolVersions: 1...1, epoch: epoch, serverTime: HybridTime(wall: ScriptedLife.wall),
+            protocolVersions: 1...1, epoch: epoch, account: account,
+            serverTime: HybridTime(wall: ScriptedLife.wall),
             limits: ServerLimits(pushBytes: 4_194_304, pushTransactions: 1_000, pageRows: 10_000))
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 2)), incarnation: 0)
         let owed = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, journal: 0)
         let none = OutboxSummary(journal: 1)
         let stored = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
         life.happens(
-            .started(StoredSession(identity: identity, epoch: epoch, spaces: [stored], outbox: owed), .up), after: .zero
-        )
+            .started(
+                StoredSession(identity: identity, epoch: epoch, account: account, spaces: [stored], outbox: owed), .up),
+            after: .zero)
         life.happens(.greeted(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
         life.happens(.timerFired(Serial(rawValue: 2)), after: .milliseconds(800))
         life.happens(.greeted(Serial(rawValue: 3), .success(hello)))

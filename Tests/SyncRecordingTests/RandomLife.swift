@@ -106,7 +106,7 @@ struct RandomLife {
                     outbox: outbox(), changedRecords: 3))
         case .resetCursor(let space):
             return one(in: 4) ? .storeFailed(.resettingCursor(space), broken()) : .cursorReset(space)
-        case .adopt: return one(in: 6) ? .storeFailed(.adoptingEpoch, broken()) : .sessionChanged(stored())
+        case .adopt: return one(in: 6) ? .storeFailed(.adopting, broken()) : .sessionChanged(stored())
         case .renewIdentity: return one(in: 4) ? .storeFailed(.renewingIdentity, broken()) : .sessionChanged(stored())
         case .closeHints, .abandon, .checkpoint, .arm, .disarm, .finish: return .outboxTouched
         }
@@ -210,6 +210,10 @@ struct RandomLife {
 
     private mutating func epoch() -> Epoch { Epoch(rawValue: one(in: 12) ? "b \(Self.canary)" : "a \(Self.canary)") }
 
+    private mutating func account() -> AccountID {
+        AccountID(rawValue: one(in: 60) ? "b \(Self.canary)" : "a \(Self.canary)")
+    }
+
     private mutating func cursor() -> Cursor { Cursor(rawValue: "\(Self.canary) \(version)") }
 
     private mutating func time() -> HybridTime {
@@ -234,7 +238,7 @@ struct RandomLife {
 
     private mutating func stored() -> StoredSession {
         StoredSession(
-            identity: identity(), epoch: one(in: 3) ? nil : epoch(),
+            identity: identity(), epoch: one(in: 3) ? nil : epoch(), account: one(in: 12) ? nil : account(),
             spaces: Self.spaces.map {
                 StoredSpace(
                     space: $0, cursor: one(in: 3) ? nil : cursor(), version: Version(version), isComplete: one(in: 2))
@@ -243,7 +247,8 @@ struct RandomLife {
 
     private mutating func hello() -> ServerHello {
         ServerHello(
-            protocolVersions: one(in: 12) ? 2...3 : 1...1, epoch: epoch(), serverTime: time(),
+            protocolVersions: one(in: 12) ? 2...3 : 1...1, epoch: epoch(), account: account(),
+            serverTime: time(),
             limits: ServerLimits(pushBytes: 9_000, pushTransactions: 3, pageRows: 50))
     }
 

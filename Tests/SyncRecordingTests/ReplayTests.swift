@@ -105,7 +105,7 @@ import Testing
         let session = start.session
         start.session = SessionMachine(
             phase: session.phase, link: session.link, outbox: session.outbox, pulls: session.pulls,
-            hints: session.hints, epoch: session.epoch, nextSerial: session.nextSerial + 1)
+            hints: session.hints, epoch: session.epoch, account: session.account, nextSerial: session.nextSerial + 1)
         entries[index] = .start(start)
         let found = try #require(differences(entries).first)
         #expect(found.what == .state)

@@ -36,7 +36,7 @@ import Testing
     }
 
     private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64) throws {
-        _ = try store.adopt(Self.epoch)
+        _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "ada"))
         for round in 1...rounds {
             _ = try store.commit([Samples.create(round)], in: .default, now: Samples.now)
             told.written = round
@@ -94,7 +94,7 @@ import Testing
     /// Goes on after a crash: the store has to be of use, not only readable.
     private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64, after: Told) throws {
         let next = Samples.id(500 + rounds)
-        _ = try store.adopt(Self.epoch)
+        _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "ada"))
         _ = try store.commit([.create("users", next, ["username": .text("later")])], in: .default, now: Samples.now)
         #expect(try store.isPending("users", next))
     }

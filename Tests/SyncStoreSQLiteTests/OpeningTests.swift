@@ -78,7 +78,7 @@ import Testing
             Issue.record("the database was opened")
         } catch {
             #expect(error.code == .newerSchema)
-            #expect(error.message.contains("version 9") && error.message.contains("up to 2"))
+            #expect(error.message.contains("version 9") && error.message.contains("up to \(SQLiteStore.schemaVersion)"))
         }
     }
 

@@ -126,13 +126,14 @@ import Testing
             let raw = try RawDatabase(scratch.file)
             try raw.run("DROP TABLE sync_recording_turn")
             try raw.run("DROP TABLE sync_recording_segment")
-            try raw.run("DELETE FROM grdb_migrations WHERE identifier = 'm0002_recording'")
+            try raw.run("ALTER TABLE sync_meta DROP COLUMN account")
+            try raw.run("DELETE FROM grdb_migrations WHERE identifier IN ('m0002_recording', 'm0003_account')")
             try raw.run("PRAGMA user_version = 1")
         }
         store = try scratch.open()
         #expect(try store.session().identity == identity)
         #expect(try store.outboxSummary().waiting == 1)
-        #expect(try store.setting("user_version") == "2")
+        #expect(try store.setting("user_version") == "3")
         try store.append(parts("a", 2), keeping: limits)
         #expect(try store.recordingSummary().turns == 2)
     }

@@ -87,7 +87,7 @@ import Testing
         let epoch = Epoch(rawValue: "e")
         do {
             let store = try scratch.open(catalog(.text("username")))
-            _ = try store.adopt(epoch)
+            _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
             let change = RecordChange(
                 collection: "users", id: Samples.id(1),
                 effect: .created(

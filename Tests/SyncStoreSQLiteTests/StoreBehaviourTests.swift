@@ -84,7 +84,7 @@ import Testing
         let scratch = try Scratch()
         let store = try scratch.open()
         let epoch = Epoch(rawValue: "e")
-        _ = try store.adopt(epoch)
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
         func page(_ space: SpaceID, _ ids: [UInt64], at version: Int64) -> PullPage {
             let records = ids.map {
                 Record(id: Samples.id($0), uid: UID(Int64($0)), version: Version(1), values: [.text("u"), .null])
@@ -141,7 +141,7 @@ import Testing
         let fields = (0..<max(versions.count, 1)).map { FieldSchema.integer(FieldName(unchecked: "f\($0)")) }
         let store = try scratch.open(SchemaCatalog([ModelSchema(collection: "notes", fields: fields)]))
         let epoch = Epoch(rawValue: "e")
-        _ = try store.adopt(epoch)
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
         let record = Record(
             id: Samples.id(1), uid: UID(0), version: Version(.max),
             values: Array(repeating: .integer(1), count: fields.count), fieldVersions: versions.map { Version($0) })

@@ -95,7 +95,7 @@ CREATE TABLE sync_meta (
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
     unseen INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, account TEXT) STRICT;
 
 CREATE TABLE sync_outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,

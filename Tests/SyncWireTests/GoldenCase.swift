@@ -29,7 +29,10 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
             pushReply("push-reply-gap", .refused(.gap(expected: MutationNumber(4)))),
             pushReply("push-reply-identity-conflict", .refused(.identityConflict(number: MutationNumber(6)))),
             pushReply("push-reply-epoch-changed", .refused(.epochChanged(Epoch(rawValue: "e2")))),
-            pullRequest("pull-request", PullRequest(space: .default, cursor: Cursor(rawValue: "e1.c.12"), limit: 500)),
+            pullRequest(
+                "pull-request",
+                PullRequest(
+                    space: .default, cursor: Cursor(rawValue: "e1.c.12"), limit: 500, account: Samples.account)),
             pullRequest("pull-request-snapshot", PullRequest(space: .default, cursor: nil, limit: 500)),
             pullReply("pull-reply-commits", .page(Samples.commits)),
             pullReply("pull-reply-snapshot", .page(Samples.snapshot)),

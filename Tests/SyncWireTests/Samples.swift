@@ -64,14 +64,15 @@ enum Samples {
     ]
 
     static let epoch = Epoch(rawValue: "e1")
+    static let account = AccountID(rawValue: "ann")
 
     static let hello = ServerHello(
-        protocolVersions: 1...1, epoch: epoch, serverTime: time,
+        protocolVersions: 1...1, epoch: epoch, account: account, serverTime: time,
         limits: ServerLimits(pushBytes: 4 << 20, pushTransactions: 256, pageRows: 1_000))
 
     static let push = PushRequest(
-        identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, acknowledged: MutationNumber(3),
-        transactions: [number(4, transaction), number(5, smallTransaction)])
+        identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, account: account,
+        acknowledged: MutationNumber(3), transactions: [number(4, transaction), number(5, smallTransaction)])
 
     static let smallTransaction = Transaction(
         space: .default,
@@ -137,6 +138,7 @@ enum Samples {
         case .damaged: "push: transaction 4 does not match its hash: damaged on its way"
         case .unauthorized: "a bearer token expected"
         case .forbidden: "there is no space private, or none that you may read"
+        case .otherAccount: "the request is on behalf of 'ann', but the token is of 'bo'"
         case .notFound: "there is no such record, or none that you may see"
         case .timedOut: "the body did not come within 30 seconds"
         case .tooLarge: "the body is longer than 4194304 bytes"

@@ -92,7 +92,7 @@ void fault_disk_release(fault_disk *disk);
 /// False when there is no room for another rule.
 bool fault_disk_add_rule(fault_disk *disk, fault_rule rule);
 void fault_disk_clear_rules(fault_disk *disk);
-/// While it is set no rule hits anything, nor counts down: for those who only look.
+/// While anybody has set it no rule hits anything, nor counts down: for those who only look.
 void fault_disk_set_lenient(fault_disk *disk, bool is_lenient);
 
 /// Kills every process that uses the disk, and loses what was not synced, but for a subset that the seed decides.
@@ -103,8 +103,6 @@ void fault_disk_set_garbage(fault_disk *disk, double fraction);
 /// The bytes of all files together, beyond which writes fail with SQLITE_FULL. Negative: no bound.
 void fault_disk_set_capacity(fault_disk *disk, int64_t bytes);
 void fault_disk_set_read_only(fault_disk *disk, bool is_read_only);
-/// What xCurrentTime tells, in milliseconds since 1970.
-void fault_disk_set_wall_time(fault_disk *disk, int64_t milliseconds);
 
 uint64_t fault_disk_operations(fault_disk *disk);
 uint64_t fault_disk_operations_of_kind(fault_disk *disk, uint32_t kind);
@@ -116,8 +114,6 @@ uint64_t fault_disk_hits_of_class(fault_disk *disk, int class);
 uint64_t fault_disk_power_losses(fault_disk *disk);
 /// Over kind, file, offset, size and result of every operation so far.
 uint64_t fault_disk_hash(fault_disk *disk);
-/// The bytes written and not synced yet.
-uint64_t fault_disk_unsynced_bytes(fault_disk *disk);
 /// Copies the last operations, oldest first; returns how many.
 size_t fault_disk_log(fault_disk *disk, fault_operation *operations, size_t capacity);
 

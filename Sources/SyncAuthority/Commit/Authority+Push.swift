@@ -14,6 +14,7 @@ extension Authority {
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply {
+        try principal.check(isMeantBy: request.account)
         try check(request)
         var answered: Answer?
         var rest = request.transactions[...]

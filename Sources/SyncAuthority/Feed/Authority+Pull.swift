@@ -5,6 +5,7 @@ extension Authority {
     public func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply {
+        try principal.check(isMeantBy: request.account)
         guard mayRead(request.space, principal) else {
             throw AuthorityFailure(.forbidden, "\(principal.name) may not read space \(request.space)")
         }

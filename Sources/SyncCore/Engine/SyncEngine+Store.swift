@@ -26,8 +26,8 @@ extension SyncEngine {
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
-        case .adopt(let epoch):
-            answer(.adoptingEpoch) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch)) }
+        case .adopt(let epoch, let account):
+            answer(.adopting) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch, as: account)) }
         case .renewIdentity:
             answer(.renewingIdentity) { () throws(StoreFailure) in .sessionChanged(try store.renewIdentity()) }
         case .checkpoint:

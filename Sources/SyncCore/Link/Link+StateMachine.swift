@@ -5,7 +5,7 @@ package import SyncModel
 ///     down ⇄ greeting → online
 ///              ↓ ↑         │ contact lost, or the epoch is in doubt
 ///            waiting ←─────┘
-///              refused: the server knows us not; only a person, or the slow timer, leads out
+///              refused: the server knows us not, or as someone else; only a person, or the slow timer, leads out
 ///
 /// A link that is up proves nothing: only the server's answer to a greeting does.
 package struct LinkMachine: Hashable, Sendable {
@@ -52,22 +52,17 @@ package struct LinkMachine: Hashable, Sendable {
         }
     }
 
+    /// - Parameter account: to whom the database belongs; nil when it has not met a server yet.
     mutating func greeted(
-        _ request: Serial, _ result: Result<ServerHello, TransportFailure>, _ turn: inout Turn
+        _ request: Serial, _ result: Result<ServerHello, TransportFailure>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
         guard case .greeting(request, let deadline) = state else { return [] }
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
-        case .success(let hello) where hello.protocolVersions.contains(ProtocolVersion.current):
+        case .success(let hello):
+            if let refusal = hello.refusal(for: account) { return [disarm] + wait(after: refusal, &turn) }
             state = .online(hello)
             return [disarm]
-        case .success(let hello):
-            let versions = hello.protocolVersions
-            let failure = TransportFailure(
-                .incompatible,
-                "the server speaks versions \(versions.lowerBound) to \(versions.upperBound) of the protocol, this build \(ProtocolVersion.current)"
-            )
-            return [disarm] + wait(after: failure, &turn)
         case .failure(let failure):
             return [disarm] + wait(after: failure, &turn)
         }
@@ -133,7 +128,7 @@ package struct LinkMachine: Hashable, Sendable {
     private mutating func wait(after failure: TransportFailure, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
         switch failure.code {
-        case .unauthorized, .incompatible, .forbidden:
+        case .unauthorized, .otherAccount, .incompatible, .forbidden:
             state = .refused(turn.arm(after: turn.policy.refusalRetry, &actions), failure)
         case .unreachable, .timedOut, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
             let delay = backoff.nextDelay(
@@ -150,5 +145,26 @@ package struct LinkMachine: Hashable, Sendable {
         case .waiting(let timer, _), .refused(let timer, _): [.disarm(timer.serial)]
         case .down, .online: []
         }
+    }
+}
+
+extension ServerHello {
+    /// Why a database does not talk to the server that says this; nil when it does.
+    ///
+    /// - Parameter account: to whom the database belongs; nil when it has not met a server yet.
+    package func refusal(for account: AccountID?) -> TransportFailure? {
+        if !protocolVersions.contains(ProtocolVersion.current) {
+            return TransportFailure(
+                .incompatible,
+                "the server speaks versions \(protocolVersions.lowerBound) to \(protocolVersions.upperBound) of the protocol, this build \(ProtocolVersion.current)"
+            )
+        }
+        if let account, account != self.account {
+            return TransportFailure(
+                .otherAccount,
+                "the token is of '\(self.account)', but this database belongs to '\(account)': log in as '\(account)', or use another database"
+            )
+        }
+        return nil
     }
 }

@@ -67,6 +67,12 @@ package struct OutboxMachine: Hashable, Sendable {
         self.summary = summary
     }
 
+    /// Something was written, and it is not known how much: a batch is asked for, which tells, or fails and is asked for
+    /// again after a wait.
+    mutating func countFailed() {
+        summary.waiting = max(1, summary.waiting)
+    }
+
     /// Takes the next batch when there is something to send and someone to send it to.
     mutating func advance(to hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard case .resting = state, let hello, summary.hasUnanswered else { return [] }
@@ -104,8 +110,8 @@ package struct OutboxMachine: Hashable, Sendable {
             .push(
                 request,
                 PushRequest(
-                    identity: batch.identity, epoch: hello.epoch, acknowledged: batch.acknowledged,
-                    transactions: batch.transactions))
+                    identity: batch.identity, epoch: hello.epoch, account: hello.account,
+                    acknowledged: batch.acknowledged, transactions: batch.transactions))
         ]
         state = .inFlight(
             request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions),
@@ -232,7 +238,7 @@ package struct OutboxMachine: Hashable, Sendable {
                     .renewIdentity,
                 ], nil
             )
-        case .unreachable, .unauthorized, .incompatible:
+        case .unreachable, .unauthorized, .otherAccount, .incompatible:
             state = .resting
             return ([], .contactLost(failure))
         case .timedOut:

@@ -250,7 +250,8 @@ package struct PullMachine: Hashable, Sendable {
         let request = turn.makeSerial()
         let limit = max(1, min(shrunkPage ?? turn.policy.pageRows, hello.limits.pageRows))
         var actions: [SyncAction] = [
-            .pull(request, PullRequest(space: space, cursor: stored.cursor, limit: limit))
+            .pull(
+                request, PullRequest(space: space, cursor: stored.cursor, limit: limit, account: hello.account))
         ]
         state = .pulling(
             request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions), cursor: stored.cursor,
@@ -289,7 +290,7 @@ package struct PullMachine: Hashable, Sendable {
         _ failure: TransportFailure, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch failure.code {
-        case .unreachable, .unauthorized, .incompatible:
+        case .unreachable, .unauthorized, .otherAccount, .incompatible:
             state = .resting(poll: nil)
             return ([], .contactLost(failure))
         case .timedOut:

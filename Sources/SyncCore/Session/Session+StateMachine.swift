@@ -12,6 +12,8 @@ package struct SessionMachine: Hashable, Sendable {
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
+    /// To whom the database belongs; nil before the first contact.
+    package private(set) var account: AccountID?
     package private(set) var nextSerial = 0
 
     package enum Phase: Hashable, Sendable {
@@ -27,7 +29,7 @@ package struct SessionMachine: Hashable, Sendable {
     /// A session that stands where a recording says.
     package init(
         phase: Phase, link: LinkMachine, outbox: OutboxMachine, pulls: [PullMachine], hints: HintsMachine,
-        epoch: Epoch?, nextSerial: Int
+        epoch: Epoch?, account: AccountID?, nextSerial: Int
     ) {
         self.phase = phase
         self.link = link
@@ -35,6 +37,7 @@ package struct SessionMachine: Hashable, Sendable {
         self.pulls = pulls
         self.hints = hints
         self.epoch = epoch
+        self.account = account
         self.nextSerial = nextSerial
     }
 
@@ -110,10 +113,10 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func greeted(
         _ request: Serial, _ result: Result<ServerHello, TransportFailure>, _ turn: inout Turn
     ) -> [SyncAction] {
-        let actions = link.greeted(request, result, &turn)
+        let actions = link.greeted(request, result, account: account, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
         // Another history: nothing is pushed or pulled before the store has noted it.
-        if hello.epoch != epoch { return actions + [.adopt(hello.epoch)] }
+        if hello.epoch != epoch || account == nil { return actions + [.adopt(hello.epoch, hello.account)] }
         return actions + contactMade(&turn)
     }
 
@@ -189,6 +192,7 @@ package struct SessionMachine: Hashable, Sendable {
         outbox.sessionChanged(session)
         let isNewEpoch = session.epoch != epoch
         epoch = session.epoch
+        account = session.account
         var actions: [SyncAction] = []
         if isNewEpoch {
             for stored in session.spaces {
@@ -203,13 +207,13 @@ package struct SessionMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         switch task {
         case .countingOutbox:
-            // The next commit, and the next page, bring the counts.
+            outbox.countFailed()
             return []
         case .takingBatch, .recordingResults, .renewingIdentity:
             return outbox.storeFailed(task, failure, &turn)
         case .applyingPage(let space), .resettingCursor(let space):
             return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
-        case .adoptingEpoch:
+        case .adopting:
             // The greeting is repeated later, and with it the attempt.
             return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
         }
@@ -227,9 +231,10 @@ package struct SessionMachine: Hashable, Sendable {
 
     // MARK: Moves
 
-    /// Contact, with a history that the store has noted.
+    /// Contact, with a history and as an account that the store has noted.
     private var contact: ServerHello? {
-        guard case .running = phase, let hello = link.hello, hello.epoch == epoch else { return nil }
+        guard case .running = phase, let hello = link.hello, hello.epoch == epoch, hello.account == account
+        else { return nil }
         return hello
     }
 
@@ -271,6 +276,7 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func adopt(_ session: StoredSession) {
         epoch = session.epoch
+        account = session.account
         outbox.outboxChanged(session.outbox)
         pulls = session.spaces.map(PullMachine.init(stored:))
     }

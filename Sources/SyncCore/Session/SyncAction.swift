@@ -19,7 +19,7 @@ package enum SyncAction: Hashable, Sendable {
     /// The cursor is the one that was asked with.
     case apply(PullPage, after: Cursor?, brake: DeleteBrake?)
     case resetCursor(SpaceID)
-    case adopt(Epoch)
+    case adopt(Epoch, AccountID)
     case renewIdentity
     /// Write the log into the database file, when that is due. Not answered.
     case checkpoint

@@ -40,6 +40,6 @@ package enum SyncEvent: Hashable, Sendable {
 
 /// What the store was doing when it failed.
 package enum StoreTask: Hashable, Sendable {
-    case countingOutbox, takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID), adoptingEpoch,
+    case countingOutbox, takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID), adopting,
         renewingIdentity
 }

@@ -36,7 +36,10 @@ public protocol EngineStore: Sendable {
 
     /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that
     /// is not confirmed is to be sent again under a new incarnation.
-    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession
+    ///
+    /// - Parameter account: whom the server takes the device for. The first one is whom the database belongs to.
+    /// - Throws: `otherAccount` when the database belongs to another; nothing is changed then.
+    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession
 
     /// Takes a new incarnation: everything that is not confirmed is to be sent again, with numbers from 0.
     func renewIdentity() throws(StoreFailure) -> StoredSession
@@ -53,13 +56,18 @@ public struct StoredSession: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The server's history; nil before the first contact.
     public let epoch: Epoch?
+    /// To whom the database belongs; nil before the first contact.
+    public let account: AccountID?
     /// In the order of their names.
     public let spaces: [StoredSpace]
     public let outbox: OutboxSummary
 
-    public init(identity: ClientIdentity, epoch: Epoch?, spaces: [StoredSpace], outbox: OutboxSummary) {
+    public init(
+        identity: ClientIdentity, epoch: Epoch?, account: AccountID?, spaces: [StoredSpace], outbox: OutboxSummary
+    ) {
         self.identity = identity
         self.epoch = epoch
+        self.account = account
         self.spaces = spaces
         self.outbox = outbox
     }

@@ -18,6 +18,9 @@ public struct StoreFailure: Error, Hashable, Sendable {
         /// There is no such entry in the outbox or the journal, or it is past the point where this can be done.
         case missingEntry, entryIsFrozen
 
+        /// The database belongs to another account.
+        case otherAccount
+
         // The file cannot be used as it is.
         case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions
         /// The file or its folder does not exist and was not to be created.
@@ -37,7 +40,7 @@ extension StoreFailure {
     public var advice: Advice {
         switch code {
         case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference, .stillReferenced,
-            .tooLarge, .missingEntry, .entryIsFrozen:
+            .tooLarge, .missingEntry, .entryIsFrozen, .otherAccount:
             .changeTheRequest
         case .diskFull, .outboxFull: .makeRoom
         case .busy, .inputOutput: .tryAgain

@@ -17,5 +17,8 @@ public protocol RemoteTransport: Sendable {
     func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record?
 
     /// Tells when something was committed in one of `spaces`, until the connection ends.
+    ///
+    /// It begins with the newest version of each space, so that what was committed before it listened is told too: the
+    /// engine polls less often only once a stream has told something.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error>
 }

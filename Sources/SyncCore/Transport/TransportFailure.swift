@@ -19,6 +19,8 @@ public struct TransportFailure: Error, Hashable, Sendable {
         case timedOut
         /// The token is missing, unknown or expired.
         case unauthorized
+        /// The token is of another account than the one that was asked for.
+        case otherAccount
         /// The principal may not do this.
         case forbidden
         /// The request is larger than the server takes.

@@ -3,12 +3,18 @@ public struct ServerHello: Hashable, Sendable {
     /// The versions of the protocol that the server speaks.
     public let protocolVersions: ClosedRange<Int>
     public let epoch: Epoch
+    /// Whom the server takes the client for.
+    public let account: AccountID
     public let serverTime: HybridTime
     public let limits: ServerLimits
 
-    public init(protocolVersions: ClosedRange<Int>, epoch: Epoch, serverTime: HybridTime, limits: ServerLimits) {
+    public init(
+        protocolVersions: ClosedRange<Int>, epoch: Epoch, account: AccountID, serverTime: HybridTime,
+        limits: ServerLimits
+    ) {
         self.protocolVersions = protocolVersions
         self.epoch = epoch
+        self.account = account
         self.serverTime = serverTime
         self.limits = limits
     }

@@ -5,11 +5,14 @@ public struct PullRequest: Hashable, Sendable {
     public let cursor: Cursor?
     /// How many rows or changes the client wants at most. A commit is not split, so one may exceed it.
     public let limit: Int
+    /// The account whose database the answer is for; nil for whoever the token is of.
+    public let account: AccountID?
 
-    public init(space: SpaceID, cursor: Cursor?, limit: Int) {
+    public init(space: SpaceID, cursor: Cursor?, limit: Int, account: AccountID? = nil) {
         self.space = space
         self.cursor = cursor
         self.limit = limit
+        self.account = account
     }
 }
 

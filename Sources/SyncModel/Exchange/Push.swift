@@ -3,15 +3,19 @@ public struct PushRequest: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The history that the client believes it talks to; nil before the first contact.
     public let epoch: Epoch?
+    /// The account that the transactions were written under; nil for whoever the token is of.
+    public let account: AccountID?
     /// The client has all outcomes below this number: the server may forget them.
     public let acknowledged: MutationNumber
     public let transactions: [NumberedTransaction]
 
     public init(
-        identity: ClientIdentity, epoch: Epoch?, acknowledged: MutationNumber, transactions: [NumberedTransaction]
+        identity: ClientIdentity, epoch: Epoch?, account: AccountID? = nil, acknowledged: MutationNumber,
+        transactions: [NumberedTransaction]
     ) {
         self.identity = identity
         self.epoch = epoch
+        self.account = account
         self.acknowledged = acknowledged
         self.transactions = transactions
     }

@@ -131,7 +131,7 @@ extension JSONWriter {
         case .resettingCursor(let space):
             member("task", "resetting_cursor")
             member("space", space.rawValue)
-        case .adoptingEpoch: member("task", "adopting_epoch")
+        case .adopting: member("task", "adopting")
         case .renewingIdentity: member("task", "renewing_identity")
         }
     }
@@ -251,7 +251,7 @@ extension RecordingNode {
         case "recording_results": return .recordingResults
         case "applying_page": return .applyingPage(try member("space").space())
         case "resetting_cursor": return .resettingCursor(try member("space").space())
-        case "adopting_epoch": return .adoptingEpoch
+        case "adopting": return .adopting
         case "renewing_identity": return .renewingIdentity
         default: throw try member("task").wrong("the name of a task of the store")
         }

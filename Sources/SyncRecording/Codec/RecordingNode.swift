@@ -109,6 +109,7 @@ struct RecordingNode {
     }
 
     func epoch() throws(RecordingProblem) -> Epoch { Epoch(rawValue: try text()) }
+    func account() throws(RecordingProblem) -> AccountID { AccountID(rawValue: try text()) }
 
     func cursor() throws(RecordingProblem) -> Cursor { Cursor(rawValue: try text()) }
 

@@ -15,6 +15,7 @@ extension JSONWriter {
         case .finished: member("phase", "finished")
         }
         member("epoch", ifAny: session.epoch?.rawValue)
+        member("account", ifAny: session.account?.rawValue)
         member("next_serial", session.nextSerial)
         member("link") { $0.machine(session.link) }
         member("outbox") { $0.machine(session.outbox) }
@@ -159,7 +160,7 @@ extension RecordingNode {
         return SessionMachine(
             phase: phase, link: try member("link").linkMachine(), outbox: try member("outbox").outboxMachine(),
             pulls: try member("pulls").list { node throws(RecordingProblem) in try node.pullMachine() },
-            hints: try member("hints").hintsMachine(), epoch: try optionalEpoch(),
+            hints: try member("hints").hintsMachine(), epoch: try optionalEpoch(), account: try optionalAccount(),
             nextSerial: try member("next_serial").count())
     }
 

@@ -28,6 +28,7 @@ extension JSONWriter {
     mutating func session(_ session: StoredSession) {
         member("incarnation", session.identity.incarnation)
         member("epoch", ifAny: session.epoch?.rawValue)
+        member("account", ifAny: session.account?.rawValue)
         member("spaces", session.spaces) { writer, stored in writer.object { $0.stored(stored) } }
         member("outbox") { $0.outbox(session.outbox) }
     }
@@ -35,6 +36,7 @@ extension JSONWriter {
     mutating func hello(_ hello: ServerHello) {
         member("versions", [hello.protocolVersions.lowerBound, hello.protocolVersions.upperBound]) { $0.integer($1) }
         member("epoch", hello.epoch.rawValue)
+        member("account", hello.account.rawValue)
         member("server_time", hello.serverTime.description)
         member("push_bytes", hello.limits.pushBytes)
         member("push_transactions", hello.limits.pushTransactions)
@@ -99,13 +101,17 @@ extension RecordingNode {
         try optional("epoch").map { node throws(RecordingProblem) in try node.epoch() }
     }
 
+    func optionalAccount() throws(RecordingProblem) -> AccountID? {
+        try optional("account").map { node throws(RecordingProblem) in try node.account() }
+    }
+
     func identity() throws(RecordingProblem) -> ClientIdentity {
         ClientIdentity(client: Redaction.nobody, incarnation: try member("incarnation").count())
     }
 
     func session() throws(RecordingProblem) -> StoredSession {
         StoredSession(
-            identity: try identity(), epoch: try optionalEpoch(),
+            identity: try identity(), epoch: try optionalEpoch(), account: try optionalAccount(),
             spaces: try member("spaces").list { node throws(RecordingProblem) in try node.stored() },
             outbox: try member("outbox").outbox())
     }
@@ -117,7 +123,7 @@ extension RecordingNode {
         }
         return ServerHello(
             protocolVersions: range[0]...range[1], epoch: try member("epoch").epoch(),
-            serverTime: try member("server_time").hybridTime(),
+            account: try member("account").account(), serverTime: try member("server_time").hybridTime(),
             limits: ServerLimits(
                 pushBytes: try member("push_bytes").count(),
                 pushTransactions: try member("push_transactions").count(),

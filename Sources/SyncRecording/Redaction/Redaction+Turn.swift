@@ -34,17 +34,19 @@ extension Redaction {
                 serial,
                 PushRequest(
                     identity: identity(request.identity), epoch: request.epoch.map(epoch),
-                    acknowledged: request.acknowledged,
+                    account: request.account.map(account), acknowledged: request.acknowledged,
                     transactions: request.transactions.map { Self.transaction($0.number) }))
         case .pull(let serial, let request):
             .pull(
                 serial,
-                PullRequest(space: space(request.space), cursor: cursor(request.cursor), limit: request.limit))
+                PullRequest(
+                    space: space(request.space), cursor: cursor(request.cursor), limit: request.limit,
+                    account: request.account.map(account)))
         case .openHints(let serial, let names): .openHints(serial, names.map(space))
         case .record(let results, let time): .record(results.map(result), serverTime: time)
         case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
         case .resetCursor(let name): .resetCursor(space(name))
-        case .adopt(let name): .adopt(epoch(name))
+        case .adopt(let history, let owner): .adopt(epoch(history), account(owner))
         }
     }
 
@@ -52,7 +54,7 @@ extension Redaction {
         SessionMachine(
             phase: session.phase, link: link(session.link), outbox: outbox(session.outbox),
             pulls: session.pulls.map(pull), hints: session.hints, epoch: session.epoch.map(epoch),
-            nextSerial: session.nextSerial)
+            account: session.account.map(account), nextSerial: session.nextSerial)
     }
 
     private func link(_ link: LinkMachine) -> LinkMachine {

@@ -5,7 +5,7 @@ import SyncModel
 /// Takes out of events, actions and states what must not leave a device, and leaves what the session decides by.
 ///
 /// Records, mutations, uids, conflicts, payload hashes, ids of clients and the words of failures go. Names that a
-/// server makes (cursors, epochs) and names of spaces are replaced by others, the same for the same, so that what was
+/// server makes (cursors, epochs) and names of spaces and accounts are replaced by others, the same for the same, so that what was
 /// equal stays equal. It commutes with the session: the actions for a redacted event are the redacted actions.
 package struct Redaction: Sendable {
     /// Nil leaves names as they are: they are replaced already.
@@ -51,6 +51,10 @@ package struct Redaction: Sendable {
         pseudonym("e_", epoch.rawValue).map(Epoch.init(rawValue:)) ?? epoch
     }
 
+    func account(_ account: AccountID) -> AccountID {
+        pseudonym("a_", account.rawValue).map(AccountID.init(rawValue:)) ?? account
+    }
+
     // MARK: Failures and links: their codes, without words
 
     func failure(_ failure: TransportFailure) -> TransportFailure {
@@ -84,8 +88,8 @@ package struct Redaction: Sendable {
 
     func session(_ session: StoredSession) -> StoredSession {
         StoredSession(
-            identity: identity(session.identity), epoch: session.epoch.map(epoch), spaces: session.spaces.map(stored),
-            outbox: session.outbox)
+            identity: identity(session.identity), epoch: session.epoch.map(epoch),
+            account: session.account.map(account), spaces: session.spaces.map(stored), outbox: session.outbox)
     }
 
     func batch(_ batch: PushBatch) -> PushBatch {
@@ -108,7 +112,7 @@ package struct Redaction: Sendable {
         switch task {
         case .applyingPage(let name): .applyingPage(space(name))
         case .resettingCursor(let name): .resettingCursor(space(name))
-        case .countingOutbox, .takingBatch, .recordingResults, .adoptingEpoch, .renewingIdentity: task
+        case .countingOutbox, .takingBatch, .recordingResults, .adopting, .renewingIdentity: task
         }
     }
 
@@ -123,8 +127,8 @@ package struct Redaction: Sendable {
 
     func hello(_ hello: ServerHello) -> ServerHello {
         ServerHello(
-            protocolVersions: hello.protocolVersions, epoch: epoch(hello.epoch), serverTime: hello.serverTime,
-            limits: hello.limits)
+            protocolVersions: hello.protocolVersions, epoch: epoch(hello.epoch), account: account(hello.account),
+            serverTime: hello.serverTime, limits: hello.limits)
     }
 
     func result(_ result: TransactionResult) -> TransactionResult {

@@ -7,9 +7,9 @@ package enum ActionWords {
         switch action {
         case .greet(let serial): "greet \(serial)"
         case .push(let serial, let request):
-            "push \(serial) \(runs(request.transactions.map(\.number))) as incarnation \(request.identity.incarnation) in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
+            "push \(serial) \(runs(request.transactions.map(\.number))) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
         case .pull(let serial, let request):
-            "pull \(serial) of \(request.space) from \(request.cursor?.rawValue ?? "the beginning"), \(request.limit) rows"
+            "pull \(serial) of \(request.space) for \(request.account?.rawValue ?? "no account") from \(request.cursor?.rawValue ?? "the beginning"), \(request.limit) rows"
         case .openHints(let serial, let spaces):
             "open hints \(serial) of \(spaces.map(\.rawValue).joined(separator: " "))"
         case .closeHints(let serial): "close hints \(serial)"
@@ -21,7 +21,7 @@ package enum ActionWords {
         case .apply(let page, let cursor, let brake):
             "apply \(content(page.content)) of \(page.space) in \(page.epoch) from \(cursor?.rawValue ?? "the beginning") to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : ""), at \(page.serverTime), \(words(brake))"
         case .resetCursor(let space): "reset the cursor of \(space)"
-        case .adopt(let epoch): "adopt \(epoch)"
+        case .adopt(let epoch, let account): "adopt \(epoch) as \(account)"
         case .renewIdentity: "renew the identity"
         case .checkpoint: "checkpoint"
         case .arm(let serial, let delay): "arm \(serial) for \(DurationWords.text(delay)) s"

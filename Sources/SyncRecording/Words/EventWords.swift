@@ -18,7 +18,8 @@ package enum EventWords {
         case .linkChanged(let link): words(link)
         case .outboxTouched: "outbox touched"
         case .timerFired(let serial): "timer \(serial) fired"
-        case .greeted(let serial, .success(let hello)): "greeting \(serial) answered, \(hello.epoch)"
+        case .greeted(let serial, .success(let hello)):
+            "greeting \(serial) answered, \(hello.epoch), as \(hello.account)"
         case .greeted(let serial, .failure(let failure)): "greeting \(serial) failed: \(words(failure))"
         case .pushEnded(let serial, .success(.answered)): "push \(serial) answered, \(carried) results"
         case .pushEnded(let serial, .success(.refused(let refusal))): "push \(serial) refused: \(words(refusal))"
@@ -75,7 +76,7 @@ package enum EventWords {
         case .recordingResults: "recording results"
         case .applyingPage(let space): "applying a page of \(space)"
         case .resettingCursor(let space): "resetting the cursor of \(space)"
-        case .adoptingEpoch: "adopting an epoch"
+        case .adopting: "adopting an epoch"
         case .renewingIdentity: "renewing the identity"
         }
     }

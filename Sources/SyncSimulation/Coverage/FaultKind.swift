@@ -32,6 +32,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case deviceCloned = "device cloned"
     case rivalEngine = "second engine"
     case deviceDiskFilled = "device's disk filled"
+    case userChanged = "user changed"
 
     // To the server.
     case serverKilled = "server killed"
@@ -56,6 +57,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     static let toDevices: [FaultKind] = [
         .deviceKilled, .devicePowerLost, .deviceSuspended, .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack,
         .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
+        .userChanged,
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,

@@ -27,7 +27,6 @@ public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     case serverOpening = "server opens"
     case serverCommitting = "server commits"
     case serverReading = "server reads"
-    case serverUpkeep = "server compacts"
 
     static let exchanges: [OperationPhase] = [.greeting, .pushTravels, .pushCommitted, .pullTravels, .pageTravels]
     static let ofStores: [OperationPhase] = [

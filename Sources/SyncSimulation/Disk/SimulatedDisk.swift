@@ -68,11 +68,6 @@ public final class SimulatedDisk: Sendable {
         fault_disk_set_read_only(pointer, isReadOnly)
     }
 
-    /// What SQL's `CURRENT_TIMESTAMP` shows, in milliseconds since 1970.
-    public func setWallTime(milliseconds: Int64) {
-        fault_disk_set_wall_time(pointer, milliseconds)
-    }
-
     /// Flips bits of one byte of a file, also on the medium. False when there is no such byte.
     @discardableResult
     public func corrupt(_ name: String, at offset: Int, flipping mask: UInt8 = 0xFF) -> Bool {
@@ -164,9 +159,6 @@ public final class SimulatedDisk: Sendable {
     ]
 
     public var powerLossCount: Int { Int(fault_disk_power_losses(pointer)) }
-
-    /// The bytes that were written and not synced.
-    public var unsyncedBytes: Int { Int(fault_disk_unsynced_bytes(pointer)) }
 
     /// Over kind, file, place and result of all operations so far: the same for the same seed and program.
     public var traceHash: UInt64 { fault_disk_hash(pointer) }

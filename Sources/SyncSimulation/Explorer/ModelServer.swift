@@ -28,10 +28,13 @@ struct ModelServer: Hashable, Sendable {
 
     // MARK: Requests
 
+    /// The explorer has one user.
+    private static let account = AccountID(rawValue: "someone")
+
     func hello() -> ServerHello {
         ServerHello(
-            protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: epoch, serverTime: .zero,
-            limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 2, pageRows: 2))
+            protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: epoch, account: Self.account,
+            serverTime: .zero, limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 2, pageRows: 2))
     }
 
     mutating func push(_ request: PushRequest) -> PushReply {

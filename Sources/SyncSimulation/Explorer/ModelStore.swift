@@ -7,6 +7,7 @@ struct ModelStore: Hashable, Sendable {
     let client: ClientID
     private(set) var incarnation = 0
     private(set) var epoch: Epoch?
+    private(set) var account: AccountID?
     private(set) var base: [RecordID: Record] = [:]
     private(set) var outbox: [Entry] = []
     /// Sequences of transactions that were rejected.
@@ -56,8 +57,8 @@ struct ModelStore: Hashable, Sendable {
 
     var session: StoredSession {
         StoredSession(
-            identity: ClientIdentity(client: client, incarnation: incarnation), epoch: epoch, spaces: [space],
-            outbox: summary)
+            identity: ClientIdentity(client: client, incarnation: incarnation), epoch: epoch, account: account,
+            spaces: [space], outbox: summary)
     }
 
     private var space: StoredSpace {
@@ -80,7 +81,8 @@ struct ModelStore: Hashable, Sendable {
         case .resetCursor:
             cursor = nil
             return .cursorReset(.default)
-        case .adopt(let epoch):
+        case .adopt(let epoch, let account):
+            self.account = account
             if let known = self.epoch, known != epoch {
                 cursor = nil
                 renew()

@@ -120,7 +120,7 @@ public final class SimulatedNetwork: Sendable {
     /// request goes on.
     func exchange(
         _ request: [UInt8], for call: ServerCall, from device: String, with server: SimulatedServer,
-        as principal: String
+        as caller: Caller
     ) async throws(TransportFailure) -> [UInt8] {
         let number = state.withLock { $0.begin(Exchange(device: device, phase: call.phases.onItsWay)) }
         defer { state.withLock { _ = $0.exchanges.removeValue(forKey: number) } }
@@ -131,7 +131,7 @@ public final class SimulatedNetwork: Sendable {
         for (copy, journey) in journeys.enumerated() {
             let record = MessageRecord(simulation, record, call, copy: copy, from: device, isLate: journey.isLate)
             simulation.start("courier of \(device)") { [self] in
-                await carry(request, call, journey, number, from: device, to: server, as: principal, mailbox, record)
+                await carry(request, call, journey, number, from: device, to: server, as: caller, mailbox, record)
             }
         }
         var first: Delivery?
@@ -150,7 +150,7 @@ public final class SimulatedNetwork: Sendable {
 
     private func carry(
         _ request: [UInt8], _ call: ServerCall, _ journey: Journey, _ number: Int, from device: String,
-        to server: SimulatedServer, as principal: String, _ mailbox: AsyncStream<Delivery>.Continuation,
+        to server: SimulatedServer, as caller: Caller, _ mailbox: AsyncStream<Delivery>.Continuation,
         _ record: MessageRecord
     ) async {
         let network = simulation.clock(of: "network")
@@ -170,7 +170,7 @@ public final class SimulatedNetwork: Sendable {
             return
         }
         if let answer = state.withLock({ $0.takeScript(for: call, of: device) }) {
-            return meet(answer, request, call, device, mailbox)
+            return meet(answer, request, call, device, mailbox, record)
         }
         if journey.isRequestLost {
             fault(.requestLost, call, device)
@@ -185,7 +185,7 @@ public final class SimulatedNetwork: Sendable {
         }
         if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
         record.requestArrived()
-        guard var answer = server.receive(arriving, from: device, as: principal) else {
+        guard var answer = server.receive(arriving, from: device, as: caller) else {
             fault(.serverGone, call, device)
             record.nobodyAnswers()
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
@@ -221,8 +221,9 @@ public final class SimulatedNetwork: Sendable {
 
     private func meet(
         _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerCall, _ device: String,
-        _ mailbox: AsyncStream<Delivery>.Continuation
+        _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) {
+        record.ended(.refused)
         tally.count(answer.fault, [call.phases.onItsWay])
         simulation.note("\(answer.rawValue): \(call.word)", by: device)
         if let failure = answer.failure {

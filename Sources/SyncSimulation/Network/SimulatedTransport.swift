@@ -10,20 +10,24 @@ public final class SimulatedTransport: RemoteTransport {
     private let server: SimulatedServer
     private let wire: any SimulatedWire
     private let device: String
-    private let principal: String
+    private let owner: Principal
+    private let bearer: @Sendable () -> Principal
     private let isSevered = Guarded(false)
 
-    /// - Parameter principal: whom the server takes the device for.
+    /// - Parameters:
+    ///   - owner: to whom the device's database belongs.
+    ///   - bearer: whose token comes with a request; asked for each.
     init(
         simulation: Simulation, network: SimulatedNetwork, server: SimulatedServer, wire: any SimulatedWire,
-        device: String, principal: String
+        device: String, owner: Principal, bearer: @escaping @Sendable () -> Principal
     ) {
         self.simulation = simulation
         self.network = network
         self.server = server
         self.wire = wire
         self.device = device
-        self.principal = principal
+        self.owner = owner
+        self.bearer = bearer
     }
 
     /// The process that used this transport is dead: whatever still runs of it reaches nobody.
@@ -74,7 +78,7 @@ public final class SimulatedTransport: RemoteTransport {
 
     private func exchange(_ call: ServerCall, _ request: [UInt8]) async throws(TransportFailure) -> ServerAnswer {
         let bytes = try await network.exchange(
-            request, for: call, from: device, with: server, as: principal)
+            request, for: call, from: device, with: server, as: Caller(owner: owner, bearer: bearer()))
         guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
         let answer = try wire.decodeAnswer(bytes, to: call)
         if case .failed(let failure) = answer { throw failure }
@@ -88,27 +92,36 @@ public final class SimulatedTransport: RemoteTransport {
             return hints
         }
         let subscription = commits.subscribe()
-        let task = simulation.start("hints of \(device)") { [network, device, simulation] in
-            let clock = simulation.clock(of: device)
-            for await news in subscription {
-                let (delay, ends) = network.drawHint()
-                let record = MessageRecord(simulation, hint: news, to: device)
-                var arrives = false
-                if let delay, (try? await clock.sleep(for: delay)) != nil {
-                    arrives = !network.isCut(device, .toDevice)
+        // After the subscription: what is committed in between is told twice, and never missed.
+        let heads = server.heads(of: spaces, for: bearer())
+        let task = simulation.start("hints of \(device)") { [self] in
+            if await !tell(heads, about: spaces, to: mailbox) {
+                for await news in subscription {
+                    if await tell(news, about: spaces, to: mailbox) || Task.isCancelled { break }
                 }
-                record.ended(arrives ? .arrived : .lost)
-                if arrives {
-                    for (space, head) in news.heads.sorted(by: { $0.key < $1.key }) where spaces.contains(space) {
-                        mailbox.yield(Hint(space: space, head: head))
-                    }
-                }
-                if ends || Task.isCancelled { break }
             }
             mailbox.finish(throwing: TransportFailure(.unreachable, "the stream of hints has ended"))
         }
         mailbox.onTermination = { _ in task.cancel() }
         return hints
+    }
+
+    /// - Returns: whether the stream ends with this hint.
+    private func tell(
+        _ news: SpaceHeads, about spaces: [SpaceID], to mailbox: AsyncThrowingStream<Hint, any Error>.Continuation
+    ) async -> Bool {
+        let (delay, ends) = network.drawHint()
+        let record = MessageRecord(simulation, hint: news, to: device)
+        var arrives = false
+        if let delay, (try? await simulation.clock(of: device).sleep(for: delay)) != nil {
+            arrives = !network.isCut(device, .toDevice)
+        }
+        record.ended(arrives ? .arrived : .lost)
+        guard arrives else { return ends }
+        for (space, head) in news.heads.sorted(by: { $0.key < $1.key }) where spaces.contains(space) {
+            mailbox.yield(Hint(space: space, head: head))
+        }
+        return ends
     }
 }
 

@@ -86,6 +86,13 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
+    func unreadable(_ error: any Error, on device: String) {
+        state.withLock { state in
+            state.violations.append(
+                Violation("I25", "\(device) cannot be read although its disk works: \(error)"))
+        }
+    }
+
     func pushRefused(_ refusal: PushRefusal, of device: String) {
         state.withLock { state in
             switch refusal {
@@ -189,4 +196,17 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+
+    /// What was written under one account never takes effect with the token of another, and what one may see never gets
+    /// into the other's database (I21).
+    func served(_ caller: Caller, on device: String) {
+        guard caller.owner != caller.bearer else { return }
+        state.withLock { state in
+            state.violations.append(
+                Violation(
+                    "I21",
+                    "\(device) belongs to \(caller.owner.name), and the server serves it with the token of \(caller.bearer.name)"
+                ))
+        }
+    }
 }

@@ -27,10 +27,6 @@ final class FeedWitness: ServerWitness {
         }
     }
 
-    func head(of space: SpaceID) -> Version {
-        state.withLock { $0.heads[space] ?? .zero }
-    }
-
     /// The feed was trimmed when its head was known.
     func compacted(_ space: SpaceID, keeping count: Int) {
         state.withLock { state in
@@ -48,6 +44,7 @@ final class FeedWitness: ServerWitness {
         }
     }
 
+    func served(_ caller: Caller, on device: String) {}
     func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {}
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}

@@ -93,6 +93,8 @@ final class History: ServerWitness, DeviceWitness {
 
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+    func served(_ caller: Caller, on device: String) {}
+    func unreadable(_ error: any Error, on device: String) {}
     func sessionChanged(_ session: StoredSession, of device: String) {}
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
     func pageRefused(_ failure: StoreFailure, by device: String) {}
@@ -284,8 +286,8 @@ final class History: ServerWitness, DeviceWitness {
         try state.withLock { state throws(Violation) in
             guard let replay = state.replays.first?.value, version <= replay.head else { return }
             let model = replay.models[Int(version.rawValue)]
-            for (place, row) in model.rows {
-                guard let base = facts.bases[place.collection]?[place.id], let schema = catalog[place.collection]
+            for place in model.rows.keys.sorted() {
+                guard let row = model.rows[place], let base = facts.bases[place.collection]?[place.id], let schema = catalog[place.collection]
                 else { continue }
                 for (position, field) in schema.fields.enumerated() {
                     guard let known = row[field.name], base.version(at: position) != known.version else { continue }

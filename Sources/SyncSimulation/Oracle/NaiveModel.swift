@@ -103,8 +103,8 @@ struct NaiveModel: Hashable, Sendable {
             let gone = rows[Place(collection: mutation.collection, id: mutation.record)] == nil
             for schema in catalog.models {
                 for field in schema.fields where field.isRequired && field.target != nil {
-                    for (place, row) in rows where place.collection == schema.collection {
-                        guard case .reference(let id)? = row[field.name]?.value, let target = field.target,
+                    for place in rows.keys.sorted() where place.collection == schema.collection {
+                        guard let row = rows[place], case .reference(let id)? = row[field.name]?.value, let target = field.target,
                             place.id == mutation.record || (gone && id == mutation.record),
                             rows[Place(collection: target, id: id)] == nil
                         else { continue }

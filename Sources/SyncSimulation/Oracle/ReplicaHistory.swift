@@ -18,8 +18,8 @@ struct ReplicaHistory {
         guard let session, session == (epoch, identity) else { return }
         for collection in facts.bases.keys.sorted() {
             guard let before = bases[collection], let now = facts.bases[collection], before != now else { continue }
-            for (id, base) in now {
-                guard let last = before[id], last != base else { continue }
+            for id in now.keys.sorted() {
+                guard let base = now[id], let last = before[id], last != base else { continue }
                 guard base.version >= last.version else {
                     throw Violation(
                         "I7", "\(device): \(collection) \(id) went back from version \(last.version) to \(base.version)"

@@ -23,13 +23,15 @@ final class RequestWatch: Sendable {
     }
 
     private let devices = Guarded([String: Device]())
+    private let isPunctual: Bool
     /// The shortest wait before a try that is like the one that failed.
     private let floor: Duration
     private let longestRetryAfter = BackoffPolicy().longestRetryAfter
 
     /// - Parameter isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next
-    ///   try begins, and then the wait cannot be measured.
+    ///   try begins, and then the wait cannot be measured; or when the request has been given up, and then nobody listens.
     init(isPunctual: Bool) {
+        self.isPunctual = isPunctual
         floor = isPunctual ? BackoffPolicy().floor : .zero
     }
 
@@ -65,7 +67,7 @@ final class RequestWatch: Sendable {
             let hash = bytes.hashOfContents
             let before = devices[device]?.failed[call.kind]
             devices[device]?.failed[call.kind] = (hash, now, before?.bytes == hash ? before?.hurried ?? 0 : 0)
-            if case .push = call, let wait = failure.retryAfter, failure.code != .cancelled {
+            if isPunctual, case .push = call, let wait = failure.retryAfter, failure.code != .cancelled {
                 devices[device]?.pushNotBefore = now + min(wait, longestRetryAfter)
             }
         }
@@ -82,7 +84,7 @@ final class RequestWatch: Sendable {
 
     func linkChanged(of device: String) {
         devices.withLock { devices in
-            for name in devices.keys where name.hasPrefix(device) { devices[name]?.failed = [:] }
+            for name in devices.keys where name == device || name.hasPrefix(device + ".") { devices[name]?.failed = [:] }
         }
     }
 }

@@ -21,6 +21,10 @@ struct ServerWitnesses: ServerWitness {
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {
         for witness in all { witness.pullAnswered(request, reply, to: device) }
     }
+
+    func served(_ caller: Caller, on device: String) {
+        for witness in all { witness.served(caller, on: device) }
+    }
 }
 
 /// Tells several witnesses of everything.
@@ -29,6 +33,10 @@ struct DeviceWitnesses: DeviceWitness {
 
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         for witness in all { witness.batchTaken(batch, by: device, among: numbered) }
+    }
+
+    func unreadable(_ error: any Error, on device: String) {
+        for witness in all { witness.unreadable(error, on: device) }
     }
 
     func sessionChanged(_ session: StoredSession, of device: String) {

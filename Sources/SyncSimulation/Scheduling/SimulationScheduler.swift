@@ -105,8 +105,6 @@ public final class SimulationScheduler: Sendable {
         }
     }
 
-    public var isIdle: Bool { state.withLock { $0.ready.count == $0.oldest } }
-
     /// How many jobs have run.
     public var jobCount: Int { state.withLock { $0.jobs } }
 

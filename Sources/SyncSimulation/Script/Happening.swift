@@ -42,6 +42,8 @@ public enum DeviceFault: Hashable, Sendable {
     case rivalStarts
     /// Other programs leave so many bytes of its disk.
     case diskFilled(leaving: Int)
+    /// Someone else logs in. An application should tell its engine; not all do.
+    case userChanges(isTold: Bool)
 }
 
 public enum ServerFault: Hashable, Sendable {

@@ -14,6 +14,9 @@ struct ScriptWords {
         }
     }
 
+    /// Of all times in a script: ten years in microseconds, which no clock of a world overflows with.
+    static let longestTime: Int64 = 10 * 366 * 86_400 * 1_000_000
+
     private var rest: ArraySlice<String>
 
     init(_ line: Substring) {

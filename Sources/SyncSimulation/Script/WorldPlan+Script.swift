@@ -11,11 +11,13 @@ extension WorldPlan {
         var random: SeededRandom
         /// Of what was thought of later: so that the worlds of seeds stay what they were, but for that.
         var rare: SeededRandom
+        var users: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
             random = SeededRandom(seed: plan.setting.seed, stream: "script")
             rare = SeededRandom(seed: plan.setting.seed, stream: "script.rare")
+            users = SeededRandom(seed: plan.setting.seed, stream: "script.users")
         }
 
         mutating func nextMoment() -> WorldScript.Moment {
@@ -71,6 +73,8 @@ extension WorldPlan {
             if rare.chance(rates.rivalEngine) { faults.append(.rivalStarts) }
             let room = rare.below(60_000)
             if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
+            let isTold = users.chance(0.5)
+            if users.chance(rates.changeUser) { faults.append(.userChanges(isTold: isTold)) }
             return faults
         }
 

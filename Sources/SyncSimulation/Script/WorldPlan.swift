@@ -41,6 +41,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var emptyServer = 0.0
         /// Nobody does anything for hours.
         public var longPause = 0.0
+        /// Someone else logs in on a device.
+        public var changeUser = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -89,6 +91,7 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.fillDisk = random.rate(upTo: 0.03)
         plan.rates.emptyServer = random.chance(0.4) ? random.rate(upTo: 0.02) : 0
         plan.rates.longPause = random.rate(upTo: 0.001)
+        plan.rates.changeUser = random.rate(upTo: 0.02)
         return plan
     }
 }

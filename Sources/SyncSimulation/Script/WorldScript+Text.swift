@@ -57,7 +57,7 @@ extension WorldScript {
                 switch words.first {
                 case "wait":
                     words.skip()
-                    moments.append(Moment(happenings, pause: .microseconds(try words.number(0...Int64.max))))
+                    moments.append(Moment(happenings, pause: .microseconds(try words.number(0...ScriptWords.longestTime))))
                     happenings = []
                 case "planned":
                     words.skip()
@@ -113,9 +113,9 @@ extension WorldSetting {
         default:
             let key = name.hasPrefix("network.") ? String(name.dropFirst("network.".count)) : ""
             if let (_, path) = NetworkConditions.spans.first(where: { $0.0 == key }) {
-                let shortest = try words.number(0...Int64.max)
+                let shortest = try words.number(0...ScriptWords.longestTime)
                 network[keyPath: path] =
-                    .microseconds(shortest)...(.microseconds(try words.number(shortest...Int64.max)))
+                    .microseconds(shortest)...(.microseconds(try words.number(shortest...ScriptWords.longestTime)))
             } else if let (_, path) = NetworkConditions.rates.first(where: { $0.0 == key }) {
                 network[keyPath: path] = try words.fraction()
             } else {
@@ -174,6 +174,33 @@ extension Happening {
     }
 }
 
+/// What can happen to a device and to the server alike.
+private protocol MachineFault {
+    static var recovers: Self { get }
+    static var killed: Self { get }
+    static func losesPower(seed: UInt64) -> Self
+    static func diskFilled(leaving: Int) -> Self
+}
+
+extension DeviceFault: MachineFault {}
+extension ServerFault: MachineFault {}
+
+extension MachineFault {
+    /// Nil, and nothing is read, when the next word says something else.
+    fileprivate static func ofAnyMachine(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) -> Self? {
+        guard let word = words.first, ["recovers", "killed", "losesPower", "diskFilled"].contains(word) else {
+            return nil
+        }
+        words.skip()
+        return switch word {
+        case "recovers": recovers
+        case "killed": killed
+        case "losesPower": losesPower(seed: try words.seed())
+        default: diskFilled(leaving: Int(try words.number(0...1_000_000_000)))
+        }
+    }
+}
+
 extension DeviceFault {
     fileprivate var words: String {
         switch self {
@@ -191,23 +218,26 @@ extension DeviceFault {
         case .cloned(let place): "clonedFrom \(place)"
         case .rivalStarts: "rivalStarts"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
+        case .userChanges(let isTold): "userChanges \(isTold ? "told" : "silently")"
         }
     }
 
     fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        if let fault = try Self.ofAnyMachine(&words) {
+            self = fault
+            return
+        }
         let word = words.first
         words.skip()
         switch word {
-        case "recovers": self = .recovers
-        case "killed": self = .killed
-        case "losesPower": self = .losesPower(seed: try words.seed())
         case "suspended": self = .suspended
         case "cutOff":
             self = .cutOff(
                 try words.oneOf(
                     Dictionary(uniqueKeysWithValues: SimulatedNetwork.Direction.allCases.map { ($0.rawValue, $0) })))
         case "losesLink": self = .losesLink
-        case "clockWrongBy": self = .clock(wrongBy: .microseconds(try words.number(Int64.min...Int64.max)))
+        case "clockWrongBy": self = .clock(
+                wrongBy: .microseconds(try words.number(-ScriptWords.longestTime...ScriptWords.longestTime)))
         case "imageKept": self = .imageKept
         case "rolledBack": self = .rolledBack
         case "clockDrifts": self = .clockDrifts(Int(try words.number(-1_000_000...1_000_000)))
@@ -217,7 +247,7 @@ extension DeviceFault {
             self = .meets(answer, times: Int(try words.number(1...1_000_000)))
         case "clonedFrom": self = .cloned(from: Int(try words.number(0...63)))
         case "rivalStarts": self = .rivalStarts
-        case "diskFilled": self = .diskFilled(leaving: Int(try words.number(0...1_000_000_000)))
+        case "userChanges": self = .userChanges(isTold: try words.oneOf(["told": true, "silently": false]))
         default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
         }
     }
@@ -238,17 +268,17 @@ extension ServerFault {
     }
 
     fileprivate init(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) {
+        if let fault = try Self.ofAnyMachine(&words) {
+            self = fault
+            return
+        }
         let word = words.first
         words.skip()
         switch word {
-        case "recovers": self = .recovers
-        case "killed": self = .killed
-        case "losesPower": self = .losesPower(seed: try words.seed())
         case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
         case "backedUp": self = .backedUp
         case "restored": self = .restored
         case "emptied": self = .emptied
-        case "diskFilled": self = .diskFilled(leaving: Int(try words.number(0...1_000_000_000)))
         default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
         }
     }

@@ -99,10 +99,6 @@ final class VirtualTimeline: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    func isSuspended(_ device: String) -> Bool {
-        state.withLock { $0.suspended.contains(device) }
-    }
-
     /// Who sleeps, in the order of deadlines and then of falling asleep.
     var sleepers: [(device: String, deadline: Duration)] {
         state.withLock { state in

@@ -1,4 +1,5 @@
 import Logging
+import SyncAuthority
 import SyncConcurrency
 public import SyncCore
 public import SyncModel
@@ -14,18 +15,22 @@ public final class SimulatedDevice: Sendable {
     private let simulation: Simulation
     private let policy: SyncPolicy
     private let open: @Sendable (DiskProcess, EngineRuntime) throws -> Store
-    private let connect: @Sendable (String, String) -> SimulatedTransport
+    private let connect: Connect
     private let wrap: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport
     private let witness: any DeviceWitness
     private let tally: FaultTally
     private let recorder: Recorder?
     private let state: Guarded<State>
 
+    /// Makes the transport of a process: of this name, for the database of this owner, with the token of whoever is logged in.
+    typealias Connect = @Sendable (String, Principal, @escaping @Sendable () -> Principal) -> SimulatedTransport
+
     /// Makes the flight recorder of a process over its store.
     package typealias Recorder = @Sendable (Store, EngineRuntime) -> (any FlightRecorder)?
 
     /// One life of the application's process.
     private struct Life: Sendable {
+        let number: Int
         let process: DiskProcess
         let store: Store
         let engine: SyncEngine
@@ -41,8 +46,10 @@ public final class SimulatedDevice: Sendable {
 
     private struct State: Sendable {
         var life: Life?
-        /// Whom the server takes the device for.
-        var principal: String
+        /// To whom the device's database belongs.
+        var owner: Principal
+        /// Who has logged in instead.
+        var guest: Principal?
         /// Another engine on the same database.
         var rival: Life?
         var lives = 0
@@ -60,13 +67,13 @@ public final class SimulatedDevice: Sendable {
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
-        connect: @escaping @Sendable (String, String) -> SimulatedTransport,
+        connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
         recorder: Recorder?
     ) {
         self.recorder = recorder
         self.name = name
-        state = Guarded(State(principal: name))
+        state = Guarded(State(owner: Principal(name: name)))
         self.simulation = simulation
         self.policy = policy
         self.witness = witness
@@ -87,10 +94,27 @@ public final class SimulatedDevice: Sendable {
     /// The process that runs; nil when none does.
     var process: DiskProcess? { state.withLock { $0.life?.process } }
 
-    /// Whom the server takes the device for, from the next start of a process on; its own name at first.
-    var principal: String {
-        get { state.withLock { $0.principal } }
-        set { state.withLock { $0.principal = newValue } }
+    /// To whom the device's database belongs, from the next start of a process on: of its own name at first. Whoever has
+    /// logged in instead is logged out.
+    var owner: Principal {
+        get { state.withLock { $0.owner } }
+        set {
+            state.withLock { state in
+                state.owner = newValue
+                state.guest = nil
+            }
+        }
+    }
+
+    /// Someone else logs in, whose token comes with all requests from now on.
+    func changeUser() {
+        state.withLock { $0.guest = Principal(name: "guest") }
+        simulation.note("is used by someone else", by: name, as: .fault)
+    }
+
+    /// The owner is back.
+    func changeUserBack() {
+        state.withLock { $0.guest = nil }
     }
 
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
@@ -130,13 +154,16 @@ public final class SimulatedDevice: Sendable {
             simulation.note("does not start: \(error)", by: name, as: .fault)
             throw error
         }
-        let transport = connect(suffix.map { "\(name).\($0)" } ?? name, principal)
+        let owner = owner
+        let transport = connect(suffix.map { "\(name).\($0)" } ?? name, owner) { [state] in
+            state.withLock { $0.guest } ?? owner
+        }
         let engine = SyncEngine(
             store: store, transport: wrap(transport, runtime), reachability: reachability, runtime: runtime,
             policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
             // One ring keeps the turns of one engine: that of the holder of the lease.
             recorder: isRival ? nil : recorder?(opened, runtime),
-            trace: { [weak self] turn in self?.note(turn, store) })
+            trace: { [weak self] turn in self?.note(turn, opened, process) })
         let task = simulation.start(name) { [weak self] in
             var ending = "the engine has ended"
             do {
@@ -146,19 +173,25 @@ public final class SimulatedDevice: Sendable {
             }
             if !isRival, !process.isDead, !Task.isCancelled { self?.ended(ending, life: life) }
         }
-        return Life(process: process, store: store, engine: engine, transport: transport, task: task)
+        return Life(
+            number: life, process: process, store: store, engine: engine, transport: transport, task: task)
     }
 
     private func ended(_ reason: String, life: Int) {
         simulation.note(reason, by: name, as: .fault)
-        state.withLock { state in if state.lives == life { state.ending = reason } }
+        state.withLock { state in if state.life?.number == life { state.ending = reason } }
     }
 
-    private func note(_ turn: SyncEngine.Trace, _ store: Store) {
+    private func note(_ turn: SyncEngine.Trace, _ store: Store, _ process: DiskProcess) {
         simulation.note(turn.words, by: name, as: turn.kind)
-        // A store that cannot be read at this moment can be at the next batch.
-        if case .batchTaken(let batch) = turn.event, let numbered = try? Self.numberedEntries(of: store) {
-            witness.batchTaken(batch, by: name, among: numbered)
+        if case .batchTaken(let batch) = turn.event {
+            do {
+                let numbered = try disk.withoutFaults { try Self.numberedEntries(of: store) }
+                witness.batchTaken(batch, by: name, among: numbered)
+            } catch {
+                // The process may have died over what it did before.
+                if !process.isDead { witness.unreadable(error, on: name) }
+            }
         }
         switch turn.event {
         // The process before this one may have died over a change that was durable already.
@@ -265,6 +298,8 @@ public final class SimulatedDevice: Sendable {
 public protocol DeviceWitness: Sendable {
     /// - Parameter numbered: the beginning of the outbox, in which are all entries that have a number.
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
+    /// The store of a living process cannot be read, although its disk works.
+    func unreadable(_ error: any Error, on device: String)
     /// The store has told its engine of a new identity, or a new history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)

@@ -13,7 +13,7 @@ public final class SimulatedServer: Sendable {
 
     private let open: Opening
     /// Finds out what became of a push that failed.
-    private let settle: @Sendable (any AuthorityService) -> Void
+    private let settle: @Sendable (any AuthorityService, DiskProcess) -> Void
     private let witness: any ServerWitness
     private let tally: FaultTally
     private let state = Guarded(State())
@@ -28,7 +28,7 @@ public final class SimulatedServer: Sendable {
     ///   - witness: is told of every push that arrives, and what became of it.
     init(
         simulation: Simulation, wire: any SimulatedWire, witness: any ServerWitness, tally: FaultTally,
-        settle: @escaping @Sendable (any AuthorityService) -> Void, open: @escaping Opening
+        settle: @escaping @Sendable (any AuthorityService, DiskProcess) -> Void, open: @escaping Opening
     ) {
         self.settle = settle
         self.simulation = simulation
@@ -90,6 +90,20 @@ public final class SimulatedServer: Sendable {
         return try body(authority, wallClock.now)
     }
 
+    /// The newest versions of the spaces that the bearer of a token may read, as a stream of hints begins with them.
+    func heads(of spaces: [SpaceID], for bearer: Principal) -> SpaceHeads {
+        var heads: [SpaceID: Version] = [:]
+        for space in spaces {
+            let reply = try? disk.withoutFaults {
+                try ask { authority, now in
+                    try authority.pull(PullRequest(space: space, cursor: nil, limit: 1), by: bearer, now: now)
+                }
+            }
+            if case .page(let page) = reply { heads[space] = page.head }
+        }
+        return SpaceHeads(heads: heads)
+    }
+
     /// What the server holds: of its disk, as a copy of it shows.
     func holdings() -> Holdings {
         var holdings = Holdings(isUp: isUp)
@@ -111,13 +125,13 @@ public final class SimulatedServer: Sendable {
     }
 
     /// A request arrives. Nil: there is nobody, or the process has died over it.
-    func receive(_ bytes: [UInt8], from device: String, as name: String) -> [UInt8]? {
+    func receive(_ bytes: [UInt8], from device: String, as caller: Caller) -> [UInt8]? {
         let (process, authority) = state.withLock { ($0.process, $0.authority) }
         guard let process, let authority else { return nil }
         let call = try? wire.decodeCall(bytes)
         let phase: OperationPhase = if case .push? = call { .serverCommitting } else { .serverReading }
         let answer = tally.watch(phase, on: disk) {
-            self.answer(call, authority, device: device, principal: Principal(name: name))
+            self.answer(call, authority, process, device: device, caller)
         }
         if process.isDead {
             stop()
@@ -132,8 +146,10 @@ public final class SimulatedServer: Sendable {
     }
 
     private func answer(
-        _ call: ServerCall?, _ authority: any AuthorityService, device: String, principal: Principal
+        _ call: ServerCall?, _ authority: any AuthorityService, _ process: DiskProcess, device: String,
+        _ caller: Caller
     ) -> ServerAnswer {
+        let principal = caller.bearer
         guard let call else {
             simulation.note("refused what is no call", by: "server")
             return .failed(TransportFailure(.refused, "this is no call"))
@@ -145,22 +161,24 @@ public final class SimulatedServer: Sendable {
             case .pull(let request):
                 let reply = try authority.pull(request, by: principal, now: now)
                 witness.pullAnswered(request, reply, to: device)
+                if case .page = reply { witness.served(caller, on: device) }
                 simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
                 return .pull(reply)
             case .fetch(let request):
                 return .fetch(try authority.fetch(request, by: principal, now: now), of: request.collection)
             case .push(let request):
-                witness.pushArrived(request, from: principal.name, now: now)
+                witness.pushArrived(request, from: caller.owner.name, now: now)
                 let reply: PushReply
                 do throws(AuthorityFailure) {
                     reply = try authority.push(request, by: principal, now: now)
                 } catch {
                     witness.pushFailed(request, error)
                     // While it is still known: a later push may acknowledge what this one has done.
-                    disk.withoutFaults { settle(authority) }
+                    disk.withoutFaults { settle(authority, process) }
                     throw error
                 }
                 witness.pushAnswered(request, reply, now: now)
+                if case .answered = reply { witness.served(caller, on: device) }
                 simulation.note(
                     "answers \(device): \(reply.word)", by: "server",
                     as: simulation.recording.map { reply.kind(to: request, $0) } ?? .note,
@@ -182,6 +200,15 @@ public protocol ServerWitness: Sendable {
     /// The authority threw: what was asked may have been done, in part or wholly.
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure)
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String)
+    /// The server has taken transactions from a caller, or has shown it a page.
+    func served(_ caller: Caller, on device: String)
+}
+
+/// On whose behalf a request is made, and whose token comes with it: not always the same, where users change.
+public struct Caller: Hashable, Sendable {
+    /// To whom the database belongs.
+    public let owner: Principal
+    public let bearer: Principal
 }
 
 extension TransportFailure {
@@ -190,6 +217,7 @@ extension TransportFailure {
         let code: TransportFailure.Code =
             switch failure.code {
             case .forbidden: .forbidden
+            case .otherAccount: .otherAccount
             case .malformed: .refused
             case .tooLarge: .tooLarge
             case .unavailable: .serverFailed

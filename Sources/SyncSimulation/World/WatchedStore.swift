@@ -93,8 +93,8 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.changingSession) { () throws(StoreFailure) in try store.resetCursor(of: space) }
     }
 
-    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.adopt(epoch) }
+    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.adopt(epoch, as: account) }
     }
 
     func renewIdentity() throws(StoreFailure) -> StoredSession {

@@ -9,10 +9,17 @@ extension World {
         guard server.isUp else { return }
         for _ in 0..<10_000 {
             let request = PullRequest(space: Self.space, cursor: reader, limit: 50)
-            let reply = try? server.disk.withoutFaults {
-                try server.ask { authority, now in
-                    try authority.pull(request, by: Principal(name: "device0"), now: now)
+            let reply: PullReply?
+            do {
+                reply = try server.disk.withoutFaults {
+                    try server.ask { authority, now in
+                        try authority.pull(request, by: Principal(name: "device0"), now: now)
+                    }
                 }
+            } catch {
+                // The process may have died over what it did before; its end is noticed with its next request.
+                if server.process?.isDead != false { return }
+                throw Violation("I25", "the server cannot be read although its disk works: \(error)")
             }
             guard let reply else { return }
             feed.pullAnswered(request, reply, to: "the reader")

@@ -64,15 +64,15 @@ extension World {
             device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
-            images[device.name] = (device.disk.image(), history.debts(of: device.name), device.principal)
+            images[device.name] = (device.disk.image(), history.debts(of: device.name), device.owner)
             simulation.note("kept an image", by: device.name)
         case .rolledBack:
-            guard let (image, debts, principal) = images[device.name] else { return }
+            guard let (image, debts, owner) = images[device.name] else { return }
             count(.deviceRolledBack)
             device.kill()
             device.disk.setCapacity(bytes: nil)
             device.disk.restore(image)
-            device.principal = principal
+            device.owner = owner
             history.rollBack(device.name, to: debts)
             conduct.rolledBack(device.name)
             bases[device.name] = nil
@@ -80,7 +80,7 @@ extension World {
             checked[device.name] = nil
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
-        case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled: try strikeRarely(device, fault)
+        case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled, .userChanges: try strikeRarely(device, fault)
         }
     }
 

@@ -32,6 +32,14 @@ extension World {
         case .diskFilled(let room):
             count(.deviceDiskFilled)
             device.disk.fill(leaving: room)
+        case .userChanges(let isTold):
+            // Whoever meets the server first owns the database: a guest must not be the first.
+            guard device.isUp, try device.disk.withoutFaults({ try device.store?.session().account }) != nil else {
+                return
+            }
+            count(.userChanged)
+            device.changeUser()
+            if isTold { device.renewCredentials() }
         case .recovers, .killed, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack: return
         }
     }
@@ -43,7 +51,7 @@ extension World {
         device.kill()
         device.disk.setCapacity(bytes: nil)
         device.disk.restore(image)
-        device.principal = original.principal
+        device.owner = original.owner
         history.rollBack(device.name, to: history.debts(of: original.name))
         conduct.rolledBack(device.name)
         conduct.copied(original.name)
@@ -54,8 +62,9 @@ extension World {
         try startDevice(device)
     }
 
-    /// Ends what is not a matter of the process: full disks, expired tokens, second engines.
+    /// Ends what is not a matter of the process: full disks, expired tokens, second engines, other users.
     func free(_ device: SimulatedDevice) {
+        device.changeUserBack()
         device.disk.setCapacity(bytes: nil)
         network.endScripts(for: device.name)
         device.endRival()

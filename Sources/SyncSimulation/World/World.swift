@@ -37,7 +37,7 @@ public final class World {
     /// What was known when the server was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
-    var images: [String: (image: DiskImage, debts: History.Debts, principal: String)] = [:]
+    var images: [String: (image: DiskImage, debts: History.Debts, owner: Principal)] = [:]
     var versions: [String: (version: Version, resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
@@ -75,10 +75,14 @@ public final class World {
         let server = SimulatedServer(
             simulation: simulation, wire: parts.wire,
             witness: ServerWitnesses(all: [history, feed, conduct]), tally: tally,
-            settle: { [outcome = parts.outcome] authority in
-                // A process that has died over the push is asked when it is up again.
+            settle: { [outcome = parts.outcome, deeds] authority, process in
                 guard let outcome else { return }
-                try? history.settle { try outcome(authority, $0) }
+                do {
+                    try history.settle { try outcome(authority, $0) }
+                } catch {
+                    // A process that has died over the push is asked when it is up again.
+                    if !process.isDead { deeds.withLock { $0.failure = $0.failure ?? error } }
+                }
             },
             open: parts.openAuthority)
         self.server = server
@@ -86,10 +90,10 @@ public final class World {
             SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
                 witness: DeviceWitnesses(all: [history, conduct]), tally: tally, open: parts.openStore,
-                connect: { name, principal in
+                connect: { name, owner, bearer in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,
-                        principal: principal)
+                        owner: owner, bearer: bearer)
                 }, wrap: parts.wrapTransport, recorder: parts.recorder)
         }
         upkeep = parts.upkeep

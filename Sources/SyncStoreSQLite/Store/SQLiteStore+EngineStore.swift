@@ -8,7 +8,8 @@ extension SQLiteStore: EngineStore {
                 throw StoreFailure(.corrupt, "sync_meta has no row: the database has lost its identity")
             }
             return StoredSession(
-                identity: meta.identity, epoch: meta.epoch, spaces: try SpaceRow.all(connection).map(\.stored),
+                identity: meta.identity, epoch: meta.epoch, account: meta.account,
+                spaces: try SpaceRow.all(connection).map(\.stored),
                 outbox: meta.outbox)
         }
     }
@@ -35,8 +36,8 @@ extension SQLiteStore: EngineStore {
         try write { transaction throws(StoreFailure) in try transaction.resetCursor(of: space) }
     }
 
-    public func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession {
-        try write { transaction throws(StoreFailure) in try transaction.adopt(epoch) }
+    public func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
+        try write { transaction throws(StoreFailure) in try transaction.adopt(epoch, as: account) }
     }
 
     public func renewIdentity() throws(StoreFailure) -> StoredSession {

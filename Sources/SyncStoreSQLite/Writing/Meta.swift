@@ -6,6 +6,8 @@ struct Meta: Hashable {
     var identity: ClientIdentity
     var nextNumber: MutationNumber
     var epoch: Epoch?
+    /// To whom the database belongs.
+    var account: AccountID?
     var clock: HybridClock
     var outbox: OutboxSummary
 }
@@ -15,7 +17,8 @@ extension Meta {
     static func load(_ connection: Connection) throws(StoreFailure) -> Meta? {
         let statement = try connection.statement(
             """
-            SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen
+            SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
+                account
             FROM sync_meta
             """)
         defer { statement.reset() }
@@ -27,6 +30,7 @@ extension Meta {
             identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),
             nextNumber: MutationNumber(statement.integer(2)),
             epoch: statement.optionalText(3).map(Epoch.init(rawValue:)),
+            account: statement.optionalText(10).map(AccountID.init(rawValue:)),
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),
             outbox: OutboxSummary(
                 waiting: Int(statement.integer(5)), sent: Int(statement.integer(6)),
@@ -38,11 +42,12 @@ extension Meta {
         let statement = try connection.statement(
             """
             INSERT INTO sync_meta
-                (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+                (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
+                account)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             ON CONFLICT (one) DO UPDATE SET
                 incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7, answered = ?8,
-                outbox_bytes = ?9, unseen = ?10
+                outbox_bytes = ?9, unseen = ?10, account = ?11
             """)
         statement.bind(1, identity.client.description)
         statement.bind(2, Int64(identity.incarnation))
@@ -54,6 +59,7 @@ extension Meta {
         statement.bind(8, Int64(outbox.answered))
         statement.bind(9, Int64(outbox.bytes))
         statement.bind(10, Int64(outbox.journal))
+        statement.bind(11, account?.rawValue)
         try statement.run()
     }
 }

@@ -5,11 +5,16 @@ import SyncModel
 extension WriteTransaction {
     func session() throws(StoreFailure) -> StoredSession {
         StoredSession(
-            identity: meta.identity, epoch: meta.epoch, spaces: try SpaceRow.all(connection).map(\.stored),
+            identity: meta.identity, epoch: meta.epoch, account: meta.account,
+            spaces: try SpaceRow.all(connection).map(\.stored),
             outbox: meta.outbox)
     }
 
-    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession {
+    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
+        if let owner = meta.account, owner != account {
+            throw StoreFailure(.otherAccount, "the database belongs to the account '\(owner)', not to '\(account)'")
+        }
+        meta.account = account
         let known = meta.epoch
         if known != epoch {
             meta.epoch = epoch

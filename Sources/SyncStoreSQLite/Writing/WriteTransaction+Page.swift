@@ -229,7 +229,8 @@ extension WriteTransaction {
         }
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()
-        mayHoldOldUIDs = mayBePending
+        // Before the first whole page there may be rows of an older history, whose uids are given anew.
+        mayHoldOldUIDs = mayBePending || space.phase != .complete
         var count = 0
         var last: Version?
         for commit in commits {

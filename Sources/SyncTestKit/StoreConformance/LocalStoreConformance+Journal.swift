@@ -92,10 +92,19 @@ extension LocalStoreConformance {
             Check("the first epoch is noted, and what was sent keeps its numbers") { world in
                 _ = try world.createUser()
                 let batch = try world.push()
-                let session = try world.store.adopt(world.epoch)
+                let session = try world.store.adopt(world.epoch, as: world.account)
                 try world.expect(session.epoch, is: world.epoch, "the epoch")
+                try world.expect(session.account, is: world.account, "the account")
                 try world.expect(session.identity, is: batch.identity, "the identity")
                 try world.expect(try world.push().transactions, is: batch.transactions, "the repeated batch")
+            },
+            Check("a database belongs to the account that it first met a server with") { world in
+                try world.greet()
+                let session = try world.store.session()
+                try world.expect(.otherAccount) { () throws(StoreFailure) in
+                    _ = try world.store.adopt(Epoch(rawValue: "another"), as: AccountID(rawValue: "someone else"))
+                }
+                try world.expect(try world.store.session(), is: session, "the session")
             },
             Check("another epoch forgets cursors, and sends everything unconfirmed again as someone new") { world in
                 let id = try world.syncedUser("ada")
@@ -103,7 +112,7 @@ extension LocalStoreConformance {
                 let first = try world.push()
                 try world.answer(.first, world.applied(2))
                 try world.commit(.update("users", id, ["age": .integer(2)]))
-                let session = try world.store.adopt(Epoch(rawValue: "restored"))
+                let session = try world.store.adopt(Epoch(rawValue: "restored"), as: world.account)
                 try world.expect(session.identity, is: first.identity.next, "the identity")
                 try world.expect(session.spaces.map(\.cursor), is: [nil], "the cursors")
                 try world.expect(session.outbox.waiting, is: 2, "the count of waiting entries")
@@ -114,7 +123,7 @@ extension LocalStoreConformance {
                 for case .update(let edits) in batch.transactions.flatMap({ $0.transaction.mutations.map(\.intent) }) {
                     try world.expect(edits.map(\.seen), is: [.zero], "versions seen in another history")
                 }
-                let same = try world.store.adopt(Epoch(rawValue: "restored"))
+                let same = try world.store.adopt(Epoch(rawValue: "restored"), as: world.account)
                 try world.expect(same.identity, is: session.identity, "the identity after adopting it twice")
             },
             Check("a renewed identity keeps the cursors, and starts its numbers at 0") { world in

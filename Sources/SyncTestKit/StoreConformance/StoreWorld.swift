@@ -7,6 +7,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     let rule: String
     let space = SpaceID.default
     let epoch = Epoch(rawValue: "epoch-1")
+    let account = AccountID(rawValue: "ada")
     private var dice: SplitMix
     private var clock = WallTime(milliseconds: 1_700_000_000_000)
 
@@ -94,7 +95,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     // MARK: The server's side
 
     func greet() throws {
-        _ = try store.adopt(epoch)
+        _ = try store.adopt(epoch, as: account)
     }
 
     func push(_ limit: BatchLimit = BatchLimit(transactions: 1_000, bytes: 1_000_000)) throws -> PushBatch {

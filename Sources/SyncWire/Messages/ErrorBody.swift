@@ -15,6 +15,8 @@ package struct ErrorBody: Hashable, Sendable {
         package static let damaged = Code(rawValue: "damaged")
         package static let unauthorized = Code(rawValue: "unauthorized")
         package static let forbidden = Code(rawValue: "forbidden")
+        /// The request is on behalf of another account than the token's.
+        package static let otherAccount = Code(rawValue: "other_account")
         package static let notFound = Code(rawValue: "not_found")
         package static let timedOut = Code(rawValue: "timed_out")
         package static let tooLarge = Code(rawValue: "too_large")
@@ -23,7 +25,8 @@ package struct ErrorBody: Hashable, Sendable {
         package static let failed = Code(rawValue: "failed")
 
         package static let known: [Code] = [
-            .malformed, .damaged, .unauthorized, .forbidden, .notFound, .timedOut, .tooLarge, .throttled, .unavailable,
+            .malformed, .damaged, .unauthorized, .forbidden, .otherAccount, .notFound, .timedOut, .tooLarge, .throttled,
+            .unavailable,
             .failed,
         ]
     }

@@ -15,6 +15,8 @@ package enum HelloCodec {
         writer.endObject()
         writer.key("epoch")
         writer.string(hello.epoch.rawValue)
+        writer.key("account")
+        writer.string(hello.account.rawValue)
         writer.key("serverTime")
         writer.hybridTime(hello.serverTime)
         writer.key("limits")
@@ -37,6 +39,7 @@ package enum HelloCodec {
     private static func read(_ reader: inout JSONReader) throws(JSONError) -> ServerHello {
         var versions: ClosedRange<Int>?
         var epoch: Epoch?
+        var account: AccountID?
         var serverTime: HybridTime?
         var limits: ServerLimits?
         var members = try reader.beginObject()
@@ -44,6 +47,7 @@ package enum HelloCodec {
             switch key {
             case "protocol": versions = try readVersions(&reader)
             case "epoch": epoch = try reader.epoch()
+            case "account": account = try reader.account()
             case "serverTime": serverTime = try reader.hybridTime()
             case "limits": limits = try readLimits(&reader)
             default: try reader.unknown(key, .ignoringUnknownKeys)
@@ -51,7 +55,8 @@ package enum HelloCodec {
         }
         return ServerHello(
             protocolVersions: try reader.require(versions, "protocol"), epoch: try reader.require(epoch, "epoch"),
-            serverTime: try reader.require(serverTime, "serverTime"), limits: try reader.require(limits, "limits"))
+            account: try reader.require(account, "account"), serverTime: try reader.require(serverTime, "serverTime"),
+            limits: try reader.require(limits, "limits"))
     }
 
     private static func readVersions(_ reader: inout JSONReader) throws(JSONError) -> ClosedRange<Int> {

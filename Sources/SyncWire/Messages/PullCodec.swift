@@ -16,6 +16,10 @@ package enum PullCodec {
         }
         writer.key("limit")
         writer.integer(request.limit)
+        if let account = request.account {
+            writer.key("account")
+            writer.string(account.rawValue)
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -25,17 +29,20 @@ package enum PullCodec {
             var space: SpaceID?
             var cursor: Cursor?
             var limit: Int?
+            var account: AccountID?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
                 case "space": space = try reader.name()
                 case "cursor": if try !reader.null() { cursor = try reader.cursor() }
                 case "limit": limit = try reader.positive("the limit")
+                case "account": if try !reader.null() { account = try reader.account() }
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
             }
             return PullRequest(
-                space: try reader.require(space, "space"), cursor: cursor, limit: try reader.require(limit, "limit"))
+                space: try reader.require(space, "space"), cursor: cursor, limit: try reader.require(limit, "limit"),
+                account: account)
         }
     }
 

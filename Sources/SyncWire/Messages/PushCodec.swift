@@ -17,6 +17,10 @@ package enum PushCodec {
             writer.key("epoch")
             writer.string(epoch.rawValue)
         }
+        if let account = request.account {
+            writer.key("account")
+            writer.string(account.rawValue)
+        }
         writer.key("acknowledged")
         writer.integer(request.acknowledged.rawValue)
         writer.key("transactions")
@@ -47,6 +51,7 @@ package enum PushCodec {
         var client: ClientID?
         var incarnation: Int?
         var epoch: Epoch?
+        var account: AccountID?
         var acknowledged: MutationNumber?
         var transactions: [NumberedTransaction]?
         var members = try reader.beginObject()
@@ -55,6 +60,7 @@ package enum PushCodec {
             case "client": client = try reader.clientID()
             case "incarnation": incarnation = try reader.count("the incarnation")
             case "epoch": if try !reader.null() { epoch = try reader.epoch() }
+            case "account": if try !reader.null() { account = try reader.account() }
             case "acknowledged": acknowledged = try reader.mutationNumber()
             case "transactions": transactions = try readTransactions(&reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
@@ -64,7 +70,7 @@ package enum PushCodec {
             identity: ClientIdentity(
                 client: try reader.require(client, "client"),
                 incarnation: try reader.require(incarnation, "incarnation")),
-            epoch: epoch, acknowledged: try reader.require(acknowledged, "acknowledged"),
+            epoch: epoch, account: account, acknowledged: try reader.require(acknowledged, "acknowledged"),
             transactions: try reader.require(transactions, "transactions"))
     }
 

@@ -110,6 +110,10 @@ extension JSONReader {
         Epoch(rawValue: try text(bytes: WireLimits.opaqueBytes, "the epoch"))
     }
 
+    mutating func account() throws(JSONError) -> AccountID {
+        AccountID(rawValue: try text(bytes: WireLimits.opaqueBytes, "the account"))
+    }
+
     /// `"<milliseconds>.<counter>"`: as one number it would exceed what other languages' JSON holds exactly.
     mutating func hybridTime() throws(JSONError) -> HybridTime {
         _ = try kind()

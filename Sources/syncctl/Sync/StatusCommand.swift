@@ -15,10 +15,11 @@ struct StatusCommand: AsyncParsableCommand {
         let terminal = options.terminal
         let report = try await options.withClient { client in
             let store = try client.store
+            let session = try store.session()
             return StatusReport(
-                session: try store.session(), outbox: try store.outboxSummary(), engine: try Self.engine(client),
+                session: session, outbox: try store.outboxSummary(), engine: try Self.engine(client),
                 server: client.settings.server?.address.description, file: client.settings.store.file,
-                environment: client.settings.environment, contact: await contact(client))
+                environment: client.settings.environment, contact: await contact(client, as: session.account))
         }
         if terminal.isJSON {
             terminal.say(report.line.text)
@@ -35,17 +36,20 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    private func contact(_ client: ClientComposition) async -> StatusReport.Contact {
+    private func contact(_ client: ClientComposition, as account: AccountID?) async -> StatusReport.Contact {
         guard client.settings.server != nil else { return .noServer }
         if case .down(let reason) = client.reachability.current { return .offline(reason) }
         guard !local else { return .notAsked }
         let start = client.runtime.uptime()
         do {
             let hello = try await client.transport.hello()
+            if let refusal = hello.refusal(for: account) { return .refused(refusal.message) }
             return .online(hello.epoch, client.runtime.uptime() - start)
         } catch let failure as TransportFailure {
-            let isRefusal = failure.code == .unauthorized || failure.code == .forbidden || failure.code == .incompatible
-            return isRefusal ? .refused(failure.message) : .offline(failure.message)
+            return switch failure.code {
+            case .unauthorized, .forbidden, .otherAccount, .incompatible: .refused(failure.message)
+            default: .offline(failure.message)
+            }
         } catch {
             return .offline("\(error)")
         }
@@ -105,6 +109,7 @@ struct StatusReport {
                 "journal",
                 outbox.journal == 0 ? "nothing needs attention" : "\(outbox.journal) need attention (syncctl journal)"
             ))
+        rows.append(("account", TerminalText.escaped(session.account?.rawValue ?? "none before the first contact")))
         rows.append(("device", session.identity.description))
         rows.append(("database", TerminalText.escaped(file)))
         rows.append(("environment", environment.rawValue))
@@ -131,6 +136,7 @@ struct StatusReport {
         }
         line.set("engine_process", engine)
         line.set("epoch", session.epoch?.rawValue)
+        line.set("account", session.account?.rawValue)
         line.set("client", session.identity.client.description)
         line.set("incarnation", session.identity.incarnation)
         line.set("waiting", outbox.waiting)

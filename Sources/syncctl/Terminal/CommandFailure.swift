@@ -35,7 +35,7 @@ extension CommandFailure {
             case .unsafePermissions: "chmod 700 the folder, and make yourself its owner"
             case .readOnly: "check the owner and the permissions of the folder"
             case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference,
-                .stillReferenced, .tooLarge, .missingEntry, .entryIsFrozen, .inputOutput:
+                .stillReferenced, .tooLarge, .missingEntry, .entryIsFrozen, .otherAccount, .inputOutput:
                 nil
             }
         self.init(status, failure.message, advice: advice)
@@ -43,7 +43,7 @@ extension CommandFailure {
 
     init(_ failure: TransportFailure) {
         switch failure.code {
-        case .unauthorized, .forbidden:
+        case .unauthorized, .forbidden, .otherAccount:
             self.init(.refused, failure.message, advice: "check server.token-file (syncctl config show)")
         case .incompatible, .refused:
             self.init(.refused, failure.message, advice: "update the older of server and client")

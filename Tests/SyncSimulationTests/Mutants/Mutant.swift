@@ -15,6 +15,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var parts: @Sendable () -> WorldParts
     /// Makes the world such that the bug can show: rare faults more often, policies out of range.
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
+    /// Whether the bug is in the parts; otherwise it is a policy out of range, and the world's shape is all of it.
+    var isPlantedInParts = true
     /// Whether so few worlds are enough that each change to the code can be checked with it.
     var isQuick = true
 
@@ -39,8 +41,15 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         return mutant
     }
 
+    /// The same, planted by nothing but the shape of the world.
+    var ofPolicy: Mutant {
+        var mutant = self
+        mutant.isPlantedInParts = false
+        return mutant
+    }
+
     static let all: [Mutant] =
-        plain + clientRows + serverRows + stores + authorities + transports + policies + disks
+        plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + disks
 }
 
 extension Mutant {
@@ -61,7 +70,7 @@ extension PlainAuthority.Mutant {
         switch self {
         case .forgetsWhatItHasSeen, .answersRepeatsAnew: ["I2"]
         case .tearsCommits: ["I10", "I9", "I5"]
-        case .skipsCommits: ["I9", "I18"]
+        case .skipsCommits: ["I9", "I18", "I8"]
         case .resurrects: ["I12"]
         case .lastPushWins, .losesFields: ["I5", "I9", "I4"]
         case .repeatsUIDs: ["I13"]

@@ -21,7 +21,8 @@ extension Mutant {
                     return try base.push(request, by: principal, now: now)
                 }
                 let cut = PushRequest(
-                    identity: request.identity, epoch: request.epoch, acknowledged: request.acknowledged,
+                    identity: request.identity, epoch: request.epoch, account: request.account,
+                    acknowledged: request.acknowledged,
                     transactions: Array(request.transactions.dropLast()))
                 guard case .answered(var results, let epoch, let time) = try base.push(cut, by: principal, now: now),
                     case .applied(let version, _, _)? = results.last?.outcome
@@ -31,8 +32,9 @@ extension Mutant {
                 return .answered(results, epoch: epoch, serverTime: time)
             }
         },
-        authority("identity taken from the device", breaks: ["I2", "I16"], "all clients share one ledger") {
+        authority("identity taken from the device", breaks: ["I2", "I16", "I18"], "all clients share one ledger") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                try principal.check(isMeantBy: request.account)
                 let shared = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
                 let request = PushRequest(
                     identity: shared, epoch: request.epoch, acknowledged: request.acknowledged,
@@ -94,7 +96,7 @@ extension Mutant {
                 return try base.pull(request, by: principal, now: now)
             }
         },
-        authority("commit skipped in a page", breaks: ["I9", "I18"], "the second commit of a page is left out") {
+        authority("commit skipped in a page", breaks: ["I9", "I8", "I18"], "the second commit of a page is left out") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 let reply = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = reply, case .commits(var commits) = page.content, commits.count > 2
@@ -132,7 +134,7 @@ extension Mutant {
                 $0.onHello = { hello in
                     ServerHello(
                         protocolVersions: hello.protocolVersions, epoch: Epoch(rawValue: "first"),
-                        serverTime: hello.serverTime, limits: hello.limits)
+                        account: hello.account, serverTime: hello.serverTime, limits: hello.limits)
                 }
             }),
         authority(
@@ -161,6 +163,17 @@ extension Mutant {
                 return try base.push(request, by: principal, now: now)
             }
         },
+        authority(
+            "account of a push ignored", breaks: ["I21", "I16"], "a push is taken on whoever's token comes with it",
+            shape: { $0.rates.changeUser = 0.1 },
+            plant: {
+                $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                    let request = PushRequest(
+                        identity: request.identity, epoch: request.epoch, acknowledged: request.acknowledged,
+                        transactions: request.transactions)
+                    return try base.push(request, by: principal, now: now)
+                }
+            }),
         authority("valid writes rejected", breaks: ["I17"], "what breaks no rule is refused") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 let reply = try base.push(request, by: principal, now: now)

@@ -73,7 +73,7 @@ extension Mutant {
             END
             """, shape: { $0.rates.rollBackDevice = 0.05 }),
         rows(
-            "epoch not written down", breaks: ["I15", "I18", "I7"], "a new history of the server is not noted",
+            "epoch not written down", breaks: ["I15", "I18", "I7", "I8"], "a new history of the server is not noted",
             """
             AFTER UPDATE OF epoch ON sync_meta WHEN OLD.epoch NOT NULL AND NEW.epoch IS NOT OLD.epoch BEGIN
                 UPDATE sync_meta SET epoch = OLD.epoch;

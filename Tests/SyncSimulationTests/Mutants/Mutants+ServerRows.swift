@@ -67,12 +67,18 @@ extension Mutant {
             END
             """),
         rows(
-            "tombstone dropped", breaks: ["I12", "I13"], "a deleted record is forgotten altogether",
+            "tombstone dropped", breaks: ["I12", "I13", "I5"], "a deleted record is forgotten altogether",
             """
             AFTER UPDATE OF deletion ON record WHEN NEW.deletion NOT NULL BEGIN
                 DELETE FROM record WHERE collection = NEW.collection AND id = NEW.id;
             END
-            """),
+            """,
+            shape: {
+                // Someone has to go on with what others have deleted.
+                $0.setting.devices = 4
+                $0.rates.dropLink = 0.1
+                $0.rates.rollBackDevice = 0.05
+            }),
         rows(
             "commit not in the feed", breaks: ["I9", "I18", "I14"], "a commit is missing in the feed",
             """
@@ -89,7 +95,7 @@ extension Mutant {
             END
             """),
         rows(
-            "feed rewritten", breaks: ["I9", "I5"], "an older commit of the feed is replaced by the newest",
+            "feed rewritten", breaks: ["I9", "I8", "I5"], "an older commit of the feed is replaced by the newest",
             """
             AFTER INSERT ON log WHEN NEW.version % 5 = 4 BEGIN
                 UPDATE log SET changes = NEW.changes, changed = NEW.changed

@@ -125,7 +125,7 @@ extension Mutant {
         {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 let early = PushRequest(
-                    identity: request.identity, epoch: request.epoch,
+                    identity: request.identity, epoch: request.epoch, account: request.account,
                     acknowledged: request.transactions.last?.number.next ?? request.acknowledged,
                     transactions: request.transactions)
                 return try await base.push(early)
@@ -138,7 +138,8 @@ extension Mutant {
                         identity: ClientIdentity(
                             client: ClientID(bits: Identifier128(high: 1, low: 1)),
                             incarnation: request.identity.incarnation),
-                        epoch: request.epoch, acknowledged: request.acknowledged, transactions: request.transactions))
+                        epoch: request.epoch, account: request.account, acknowledged: request.acknowledged,
+                        transactions: request.transactions))
             }
         },
         transport(
@@ -148,8 +149,18 @@ extension Mutant {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
                     try await base.push(
                         PushRequest(
-                            identity: request.identity, epoch: nil, acknowledged: request.acknowledged,
+                            identity: request.identity, epoch: nil, account: request.account,
+                            acknowledged: request.acknowledged,
                             transactions: request.transactions))
+                }
+            }),
+        transport(
+            "account of a pull not told", breaks: ["I21"], "a pull does not say for whose database it is",
+            shape: { $0.rates.changeUser = 0.1 },
+            plant: {
+                $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                    try await base.pull(
+                        PullRequest(space: request.space, cursor: request.cursor, limit: request.limit))
                 }
             }),
         transport("refusals in the wrong place", breaks: ["I18"], "a lost contact counts as a refusal for good") {

@@ -56,6 +56,7 @@ extension WorldParts {
         var parts = WorldParts.onSQLite(settings)
         let open = parts.openAuthority
         let upkeep = parts.upkeep
+        let outcome = parts.outcome
         parts.openAuthority = { process in
             guard let base = try open(process) as? Authority else { throw NotTheRealOne() }
             var service = PlantedAuthority(base)
@@ -65,6 +66,10 @@ extension WorldParts {
         parts.upkeep = { task, service in
             guard let service = service as? PlantedAuthority else { throw NotTheRealOne() }
             try upkeep?(task, service.base)
+        }
+        parts.outcome = { service, sender in
+            guard let service = service as? PlantedAuthority else { throw NotTheRealOne() }
+            return try outcome?(service.base, sender)
         }
         return parts
     }

@@ -28,8 +28,8 @@ struct PlantedStore: LocalStore, EngineStore {
     var onReset: @Sendable (SimulatedDevice.Store, SpaceID) throws(StoreFailure) -> Void = {
         (base, space) throws(StoreFailure) in try base.resetCursor(of: space)
     }
-    var onAdopt: @Sendable (SimulatedDevice.Store, Epoch) throws(StoreFailure) -> StoredSession = {
-        (base, epoch) throws(StoreFailure) in try base.adopt(epoch)
+    var onAdopt: @Sendable (SimulatedDevice.Store, Epoch, AccountID) throws(StoreFailure) -> StoredSession = {
+        (base, epoch, account) throws(StoreFailure) in try base.adopt(epoch, as: account)
     }
     var onRenew: @Sendable (SimulatedDevice.Store) throws(StoreFailure) -> StoredSession = {
         (base) throws(StoreFailure) in try base.renewIdentity()
@@ -90,7 +90,9 @@ struct PlantedStore: LocalStore, EngineStore {
         }
     }
     func resetCursor(of space: SpaceID) throws(StoreFailure) { try onReset(base, space) }
-    func adopt(_ epoch: Epoch) throws(StoreFailure) -> StoredSession { try onAdopt(base, epoch) }
+    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
+        try onAdopt(base, epoch, account)
+    }
     func renewIdentity() throws(StoreFailure) -> StoredSession { try onRenew(base) }
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
         try base.observe(serverTime, now: now)

@@ -90,7 +90,7 @@ final class ScopeWorld {
     private func sync(_ name: String, _ store: SQLiteStore) throws {
         let principal = Principal(name: name)
         let hello = try server.hello(for: principal, now: now)
-        _ = try store.adopt(hello.epoch)
+        _ = try store.adopt(hello.epoch, as: hello.account)
         while let batch = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000)) {
             let reply = try server.push(
                 PushRequest(

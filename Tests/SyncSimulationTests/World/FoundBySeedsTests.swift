@@ -12,16 +12,28 @@ import Testing
 struct FoundBySeedsTests {
     private let old = Epoch(rawValue: "old")
     private let new = Epoch(rawValue: "new")
+    private let account = AccountID(rawValue: "ada")
     private let now = WallTime(milliseconds: 1_767_225_600_000)
 
     @Test func `a restored server may give a uid that the device knows from the old history`() throws {
         let store = try makeStore()
         let (mine, other) = (id(1), id(2))
         _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
-        _ = try store.adopt(new)
+        _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: new), to: store)
         #expect(try store.record("islander", .uid(UID(0)))?.id == other)
         #expect(try store.record("islander", .id(mine)) == nil)
+    }
+
+    @Test func `a restored server that tells its history from the start may do so, too`() throws {
+        let store = try makeStore()
+        let (mine, other) = (id(1), id(2))
+        _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
+        _ = try store.adopt(new, as: account)
+        let change = RecordChange(
+            collection: "islander", id: other, effect: .created(uid: UID(0), ["name": .text("b")]))
+        _ = try apply(feed([Commit(version: Version(1), changes: [change])], of: new), to: store)
+        #expect(try store.record("islander", .uid(UID(0)))?.id == other)
     }
 
     @Test func `a uid is not taken from a record that this history has shown`() throws {
@@ -38,7 +50,7 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
         // While this device has an edit to send, the server is restored, and its maker tells the server again.
         _ = try store.commit([.update("islander", id(1), ["boats": .integer(4)])], in: .default, now: now)
-        _ = try store.adopt(new)
+        _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
         #expect(try store.record("islander", .id(id(1))) == nil)
         let again = RecordChange(collection: "islander", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
@@ -61,7 +73,7 @@ struct FoundBySeedsTests {
         _ = try apply(snapshot([], at: 4, of: old), to: store)
         #expect(try store.record("islander", .id(id(1))) == nil)
         // Another history begins where it likes.
-        _ = try store.adopt(new)
+        _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
     }
 
@@ -96,7 +108,7 @@ struct FoundBySeedsTests {
             try SQLiteStore.open(configuration, catalog: WorldCatalog.catalog, now: now, random: &random)
         }
         try store.resetCursor(of: .default)
-        _ = try store.adopt(old)
+        _ = try store.adopt(old, as: account)
         return store
     }
 

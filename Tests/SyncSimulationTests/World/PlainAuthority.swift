@@ -90,7 +90,8 @@ final class PlainAuthority: AuthorityService {
 
     func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
         ServerHello(
-            protocolVersions: 1...1, epoch: Self.epoch, serverTime: HybridTime(wall: now), limits: Self.limits)
+            protocolVersions: 1...1, epoch: Self.epoch, account: principal.account, serverTime: HybridTime(wall: now),
+            limits: Self.limits)
     }
 
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { true }
@@ -98,6 +99,7 @@ final class PlainAuthority: AuthorityService {
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply {
+        try principal.check(isMeantBy: request.account)
         let (reply, head) = disk.state.withLock { state in
             (state.push(request, now: now, mutant: mutant, epoch: Self.epoch), state.head)
         }
@@ -108,7 +110,8 @@ final class PlainAuthority: AuthorityService {
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply {
-        try disk.state.withLock { state throws(AuthorityFailure) in
+        try principal.check(isMeantBy: request.account)
+        return try disk.state.withLock { state throws(AuthorityFailure) in
             try state.pull(request, now: now, mutant: mutant, epoch: Self.epoch)
         }
     }
