@@ -18,6 +18,10 @@ need_swift() {
 # need_packages NAME...: installs the Debian packages that are missing.
 need_packages() {
   local missing=() name
+  if ! command -v dpkg-query >/dev/null 2>&1; then
+    say "this is no Debian: taking it that these are there: $*"
+    return 0
+  fi
   for name in "$@"; do
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
   done
@@ -30,7 +34,8 @@ need_packages() {
   fi
   say "installing ${missing[*]}"
   "${sudo[@]}" apt-get update -qq >/dev/null || die "apt-get update failed"
-  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+  # By env, as sudo would not pass the variable on.
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
     die "apt-get install ${missing[*]} failed"
 }
 
@@ -38,4 +43,14 @@ need_packages() {
 need_ground() {
   need_swift
   need_packages libsqlite3-dev ca-certificates
+}
+
+# run_tests LOG ARGUMENTS...: runs the tests that were built, with progress, failures and no line for each that passed.
+# Everything that they say is in LOG. Fails when a test failed.
+run_tests() {
+  local log="$1"
+  shift
+  swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log" | {
+    grep --line-buffered -vE '^◇ (Test|Suite) .* started\.$|^✔ (Test|Suite) ("|[A-Za-z]+ passed).* passed after|^✔ Suite ' || true
+  }
 }
