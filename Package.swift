@@ -274,6 +274,7 @@ let package = Package(
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -316,7 +317,8 @@ let package = Package(
             name: "SyncTestKitTests",
             dependencies: ["SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"], swiftSettings: strict),
         .testTarget(
-            name: "SyncctlTests", dependencies: ["syncctl", "syncd", "syncsim", "SyncModel", "SyncCore"],
+            name: "SyncctlTests",
+            dependencies: ["syncctl", "syncd", "syncsim", "SyncModel", "SyncCore", "SyncSimulation"],
             swiftSettings: strict),
         // The programs as they are: real processes, signals, sockets and disks.
         .testTarget(

@@ -57,6 +57,17 @@ enum FaultClass: String, CaseIterable {
     case network, process, disk, clock, server
 
     static let list = "all, none, or of " + allCases.map(\.rawValue).joined(separator: ", ")
+
+    /// How likely the troubles of this kind are. Each rate but that of recovery is in one class.
+    var rates: [WritableKeyPath<WorldPlan.Rates, Double>] {
+        switch self {
+        case .network: [\.cutDevice, \.dropLink, \.scriptAnswer]
+        case .process: [\.killDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause]
+        case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
+        case .clock: [\.jumpClock, \.driftClock]
+        case .server: [\.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer]
+        }
+    }
 }
 
 struct FaultSelection: ExpressibleByArgument {
@@ -73,7 +84,9 @@ struct FaultSelection: ExpressibleByArgument {
         case "all": self = .all
         case "none": self.init(classes: [])
         default:
-            let classes = argument.split(separator: ",").map { FaultClass(rawValue: String($0)) }
+            let classes = argument.split(separator: ",", omittingEmptySubsequences: false).map {
+                FaultClass(rawValue: String($0))
+            }
             guard !classes.isEmpty, !classes.contains(nil) else { return nil }
             self.init(classes: Set(classes.compactMap { $0 }))
         }
@@ -83,28 +96,12 @@ struct FaultSelection: ExpressibleByArgument {
 
     /// Takes what is not chosen out of the plan.
     func limit(_ plan: inout WorldPlan) {
-        if !classes.contains(.network) {
-            plan.setting.network = .calm
-            plan.rates.cutDevice = 0
-            plan.rates.dropLink = 0
-        }
-        if !classes.contains(.process) {
-            plan.rates.killDevice = 0
-            plan.rates.losePowerOfDevice = 0
-            plan.rates.suspendDevice = 0
-            plan.setting.slowProcessor = 0
-        }
-        if !classes.contains(.disk) {
-            plan.rates.deviceDiskFault = 0
-            plan.rates.serverDiskFault = 0
-            plan.rates.rollBackDevice = 0
-        }
-        if !classes.contains(.clock) { plan.rates.jumpClock = 0 }
-        if !classes.contains(.server) {
-            plan.rates.killServer = 0
-            plan.rates.losePowerOfServer = 0
-            plan.rates.compactServer = 0
-            plan.rates.restoreServer = 0
-        }
+        // Of nothing but what was chosen: a rate that nobody has put into a class is left out, not let in.
+        var rates = WorldPlan.Rates()
+        rates.recover = plan.rates.recover
+        for rate in classes.flatMap(\.rates) { rates[keyPath: rate] = plan.rates[keyPath: rate] }
+        plan.rates = rates
+        if !classes.contains(.network) { plan.setting.network = .calm }
+        if !classes.contains(.process) { plan.setting.slowProcessor = 0 }
     }
 }

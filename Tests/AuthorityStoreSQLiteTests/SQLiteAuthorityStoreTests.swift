@@ -52,6 +52,16 @@ import Testing
         #expect(try lesser.synchronous == 1)
     }
 
+    @Test func `where SQLite keeps no write-ahead log, and says nothing, the database is refused`() throws {
+        let folder = try Folder()
+        mkdir(folder.path, 0o700)
+        // With locks that are files SQLite has no shared memory, and stays with its rollback journal.
+        expect(.notDurable, naming: "the journal mode is delete after it was set to wal") {
+            try SQLiteAuthorityStore(
+                singleConnectionTo: "file:\(folder.file)?vfs=unix-dotfile", newEpoch: Epoch(rawValue: "e"))
+        }
+    }
+
     @Test func `the files are for the server alone, whatever the umask is`() throws {
         let mask = umask(0)
         defer { umask(mask) }

@@ -11,12 +11,22 @@ import Testing
         let answer: HostileServer.Answer
         let code: TransportFailure.Code
         let words: String
+        let runsOut: Limit?
 
-        init(_ what: String, _ answer: HostileServer.Answer, _ code: TransportFailure.Code, _ words: String) {
+        /// What the client runs out of here.
+        enum Limit {
+            case silence, call
+        }
+
+        init(
+            _ what: String, _ answer: HostileServer.Answer, _ code: TransportFailure.Code, _ words: String,
+            runsOut: Limit? = nil
+        ) {
             testDescription = what
             self.answer = answer
             self.code = code
             self.words = words
+            self.runsOut = runsOut
         }
     }
 
@@ -54,17 +64,18 @@ import Testing
                     "307 Temporary Redirect", ["Location: http://127.0.0.1:1/", "Content-Length: 0"], "")),
             .notUnderstood, "307"),
         Case("no HTTP at all", .bytes("220 mail.example.org ESMTP\r\n"), .notUnderstood, ""),
-        Case("silence", .bytesAndSilence(""), .timedOut, "silent"),
+        Case("silence", .bytesAndSilence(""), .timedOut, "silent", runsOut: .silence),
         Case(
-            "half a head and silence", .bytesAndSilence("HTTP/1.1 200 OK\r\nContent-Type: appl"), .timedOut, "silent"),
+            "half a head and silence", .bytesAndSilence("HTTP/1.1 200 OK\r\nContent-Type: appl"), .timedOut, "silent",
+            runsOut: .silence),
         Case(
             "a head and silence", .bytesAndSilence(HostileServer.http("200 OK", [json, "Content-Length: 9"], "{")),
-            .timedOut, "silent"),
+            .timedOut, "silent", runsOut: .silence),
         Case(
             "a body that drips",
             .drip(
                 HostileServer.http("200 OK", [json, "Content-Length: 9999"], ""), then: " ", every: .milliseconds(20)),
-            .timedOut, "in time"),
+            .timedOut, "in time", runsOut: .call),
         Case(
             "401 with words",
             .bytes(
@@ -94,9 +105,11 @@ import Testing
     }
 
     static func configuration(_ url: String, _ hostile: Case) -> HTTPTransportConfiguration {
-        if hostile.words == "silent" { return configuration(url, silence: .milliseconds(200)) }
-        if hostile.words == "in time" { return configuration(url, call: .milliseconds(200)) }
-        return configuration(url)
+        switch hostile.runsOut {
+        case .silence: configuration(url, silence: .milliseconds(200))
+        case .call: configuration(url, call: .milliseconds(200))
+        case nil: configuration(url)
+        }
     }
 
     @Test(arguments: cases)
@@ -219,7 +232,7 @@ import Testing
         Case(
             "a line without end", .endless(stream, then: String(repeating: "x", count: 4_096)), .notUnderstood,
             "a line of more than"),
-        Case("no heartbeat", .bytesAndSilence(stream + ": alive\n\n"), .timedOut, "silent"),
+        Case("no heartbeat", .bytesAndSilence(stream + ": alive\n\n"), .timedOut, "silent", runsOut: .silence),
         Case(
             "JSON instead", .bytes(HostileServer.http("200 OK", [json, "Content-Length: 2"], "{}")), .notUnderstood,
             "no event stream"),

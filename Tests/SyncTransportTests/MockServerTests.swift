@@ -61,6 +61,15 @@ import Testing
             return
         }
         #expect(results.map(\.outcome.word) == ["applied"])
+        guard
+            case .page(let page) = try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 10)),
+            case .snapshot(let rows, _, isLast: true) = page.content
+        else {
+            Issue.record("no snapshot in one page")
+            return
+        }
+        #expect(page.head == Version(1))
+        #expect(rows.flatMap(\.records).map(\.id) == [Self.record])
     }
 
     @Test func `delays go by the test's clock, and then another step is taken`() async throws {

@@ -12,13 +12,20 @@ enum RawRequest {
     ) async throws -> String {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let answer = loop.makePromise(of: String.self)
-        let channel = try await ClientBootstrap(group: loop)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Collector(answer, enough))
+        let channel: any Channel
+        do {
+            channel = try await ClientBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Collector(answer, enough))
+                    }
                 }
-            }
-            .connect(host: "127.0.0.1", port: port).get()
+                .connect(host: "127.0.0.1", port: port).get()
+        } catch {
+            // A promise that nobody keeps is a trap in NIO, which would hide why there is no connection.
+            answer.fail(error)
+            throw error
+        }
         for (index, part) in parts.enumerated() {
             loop.scheduleTask(in: .nanoseconds(pause.nanoseconds * Int64(index))) {
                 channel.writeAndFlush(ByteBuffer(string: part), promise: nil)

@@ -1,12 +1,15 @@
+import HTTPTypes
 import NIOCore
 import Schemas
 import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
-import SyncServerHTTP
 import SyncTransportHTTP
+import SyncWire
 import Testing
+
+@testable import SyncServerHTTP
 
 /// What the server makes of requests that no client of ours sends.
 @Suite struct SyncServerTests {
@@ -187,7 +190,23 @@ import Testing
         #expect(answers.allSatisfy { !$0.contains("HTTP") })
     }
 
-    @Test func `what goes wrong inside is not told, and what the authority says is`() async throws {
+    @Test(arguments: [
+        Canary(secret: Self.secret) as any Error, WireError(.unencodable, Self.secret), CancellationError(),
+    ])
+    func `what goes wrong inside is not told`(error: any Error) throws {
+        let refusal = Refusal(error)
+        #expect(refusal.status == .internalServerError)
+        #expect(refusal.body == ErrorBody(.failed, "the server failed"))
+        #expect(refusal.headers.isEmpty)
+    }
+
+    private static let secret = "canary7f3a"
+
+    private struct Canary: Error {
+        let secret: String
+    }
+
+    @Test func `what the authority says is told`() async throws {
         let failing = FailingAuthority(
             failure: AuthorityFailure(.unavailable, "the disk is full", retryAfter: .milliseconds(1_500)))
         let answer = try await TestServer.run(failing) { port in
@@ -201,35 +220,18 @@ import Testing
     @Test func `an event stream ends when the token is not good any more`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.heartbeat = .milliseconds(30)
-        configuration.port = 0
         let isGood = Guarded(true)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let server = SyncServer(
-            configuration: configuration, authority: TestServer.authority(), catalog: TestServer.catalog,
-            authenticator: Revocable(isGood: isGood), now: TestServer.now, logger: TestServer.quiet
-        ) { port.yield($0) }
-        let text = try await withThrowingTaskGroup(of: String?.self) { group in
-            group.addTask {
-                try await server.run()
-                return nil
+        let text = try await TestServer.run(
+            TestServer.authority(), configuration: configuration, authenticator: Revocable(isGood: isGood)
+        ) { port in
+            let request = RawRequest.http("GET /v1/hints?space=default", [Self.authorized])
+            return try await RawRequest.send([request], to: port) { text in
+                if text.contains(": alive") { isGood.withLock { isGood in isGood = false } }
+                return false
             }
-            group.addTask {
-                for await number in ports {
-                    let request = RawRequest.http("GET /v1/hints?space=default", [Self.authorized])
-                    return try await RawRequest.send([request], to: number) { text in
-                        if text.contains(": alive") { isGood.withLock { isGood in isGood = false } }
-                        return false
-                    }
-                }
-                return nil
-            }
-            let text = try await group.next() ?? nil
-            group.cancelAll()
-            while await group.nextResult() != nil {}
-            return text
         }
-        #expect(Self.status(text ?? "") == "200")
-        #expect(text?.contains(": welcome") == true && text?.hasSuffix("0\r\n\r\n") == true, "\(text ?? "")")
+        #expect(Self.status(text) == "200")
+        #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
     }
 
     @Test func `certificates that are none stop the start, and are named`() async throws {
@@ -243,21 +245,23 @@ import Testing
         #expect(error?.description.contains("/nowhere/a.pem") == true)
     }
 
-    @Test func `a stream that nobody reads any more is let go`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a stream whose client has gone is let go`() async throws {
         let authority = TestServer.authority()
-        try await TestServer.run(authority) { port in
-            try await TestServer.withTransport(HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)")) {
-                transport in
-                _ = try await transport.hello()
-                for _ in 0..<3 {
-                    _ = try await RawRequest.send(
-                        [RawRequest.http("GET /v1/hints?space=default", [Self.authorized])], to: port
-                    ) { $0.contains(": welcome") }
-                }
-                // Still answers: nothing waits for readers that are gone.
-                _ = try await transport.hello()
+        var configuration = SyncServerConfiguration()
+        // Longer than the test may take: no sign of life tells the server that nobody is there.
+        configuration.heartbeat = .seconds(600)
+        let text = try await TestServer.run(authority, configuration: configuration) { port in
+            var text = ""
+            for _ in 0..<3 {
+                text += try await RawRequest.send(
+                    [RawRequest.http("GET /v1/hints?space=default", [Self.authorized])], to: port
+                ) { $0.contains(": welcome") }
             }
+            while authority.commits.subscriberCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+            return text
         }
+        #expect(text.split(separator: ": welcome", omittingEmptySubsequences: false).count == 4, "\(text)")
+        #expect(authority.commits.subscriberCount == 0)
     }
 }
 

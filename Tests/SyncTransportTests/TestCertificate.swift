@@ -24,9 +24,14 @@ struct TestCertificate {
         ]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw NotMade(status: process.terminationStatus) }
+        do {
+            try process.run()
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { throw NotMade(status: process.terminationStatus) }
+        } catch {
+            files.remove()
+            throw error
+        }
         return files
     }
 

@@ -200,11 +200,7 @@ import Testing
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
-        let (server, output, _) = try programs.start("syncd", ["--port", "0"])
-        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
-        let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
-        let url = try #require(line.split(whereSeparator: \.isWhitespace).last.map(String.init))
-        #expect(line.hasPrefix("listening on http://127.0.0.1:"))
+        let (server, url) = try programs.serve()
 
         let there = ["--server", url, "--token-file", token]
         let (one, other) = (["--store", programs.folder + "/1"], ["--store", programs.folder + "/2"])
@@ -222,9 +218,7 @@ import Testing
         // An engine that runs takes to the server what other processes write beside it.
         let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + one + there)
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
-        while !String(decoding: lines.fileHandleForReading.availableData, as: UTF8.self).contains("\"in_sync\":true") {
-            try #require(watch.isRunning)
-        }
+        _ = try Programs.text(of: lines, upTo: "\"in_sync\":true")
         #expect(try programs.run("syncctl", ["user", "create", "username=Arya"] + one).status == 0)
         let beside = try programs.run("syncctl", ["sync"] + one + there)
         #expect(beside.status == 0, "\(beside.errors)")

@@ -4,6 +4,7 @@ import Testing
 /// The built programs, run as people and scripts run them, in a folder of their own that goes with the test.
 final class Programs {
     let folder: String
+    private var servers: [Process] = []
 
     struct Answer {
         let status: Int32
@@ -17,7 +18,13 @@ final class Programs {
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
+    deinit {
+        for server in servers where server.isRunning {
+            kill(server.processIdentifier, SIGKILL)
+            server.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
 
     /// Beside the bundle of the tests.
     static func path(_ program: String) -> String {
@@ -42,6 +49,27 @@ final class Programs {
         if let input { try feed.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
         try feed.fileHandleForWriting.close()
         return (process, output, errors)
+    }
+
+    /// Starts a server on a free port; it ends with this object at the latest.
+    func serve() throws -> (process: Process, url: String) {
+        let (process, output, _) = try start("syncd", ["--port", "0"])
+        servers.append(process)
+        let line = try Self.text(of: output, upTo: "\n")
+        #expect(line.hasPrefix("listening on http://127.0.0.1:"), "\(line)")
+        return (process, try #require(line.split(whereSeparator: \.isWhitespace).last.map(String.init), "\(line)"))
+    }
+
+    /// What comes out of a pipe until `mark` has come: in one piece or in several.
+    static func text(of pipe: Pipe, upTo mark: String) throws -> String {
+        var bytes = Data()
+        while true {
+            let chunk = pipe.fileHandleForReading.availableData
+            bytes += chunk
+            let text = String(decoding: bytes, as: UTF8.self)
+            if text.contains(mark) { return text }
+            try #require(!chunk.isEmpty, "the output ended without '\(mark)': \(text)")
+        }
     }
 
     @discardableResult

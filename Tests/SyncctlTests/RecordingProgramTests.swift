@@ -38,10 +38,7 @@ import Testing
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", Self.canary, "--output", token]).status == 0)
-        let (server, output, _) = try programs.start("syncd", ["--port", "0"])
-        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
-        let line = try #require(String(data: output.fileHandleForReading.availableData, encoding: .utf8))
-        let url = try #require(line.split(whereSeparator: \.isWhitespace).last.map(String.init))
+        let (_, url) = try programs.serve()
         let there = ["--server", url, "--token-file", token, "--set", "recorder.events=60"]
         let store = ["--store", programs.folder + "/" + Self.canary]
         #expect(try programs.run("syncctl", ["init"] + store).status == 0)

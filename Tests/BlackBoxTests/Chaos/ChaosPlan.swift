@@ -57,21 +57,35 @@ struct ChaosPlan: Sendable {
         return .cut
     }
 
-    /// The seeds to run: `BLACKBOX_SEEDS`, as `0..<60`, `3...5` or `7,9`; otherwise a few.
+    /// The seeds to run: `BLACKBOX_SEEDS`, as `'0..<60'`, `'3...5'` or `'7,9'`; otherwise a few.
     static let seeds: [UInt64] = {
         guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SEEDS"] else { return [0, 1, 2] }
-        for (mark, isClosed) in [("..<", false), ("...", true)] {
-            guard let range = text.range(of: mark), let first = UInt64(text[..<range.lowerBound]),
-                let last = UInt64(text[range.upperBound...]), first <= last
-            else { continue }
-            return isClosed ? Array(first...last) : Array(first..<last)
+        // A run of no seeds would pass, and prove nothing.
+        guard let seeds = seeds(text), !seeds.isEmpty else {
+            preconditionFailure("BLACKBOX_SEEDS is '\(text)', which is not of the form 0..<60, 3...5 or 7,9")
         }
-        return text.split(separator: ",").compactMap { UInt64($0) }
+        return seeds
     }()
 
-    /// How long the faults of one seed last: `BLACKBOX_SECONDS`.
+    /// Nil when the text is not understood.
+    static func seeds(_ text: String) -> [UInt64]? {
+        for (mark, isClosed) in [("..<", false), ("...", true)] {
+            guard let range = text.range(of: mark) else { continue }
+            guard let first = UInt64(text[..<range.lowerBound]), let last = UInt64(text[range.upperBound...]),
+                first <= last
+            else { return nil }
+            return isClosed ? Array(first...last) : Array(first..<last)
+        }
+        let seeds = text.split(separator: ",", omittingEmptySubsequences: false).map { UInt64($0) }
+        return seeds.contains(nil) ? nil : seeds.compactMap { $0 }
+    }
+
+    /// How long the faults of one seed last: `BLACKBOX_SECONDS`, from 0.1 to 600; otherwise 5 seconds.
     static let duration: Duration = {
-        let text = ProcessInfo.processInfo.environment["BLACKBOX_SECONDS"] ?? ""
-        return .milliseconds(Int((Double(text) ?? 5) * 1_000))
+        guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SECONDS"] else { return .seconds(5) }
+        guard let seconds = Double(text), (0.1...600).contains(seconds) else {
+            preconditionFailure("BLACKBOX_SECONDS is '\(text)', which is not a number from 0.1 to 600")
+        }
+        return .milliseconds(Int(seconds * 1_000))
     }()
 }
