@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
@@ -8,10 +9,10 @@ import Testing
 @Suite struct MockServerTests {
     private let waits = Guarded<[Duration]>([])
 
-    private func makeMock() -> MockServer {
+    private func makeMock(_ authority: any AuthorityService = TestServer.authority()) -> MockServer {
         let waits = waits
         return MockServer(
-            authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
+            authority: authority, catalog: TestServer.catalog, principal: TestServer.principal,
             now: TestServer.now, wait: { duration in waits.withLock { waits in waits.append(duration) } })
     }
 
@@ -53,8 +54,9 @@ import Testing
         #expect(mock.remainingSteps == 0)
     }
 
-    @Test func `a duplicate takes effect once`() async throws {
-        let mock = makeMock()
+    @Test func `a duplicate arrives twice, and takes effect once`() async throws {
+        let authority = CountingAuthority(authority: TestServer.authority())
+        let mock = makeMock(authority)
         mock.script(.push, .duplicate)
         guard case .answered(let results, _, _) = try await mock.push(Self.push()) else {
             Issue.record("refused")
@@ -68,6 +70,7 @@ import Testing
             Issue.record("no snapshot in one page")
             return
         }
+        #expect(authority.pushes.withLock { $0 } == 2)
         #expect(page.head == Version(1))
         #expect(rows.flatMap(\.records).map(\.id) == [Self.record])
     }
@@ -135,4 +138,37 @@ import Testing
         }
         #expect(mock.log == [.hints([.default]), .hints([.default])])
     }
+}
+
+/// The real authority, and how often it was pushed to.
+private struct CountingAuthority: AuthorityService {
+    let authority: Authority
+    let pushes = Guarded(0)
+
+    var commits: CoalescingFeed<SpaceHeads> { authority.commits }
+
+    func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
+        try authority.hello(for: principal, now: now)
+    }
+
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PushReply {
+        pushes.withLock { $0 += 1 }
+        return try authority.push(request, by: principal, now: now)
+    }
+
+    func pull(
+        _ request: PullRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> PullReply {
+        try authority.pull(request, by: principal, now: now)
+    }
+
+    func fetch(
+        _ request: FetchRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> Record? {
+        try authority.fetch(request, by: principal, now: now)
+    }
+
+    func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool { authority.mayRead(space, principal) }
 }

@@ -42,6 +42,8 @@ final class ByteProxy: Sendable {
         thread.start()
     }
 
+    deinit { stop() }
+
     var traffic: ProxyTraffic { counted.withLock { $0 } }
 
     func setWeather(_ weather: ProxyWeather) { control.withLock { $0.weather = weather } }

@@ -62,6 +62,13 @@ struct Scribe: Sendable {
         return try ids.count == size && delete(ids)
     }
 
+    /// Writes and syncs while nothing is wrong, and tells how much goes each way then.
+    func trafficOfOneSync() throws -> ProxyTraffic {
+        try create("whole")
+        try device.expect(0, "sync")
+        return device.proxy.traffic
+    }
+
     /// A line that came whole is an acknowledgement, whatever became of the process after it.
     private func note(_ write: Int, _ answer: Answer, result: String) -> [String] {
         let ids = answer.objects.filter { $0["result"] as? String == result }.compactMap { $0["id"] as? String }

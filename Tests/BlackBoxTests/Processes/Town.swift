@@ -20,30 +20,39 @@ final class Town: Sendable {
     ) throws {
         let folder = NSTemporaryDirectory() + "tombolo-box-\(UUID().uuidString.prefix(13))"
         self.folder = folder
-        for part in ["logs", "server"] {
-            try FileManager.default.createDirectory(
-                atPath: "\(folder)/\(part)", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        }
-        variables = [
+        let variables = [
             "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TOMBOLO_ENVIRONMENT": "test", "NO_COLOR": "1",
             "SWIFT_BACKTRACE": "enable=no",
         ].merging(settings) { $1 }
-        let certificate = isEncrypted ? try Self.makeCertificate(folder) : nil
-        server = try Server(
-            folder: "\(folder)/server", logs: "\(folder)/logs", variables: variables, certificate: certificate)
-        if startsServer {
-            for name in names { try server.addToken(name, to: "\(folder)/\(name).token") }
-            try server.start()
-        }
-        var devices: [Device] = []
-        for (index, name) in names.enumerated() {
-            let proxy = try ByteProxy(upstream: server.port, seed: seed &* 31 &+ UInt64(index))
-            devices.append(
-                try Device(
+        self.variables = variables
+        // What has begun when something fails, which no deinit of an object half made would end.
+        var started: Server?
+        do {
+            for part in ["logs", "server"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(folder)/\(part)", withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            }
+            let certificate = isEncrypted ? try Self.makeCertificate(folder) : nil
+            let server = try Server(
+                folder: "\(folder)/server", logs: "\(folder)/logs", variables: variables, certificate: certificate)
+            started = server
+            if startsServer {
+                for name in names { try server.addToken(name, to: "\(folder)/\(name).token") }
+                try server.start()
+            }
+            devices = try names.enumerated().map { index, name in
+                let proxy = try ByteProxy(upstream: server.port, seed: seed &* 31 &+ UInt64(index))
+                return try Device(
                     name, folder: "\(folder)/\(name)", logs: "\(folder)/logs", variables: variables, proxy: proxy,
-                    token: "\(folder)/\(name).token", certificate: certificate?.certificate))
+                    token: "\(folder)/\(name).token", certificate: certificate?.certificate)
+            }
+            self.server = server
+        } catch {
+            started?.end(SIGKILL)
+            try? FileManager.default.removeItem(atPath: folder)
+            throw error
         }
-        self.devices = devices
     }
 
     deinit { end() }
@@ -74,5 +83,25 @@ final class Town: Sendable {
             ], variables: ["PATH": "/usr/bin:/bin", "HOME": folder], log: folder + "/logs/openssl")
         try demand(try openssl.wait(atMost: .seconds(20)) == 0, "openssl: \(openssl.errors)")
         return files
+    }
+}
+
+/// Runs a scenario on a thread of its own, in a town of its own, whose devices have their databases; ends the town.
+///
+/// - Parameters:
+///   - startsServer: otherwise the scenario makes the tokens and starts it.
+///   - makesDatabases: otherwise the scenario makes them.
+func inTown(
+    devices: [String] = ["laptop", "phone"], isEncrypted: Bool = false, startsServer: Bool = true,
+    makesDatabases: Bool = true, settings: [String: String] = [:],
+    _ scenario: @escaping @Sendable (_ town: Town, _ ledger: Ledger, _ scribes: [Scribe]) throws -> Void
+) async throws {
+    try await onOwnThread {
+        let town = try Town(
+            devices: devices, isEncrypted: isEncrypted, startsServer: startsServer, settings: settings)
+        defer { town.end() }
+        let ledger = Ledger()
+        if makesDatabases { for device in town.devices { try device.expect(0, "init") } }
+        try scenario(town, ledger, town.devices.map { Scribe(device: $0, ledger: ledger) })
     }
 }

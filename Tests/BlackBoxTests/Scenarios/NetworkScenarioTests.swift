@@ -7,12 +7,7 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `a connection on which nothing comes any more is given up and made anew`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"])
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribes = town.devices.map { Scribe(device: $0, ledger: ledger) }
-            for device in town.devices { try device.expect(0, "init") }
+        try await inTown { town, ledger, scribes in
             let laptop = town.devices[0]
             try laptop.startWatch()
             try eventually("the laptop is in sync") { laptop.watchOutput.contains(#""in_sync":true"#) }
@@ -45,12 +40,8 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `a device whose server is gone says so, and tries again now and then`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"])
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribe = Scribe(device: town.devices[0], ledger: ledger)
-            for device in town.devices { try device.expect(0, "init") }
+        try await inTown { town, ledger, scribes in
+            let scribe = scribes[0]
             let (laptop, proxy) = (town.devices[0], town.devices[0].proxy)
             try laptop.startWatch()
             try eventually("the laptop is in sync") { laptop.watchOutput.contains(#""in_sync":true"#) }
@@ -73,16 +64,9 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `an answer that is cut at byte k is asked for again, and takes effect once`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"])
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribe = Scribe(device: town.devices[0], ledger: ledger)
-            for device in town.devices { try device.expect(0, "init") }
-            // How many bytes go each way when nothing is wrong.
-            try scribe.create("whole")
-            try scribe.device.expect(0, "sync")
-            let whole = scribe.device.proxy.traffic
+        try await inTown { town, ledger, scribes in
+            let scribe = scribes[0]
+            let whole = try scribe.trafficOfOneSync()
             for step in 0..<12 {
                 try scribe.create("cut.\(step)")
                 if step % 4 == 3 { try scribe.writeGroup("c\(step)", revision: 0, size: 20) }
@@ -104,15 +88,9 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `damaged bytes under TLS are noticed, and nothing of them is applied`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"], isEncrypted: true)
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribe = Scribe(device: town.devices[0], ledger: ledger)
-            for device in town.devices { try device.expect(0, "init") }
-            try scribe.create("whole")
-            try scribe.device.expect(0, "sync")
-            let whole = scribe.device.proxy.traffic
+        try await inTown(isEncrypted: true) { town, ledger, scribes in
+            let scribe = scribes[0]
+            let whole = try scribe.trafficOfOneSync()
             for step in 0..<8 {
                 try scribe.create("damaged.\(step)")
                 var weather = ProxyWeather.fair
@@ -133,12 +111,8 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `a damaged head of an answer in plain text ends the try, and costs no write`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"])
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribe = Scribe(device: town.devices[0], ledger: ledger)
-            for device in town.devices { try device.expect(0, "init") }
+        try await inTown { town, ledger, scribes in
+            let scribe = scribes[0]
             // The first bytes of each connection's first answer: "HTTP/1.1 200".
             for place in 0..<12 {
                 try scribe.create("head.\(place)")

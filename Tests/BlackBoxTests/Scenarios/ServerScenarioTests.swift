@@ -7,17 +7,15 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `a server that is killed in the middle of a push has each write once`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"], settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"])
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribe = Scribe(device: town.devices[0], ledger: ledger)
-            for device in town.devices { try device.expect(0, "init") }
-            // Each round kills it a little later on its way through hello and the pushes.
+        try await inTown(settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"]) { town, ledger, scribes in
+            let scribe = scribes[0]
+            // Each round kills it a little later on its way through hello and the pushes. Each request takes long enough
+            // for this thread to see it, or nearly always: the machine may be busy.
+            var inTheMiddle = 0
             for round in 0..<6 {
                 for index in 0..<4 { try scribe.create("round.\(round).\(index)") }
                 try scribe.writeGroup("g\(round)", revision: 0, size: 40)
-                scribe.device.proxy.setWeather(ProxyWeather(delay: .milliseconds(2)))
+                scribe.device.proxy.setWeather(ProxyWeather(delay: .milliseconds(25)))
                 let before = scribe.device.proxy.traffic.requests
                 let sync = try scribe.device.start(["sync"])
                 try eventually("request \(round + 2) of the sync") {
@@ -26,9 +24,10 @@ import Testing
                 town.server.end(SIGKILL)
                 let status = try sync.wait(atMost: .seconds(20))
                 try demand([0, 4].contains(status), "sync ended with \(status): \(sync.errors)")
-                try demand(status == 4, "the server was killed too late to be in the middle of anything")
+                if status == 4 { inTheMiddle += 1 }
                 try town.server.start()
             }
+            try demand(inTheMiddle >= 3, "the server was killed in the middle of only \(inTheMiddle) syncs of 6")
             try town.demandNoFinding(ledger)
         }
     }
@@ -37,12 +36,8 @@ import Testing
     func `a stopped server ends a sync at its deadline, and has everything when it goes on`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"])
-            defer { town.end() }
-            let ledger = Ledger()
-            let scribe = Scribe(device: town.devices[0], ledger: ledger)
-            for device in town.devices { try device.expect(0, "init") }
+        try await inTown { town, ledger, scribes in
+            let scribe = scribes[0]
             try scribe.create("before")
             try scribe.device.expect(0, "sync")
             try scribe.create("meanwhile")
@@ -62,17 +57,13 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `a server without room on its disk keeps nobody's write from arriving later`()
         async throws
     {
-        try await onOwnThread {
-            let town = try Town(devices: ["laptop", "phone"], startsServer: false)
-            defer { town.end() }
+        try await inTown(startsServer: false, makesDatabases: false) { town, ledger, scribes in
             let disk = try SmallDisk(at: town.server.folder, mebibytes: 2, log: "\(town.folder)/logs/disk")
             defer { disk.end() }
             print("black box: the server's full disk is \(disk.kind.rawValue)")
             town.server.setLauncher(disk.launcher)
             for device in town.devices { try town.server.addToken(device.name, to: device.tokenFile) }
             try town.server.start()
-            let ledger = Ledger()
-            let scribes = town.devices.map { Scribe(device: $0, ledger: ledger) }
             for scribe in scribes {
                 try scribe.device.expect(0, "init")
                 try scribe.create("first.\(scribe.device.name)")

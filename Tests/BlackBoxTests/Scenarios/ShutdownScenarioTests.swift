@@ -7,14 +7,11 @@ import Testing
     @Test(.timeLimit(.minutes(2)), arguments: [false, true])
     func `a server that is told to end does so in time, whatever its connections are at`(isEncrypted: Bool) async throws
     {
-        try await onOwnThread {
-            let town = try Town(
-                devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
-                settings: ["TOMBOLO_SHUTDOWN_DEADLINE": "1s"])
-            defer { town.end() }
-            let ledger = Ledger()
+        try await inTown(
+            devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
+            settings: ["TOMBOLO_SHUTDOWN_DEADLINE": "1s"]
+        ) { town, ledger, scribes in
             for device in town.devices {
-                try device.expect(0, "init")
                 try device.startWatch()
                 try eventually("\(device.name) is in sync") { device.watchOutput.contains(#""in_sync":true"#) }
             }
@@ -23,8 +20,7 @@ import Testing
             silent.setWeather(ProxyWeather(isHalfOpen: true))
             try eventually("the phone's line is silent") { silent.traffic.silenced > 0 }
             town.devices[2].proxy.setWeather(ProxyWeather(delay: .milliseconds(100)))
-            let scribe = Scribe(device: town.devices[2], ledger: ledger)
-            for index in 0..<3 { try scribe.create("on its way.\(index)") }
+            for index in 0..<3 { try scribes[2].create("on its way.\(index)") }
             // And strangers: one that never says a word, one that stops in the middle of its first.
             let strangers = [
                 try #require(LoopbackSocket.connected(to: town.server.port)),
