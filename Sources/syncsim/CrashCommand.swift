@@ -1,5 +1,6 @@
 import ArgumentParser
 import SimulationRecipes
+import SyncConcurrency
 import SyncSimulation
 
 struct CrashCommand: ParsableCommand {
@@ -27,8 +28,15 @@ struct CrashCommand: ParsableCommand {
             for series in CrashSeries.all { Output.answer("\(series)") }
             return
         }
+        let done = Guarded(0)
         let counts = try workers.map(CrashSeries.all) { series in
-            try series.run(every: every) { try World($0, parts: .onSQLite()).run() }
+            let count = try series.run(every: every) { try World($0, parts: .onSQLite()).run() }
+            // Told one after the other, so that the numbers come in their order.
+            done.withLock { done in
+                done += 1
+                Output.note("\(done) of \(CrashSeries.all.count) series: \(count) crash points of \(series)")
+            }
+            return count
         }
         var byScenario: [String: Int] = [:]
         for (series, count) in zip(CrashSeries.all, counts) { byScenario[series.scenario.name, default: 0] += count }

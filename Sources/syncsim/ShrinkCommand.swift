@@ -29,7 +29,8 @@ struct ShrinkCommand: ParsableCommand {
                 }
             })
         guard let smallest = shrinker.shrink(script) else {
-            throw ProgramFailure(message: "this world keeps every promise: there is nothing to shrink", status: 66)
+            throw ProgramFailure(
+                message: "this world keeps every promise: there is nothing to shrink", status: ProgramFailure.noInput)
         }
         Output.note("\(smallest.size) happenings after \(shrinker.runs) runs")
         guard let to else { return Output.answer(smallest.text) }

@@ -12,7 +12,8 @@ import SyncSimulation
             the same world on every machine with the same build.
 
             Exit status: 0 when every promise was kept, 1 when one was broken, 64 when the command line is not \
-            understood, 66 when a script cannot be read, 74 when a file cannot be written.
+            understood, 66 when a script cannot be read or the world to shrink keeps every promise, 74 when a file \
+            cannot be written.
             """,
         subcommands: [RunCommand.self, ShrinkCommand.self, SoakCommand.self, CrashCommand.self, ExploreCommand.self],
         defaultSubcommand: RunCommand.self)

@@ -16,6 +16,18 @@ import Testing
         }
     }
 
+    @Test func `each arrow that is allowed is used`() throws {
+        let graph = try Self.graph()
+        for (module, allowed) in ImportArrows.allowed.sorted(by: { $0.key < $1.key }) {
+            guard let used = graph[module] else {
+                Issue.record("\(module) has a row in ImportArrows.allowed, and no files")
+                continue
+            }
+            let unused = allowed.subtracting(used).sorted()
+            #expect(unused.isEmpty, "no file of \(module) imports \(unused)")
+        }
+    }
+
     @Test func `policy reaches no adapter, not even through another module`() throws {
         let graph = try Self.graph()
         for module in ImportArrows.policy.sorted() {

@@ -20,38 +20,34 @@ enum ImportArrows {
         "Schemas": [],
         // Adapters of the client.
         "SyncStoreSQLite": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas", "GRDB", "GRDBSQLite",
-            "CSQLiteStore", "Foundation", "Dispatch", "Logging",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "GRDBSQLite", "CSQLiteStore",
+            "Dispatch",
         ],
         "SyncTransportHTTP": [
-            "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency", "AsyncHTTPClient", "NIOCore", "NIOPosix",
-            "NIOHTTP1",
-            "NIOSSL", "NIOFoundationCompat", "Foundation", "Logging",
+            "SyncModel", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL",
         ],
         "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas", "GRDB", "GRDBSQLite",
-            "Foundation", "Dispatch",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "Foundation",
         ],
         "SyncServerHTTP": [
-            "SyncModel", "SyncAuthority", "SyncWire", "SyncJSON", "SyncConcurrency", "Schemas", "Hummingbird",
-            "HummingbirdCore", "HummingbirdHTTP2", "HummingbirdTLS", "HTTPTypes", "NIOCore", "NIOPosix", "NIOHTTP1",
-            "NIOHTTP2", "NIOSSL", "NIOTLS", "NIOFoundationCompat", "ServiceLifecycle", "Logging", "Crypto",
-            "Foundation",
+            "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
+            "HummingbirdHTTP2", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle", "Logging",
+            "Crypto",
         ],
         // The model of the application, which the engine does not know.
         "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
         // Time, chance, threads and links of a real machine.
-        "SyncRuntimeLive": ["SyncModel", "SyncCore", "SyncConcurrency", "Dispatch"],
+        "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
         // Real input for a local store.
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto"],
         // The composition root, which alone sees the adapters.
         "SyncBootstrap": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
-            "SyncTransportHTTP", "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux",
-            "SyncRecording", "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
+            "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite", "SyncTransportHTTP",
+            "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording",
+            "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [

@@ -6,6 +6,10 @@ import Testing
     struct Rule: Sendable, CustomTestStringConvertible {
         let what: String
         let pattern: String
+        /// Lines that break it: one at least for each thing that it forbids.
+        let samples: [String]
+        /// Lines that look alike, and are right.
+        var harmless: [String] = []
         /// Files, by the beginning of their path, where it is the right thing, and why.
         let except: [String: String]
 
@@ -16,11 +20,20 @@ import Testing
         Rule(
             what: "no unstructured task but through EngineRuntime.spawn",
             pattern: #"\bTask(\.detached|\.immediate)?\s*(\(|\{)"#,
+            samples: ["Task { }", "Task.detached { }", "Task.immediate { }", "Task(priority: .low) { }"],
+            harmless: ["group.addTask { }", "Task.isCancelled", "Task<Void, Never>"],
             except: ["Sources/SyncCore/Runtime/EngineRuntime.swift": "this is spawn"]),
         Rule(
             what: "no system clock outside the live runtime",
             pattern:
-                #"\bTask\.sleep|\bDate\(\)|\bDate\.now\b|\bContinuousClock\(\)|\bSuspendingClock\(\)|\bDispatchTime\.now|\busleep\(|\bThread\.sleep"#,
+                #"\bTask\.sleep|\bDate(\(\)|\.now\b)|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bDispatchTime\.now|\busleep\(|\bThread\.sleep|\bclock_gettime\(|\bgettimeofday\("#,
+            samples: [
+                "try await Task.sleep(for: wait)", "let now = Date()", "let now = Date.now", "ContinuousClock()",
+                "ContinuousClock.now", "SuspendingClock()", "SuspendingClock.now", "DispatchTime.now()",
+                "usleep(1_000)", "Thread.sleep(forTimeInterval: 1)", "clock_gettime(CLOCK_REALTIME, &time)",
+                "gettimeofday(&time, nil)",
+            ],
+            harmless: ["Date(timeIntervalSince1970: 0)", "any Clock<Duration>", "NIODeadline.now()"],
             except: [
                 "Sources/syncbench/": "it measures time",
                 "Sources/SyncRuntimeLive/": "this is the live runtime",
@@ -29,21 +42,59 @@ import Testing
             what: "no global random source outside the live runtime",
             pattern:
                 #"\bUUID\(\)|\bSystemRandomNumberGenerator\(\)|\.random\(in: [^,()]*(\([^()]*\)[^,()]*)*\)|\.shuffled\(\)|\.randomElement\(\)"#,
+            samples: [
+                "UUID()", "SystemRandomNumberGenerator()", "Int.random(in: 0...3)", "Int.random(in: 0..<(a + b))",
+                "list.shuffled()", "list.randomElement()",
+            ],
+            harmless: ["UUID(uuid: bytes)", "Int.random(in: 0...3, using: &random)", "list.shuffled(using: &random)"],
             except: [
                 "Sources/syncbench/": "no two runs need be alike",
                 "Sources/SyncRuntimeLive/": "this is the live runtime",
             ]),
         Rule(
-            what: "no unchecked Sendable but in the lock and the executor shims",
+            what: "no unchecked Sendable but in the lock",
             pattern: #"@unchecked|nonisolated\(unsafe\)"#,
+            samples: ["final class A: @unchecked Sendable {", "nonisolated(unsafe) var a = 0"],
+            harmless: ["nonisolated var a: Int { 0 }"],
             except: [
-                "Sources/SyncConcurrency/Guarded.swift": "the one lock type",
-                "Sources/SyncSimulation/Scheduling/": "the executor shims",
+                "Sources/SyncConcurrency/Guarded.swift": "the one lock type"
             ]),
-        Rule(what: "no try! and no as!", pattern: #"\btry!|\bas!"#, except: [:]),
-        Rule(what: "nothing left for later", pattern: "\\b(TO" + "DO|FIX" + "ME|XX" + "X)\\b", except: [:]),
-        Rule(what: "no fatalError", pattern: #"\bfatalError\("#, except: [:]),
+        Rule(
+            what: "no try! and no as!", pattern: #"\btry!|\bas!"#, samples: ["try! go()", "a as! Int"],
+            harmless: ["try? go()", "a as? Int"], except: [:]),
+        Rule(
+            what: "nothing left for later", pattern: "\\b(TO" + "DO|FIX" + "ME|XX" + "X)\\b",
+            samples: ["TO" + "DO: more", "FIX" + "ME", "XX" + "X"], except: [:]),
+        Rule(
+            what: "no fatalError", pattern: #"\bfatalError\("#, samples: ["fatalError(\"no\")"], except: [:]),
     ]
+
+    @Test(arguments: rules)
+    func `a rule sees what it forbids, and nothing else`(rule: Rule) throws {
+        let pattern = try NSRegularExpression(pattern: rule.pattern)
+        func isSeen(_ line: String) -> Bool {
+            pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
+        }
+        #expect(!rule.samples.isEmpty)
+        for line in rule.samples { #expect(isSeen(line), "\(line)") }
+        for line in rule.harmless { #expect(!isSeen(line), "\(line)") }
+    }
+
+    @Test(arguments: rules)
+    func `an exception of a rule is made use of`(rule: Rule) throws {
+        let pattern = try NSRegularExpression(pattern: rule.pattern)
+        let files = try SourceTree.files()
+        for (place, reason) in rule.except {
+            #expect(!reason.isEmpty)
+            let isUsed = files.contains { file in
+                file.path.hasPrefix(place)
+                    && file.lines.contains { line in
+                        pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
+                    }
+            }
+            #expect(isUsed, "nothing in \(place) needs it")
+        }
+    }
 
     @Test(arguments: rules)
     func `the sources keep the rule`(rule: Rule) throws {
@@ -58,6 +109,14 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func `the code map shows the room of every source`() throws {
+        let map = try String(contentsOf: SourceTree.root.appending(path: "ARCHITECTURE.md"), encoding: .utf8)
+        let rooms = try FileManager.default.contentsOfDirectory(
+            atPath: SourceTree.root.appending(path: "Sources").path(percentEncoded: false))
+        #expect(rooms.count > 20)
+        for room in rooms.sorted() { #expect(map.contains("`Sources/\(room)`"), "\(room)") }
     }
 
     @Test func `folders are named by domain, never by kind`() throws {
