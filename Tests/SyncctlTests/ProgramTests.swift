@@ -56,13 +56,7 @@ import Testing
     func `what cannot be done is told in words, and by its status`(
         arguments: [String], status: CommandStatus, words: String
     ) throws {
-        let programs = try Programs()
-        try programs.syncctl("init")
-        let answer = try programs.run("syncctl", arguments)
-        #expect(answer.status == status.rawValue, "\(answer.errors)")
-        #expect(answer.errors.contains(words), "\(answer.errors)")
-        #expect(answer.output.isEmpty)
-        #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
+        try expect(status, words, from: arguments)
     }
 
     @Test(arguments: [
@@ -73,11 +67,18 @@ import Testing
     func `a command that fails beside a connection says why, and does not trap`(
         arguments: [String], status: CommandStatus, words: String
     ) throws {
+        try expect(status, words, from: arguments + ["--server", "http://127.0.0.1:9"])
+    }
+
+    /// Runs a command beside a new database, and looks how it fails: with words for people, and no answer.
+    private func expect(_ status: CommandStatus, _ words: String, from arguments: [String]) throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        let answer = try programs.run("syncctl", arguments + ["--server", "http://127.0.0.1:9"])
+        let answer = try programs.run("syncctl", arguments)
         #expect(answer.status == status.rawValue, "\(answer.errors)")
         #expect(answer.errors.contains(words), "\(answer.errors)")
+        #expect(answer.output.isEmpty, "\(answer.output)")
+        #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
     }
 
     @Test func `names that would play tricks on a terminal are shown as their codes`() throws {
