@@ -19,6 +19,8 @@ struct ChaosPlan: Sendable {
     /// The longest rest between two faults, in milliseconds.
     let rest: Int
     let settings: [String: String]
+    /// How long the faults last.
+    let duration: Duration
 
     enum Fault: String, CaseIterable, Sendable {
         case killServer, endServer, stopServer, killWatcher, stopWatcher, cut, refuse, delay, halfOpen, truncate, damage
@@ -27,6 +29,7 @@ struct ChaosPlan: Sendable {
     init(seed: UInt64) {
         var random = SeededRandom(seed: seed, stream: "plan")
         self.seed = seed
+        duration = Self.duration
         devices = 2 + random.below(3)
         // What damages bytes in plain text damages values, and nobody can notice: that is what TLS is for.
         isEncrypted = random.below(3) == 0
@@ -81,7 +84,7 @@ struct ChaosPlan: Sendable {
     }
 
     /// How long the faults of one seed last: `BLACKBOX_SECONDS`, from 0.1 to 600; otherwise 5 seconds.
-    static let duration: Duration = {
+    private static let duration: Duration = {
         guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SECONDS"] else { return .seconds(5) }
         guard let seconds = Double(text), (0.1...600).contains(seconds) else {
             preconditionFailure("BLACKBOX_SECONDS is '\(text)', which is not a number from 0.1 to 600")
