@@ -54,7 +54,7 @@ struct WorldOptions: ParsableArguments {
 
 /// A kind of trouble that can be left out.
 enum FaultClass: String, CaseIterable {
-    case network, process, disk, clock, server
+    case network, process, disk, clock, server, user
 
     static let list = "all, none, or of " + allCases.map(\.rawValue).joined(separator: ", ")
 
@@ -66,6 +66,7 @@ enum FaultClass: String, CaseIterable {
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
         case .clock: [\.jumpClock, \.driftClock]
         case .server: [\.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer]
+        case .user: [\.changeUser]
         }
     }
 }

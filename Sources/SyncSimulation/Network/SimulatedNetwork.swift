@@ -223,7 +223,7 @@ public final class SimulatedNetwork: Sendable {
         _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerCall, _ device: String,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) {
-        record.ended(.refused)
+        record.ended(.intercepted)
         tally.count(answer.fault, [call.phases.onItsWay])
         simulation.note("\(answer.rawValue): \(call.word)", by: device)
         if let failure = answer.failure {

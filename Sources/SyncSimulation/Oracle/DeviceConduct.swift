@@ -71,7 +71,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { state in
             let known = state.devices[device] ?? Device()
             guard failure.code == .corrupt, !known.hasTwoEngines, !known.metStaleAnswers else { return }
-            state.violations.append(Violation("I8", "\(device) cannot take a page: \(failure.message)"))
+            state.violations.append(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
         }
     }
 
@@ -80,7 +80,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             let known = state.devices[device]?.identity
             if let known, known.client == session.identity.client, session.identity.incarnation < known.incarnation {
                 state.violations.append(
-                    Violation("I16", "\(device) went back from \(known) to \(session.identity)"))
+                    Violation(.I16, "\(device) went back from \(known) to \(session.identity)"))
             }
             state.devices[device, default: Device()].identity = session.identity
         }
@@ -89,7 +89,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func unreadable(_ error: any Error, on device: String) {
         state.withLock { state in
             state.violations.append(
-                Violation("I25", "\(device) cannot be read although its disk works: \(error)"))
+                Violation(.I25, "\(device) cannot be read although its disk works: \(error)"))
         }
     }
 
@@ -100,7 +100,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             case .gap, .identityConflict:
                 if state.devices[device]?.isOfDoubtfulOrigin != true {
                     state.violations.append(
-                        Violation("I16", "\(device) was never rolled back or copied, and is told \(refusal)"))
+                        Violation(.I16, "\(device) was never rolled back or copied, and is told \(refusal)"))
                 }
             }
         }
@@ -111,7 +111,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             var known = state.devices[device] ?? Device()
             if let identity = known.identity, identity != batch.identity, !known.hasTwoEngines {
                 state.violations.append(
-                    Violation("I16", "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
+                    Violation(.I16, "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
             }
             known.identity = batch.identity
             if let violation = Self.violation(in: batch, numbered, device) { state.violations.append(violation) }
@@ -122,7 +122,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 {
                     state.violations.append(
                         Violation(
-                            "I2",
+                            .I2,
                             "\(device) sent transaction \(entry.sequence) as number \(earlier.number), now as \(number)"
                         ))
                 }
@@ -146,21 +146,21 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             case .answered(let given, _): number = given
             }
             if let last, number <= last {
-                return Violation("I3", "\(device) numbers a later transaction \(number), an earlier one \(last)")
+                return Violation(.I3, "\(device) numbers a later transaction \(number), an earlier one \(last)")
             }
             last = number
         }
         let numbers = batch.transactions.map(\.number)
-        guard let first = numbers.first else { return Violation("I3", "\(device) sends a batch of nothing") }
+        guard let first = numbers.first else { return Violation(.I3, "\(device) sends a batch of nothing") }
         if let oldest = sent.keys.min(), first != oldest {
-            return Violation("I3", "\(device) sends number \(first) while \(oldest) is uncertain")
+            return Violation(.I3, "\(device) sends number \(first) while \(oldest) is uncertain")
         }
         for (position, numbered) in batch.transactions.enumerated() {
             guard numbered.number.rawValue == first.rawValue + Int64(position) else {
-                return Violation("I3", "\(device) sends \(numbers.prefix(20)): not in order")
+                return Violation(.I3, "\(device) sends \(numbers.prefix(20)): not in order")
             }
             guard sent[numbered.number] == numbered.transaction else {
-                return Violation("I3", "\(device) sends as number \(numbered.number) what is not its transaction")
+                return Violation(.I3, "\(device) sends as number \(numbered.number) what is not its transaction")
             }
         }
         return nil
@@ -184,7 +184,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 {
                     state.violations.append(
                         Violation(
-                            "I22",
+                            .I22,
                             "\(device) stamps number \(numbered.number) \(first), not after \(before.last) of the one before"
                         ))
                 }
@@ -204,7 +204,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { state in
             state.violations.append(
                 Violation(
-                    "I21",
+                    .I21,
                     "\(device) belongs to \(caller.owner.name), and the server serves it with the token of \(caller.bearer.name)"
                 ))
         }

@@ -72,34 +72,34 @@ extension FeedWitness.State {
         case .mustReset(.horizon):
             guard let known else {
                 guard request.cursor == nil else { return }
-                throw Violation("I14", "\(asker) asked for a snapshot of \(space), and was told to begin again")
+                throw Violation(.I14, "\(asker) asked for a snapshot of \(space), and was told to begin again")
             }
             guard known < horizon else {
                 throw Violation(
-                    "I14",
+                    .I14,
                     "\(asker) is at version \(known) of \(space), not below the horizon \(horizon), and was reset")
             }
         case .page(let page):
             guard page.space == space else {
-                throw Violation("I21", "\(asker) asked for \(space) and was shown \(page.space)")
+                throw Violation(.I21, "\(asker) asked for \(space) and was shown \(page.space)")
             }
             if let known, known < horizon {
                 throw Violation(
-                    "I14", "\(asker) is at version \(known) of \(space), below the horizon \(horizon), and was not told"
+                    .I14, "\(asker) is at version \(known) of \(space), below the horizon \(horizon), and was not told"
                 )
             }
             if let head = heads[space], page.head < head {
-                throw Violation("I9", "the head of \(space) went back from \(head) to \(page.head)")
+                throw Violation(.I9, "the head of \(space) went back from \(head) to \(page.head)")
             }
             heads[space] = page.head
             guard page.version <= page.head else {
                 throw Violation(
-                    "I9", "\(asker) was shown version \(page.version) of \(space), whose head is \(page.head)")
+                    .I9, "\(asker) was shown version \(page.version) of \(space), whose head is \(page.head)")
             }
             if case .commits(let told) = page.content { try check(told, of: page, after: known, asker) }
             if case .snapshot(_, let isFirst, _) = page.content, isFirst != (request.cursor == nil) {
                 throw Violation(
-                    "I9", "\(asker) was shown the \(isFirst ? "beginning" : "rest") of a snapshot it is not in")
+                    .I9, "\(asker) was shown the \(isFirst ? "beginning" : "rest") of a snapshot it is not in")
             }
             versions[page.cursor] = page.version
         }
@@ -112,21 +112,21 @@ extension FeedWitness.State {
         for commit in told {
             if let reached, commit.version != reached.next {
                 throw Violation(
-                    "I9", "\(asker) was told of version \(commit.version) of \(page.space) after \(reached)")
+                    .I9, "\(asker) was told of version \(commit.version) of \(page.space) after \(reached)")
             }
             reached = commit.version
             if let first = commits[page.space]?[commit.version], first != commit {
-                throw Violation("I9", "version \(commit.version) of \(page.space) was told in two ways")
+                throw Violation(.I9, "version \(commit.version) of \(page.space) was told in two ways")
             }
             commits[page.space, default: [:]][commit.version] = commit
         }
         if let reached, reached != page.version {
             throw Violation(
-                "I9", "\(asker) was told up to \(reached) of \(page.space), and that this is \(page.version)")
+                .I9, "\(asker) was told up to \(reached) of \(page.space), and that this is \(page.version)")
         }
         if !page.hasMore, page.version != page.head {
             throw Violation(
-                "I9", "\(asker) was told that \(page.version) of \(page.space) is all, and its head \(page.head)")
+                .I9, "\(asker) was told that \(page.version) of \(page.space) is all, and its head \(page.head)")
         }
     }
 }

@@ -106,7 +106,7 @@ final class History: ServerWitness, DeviceWitness {
                 guard position < request.transactions.count, request.transactions[position].number == result.number
                 else {
                     state.violations.append(
-                        Violation("I3", "the answer to \(result.number) is not in the request's order"))
+                        Violation(.I3, "the answer to \(result.number) is not in the request's order"))
                     continue
                 }
                 let operation = Operation(identity: request.identity, number: result.number)
@@ -115,7 +115,7 @@ final class History: ServerWitness, DeviceWitness {
                     guard sent.outcome == nil else {
                         state.violations.append(
                             Violation(
-                                "I16", "\(operation) came with other contents, and was answered as if it were the same")
+                                .I16, "\(operation) came with other contents, and was answered as if it were the same")
                         )
                         continue
                     }
@@ -126,7 +126,7 @@ final class History: ServerWitness, DeviceWitness {
                 if let earlier = sent.outcome {
                     if earlier != result.outcome {
                         state.violations.append(
-                            Violation("I2", "\(operation) was first \(earlier), then \(result.outcome)"))
+                            Violation(.I2, "\(operation) was first \(earlier), then \(result.outcome)"))
                     }
                     continue
                 }
@@ -274,7 +274,7 @@ final class History: ServerWitness, DeviceWitness {
                 let model = replay.models[Int(stored.version.rawValue)]
                 let pending = entries.map(\.transaction).filter { $0.space == stored.space }
                 if let difference = model.difference(try Self.records(of: store, catalog), over: pending) {
-                    throw Violation("I5", "\(device) at version \(stored.version): \(difference)")
+                    throw Violation(.I5, "\(device) at version \(stored.version): \(difference)")
                 }
             }
             return isCertain
@@ -287,12 +287,13 @@ final class History: ServerWitness, DeviceWitness {
             guard let replay = state.replays.first?.value, version <= replay.head else { return }
             let model = replay.models[Int(version.rawValue)]
             for place in model.rows.keys.sorted() {
-                guard let row = model.rows[place], let base = facts.bases[place.collection]?[place.id], let schema = catalog[place.collection]
+                guard let row = model.rows[place], let base = facts.bases[place.collection]?[place.id],
+                    let schema = catalog[place.collection]
                 else { continue }
                 for (position, field) in schema.fields.enumerated() {
                     guard let known = row[field.name], base.version(at: position) != known.version else { continue }
                     throw Violation(
-                        "I7",
+                        .I7,
                         "\(device) has \(place).\(field.name) as of version \(base.version(at: position)), not \(known.version)"
                     )
                 }
@@ -324,7 +325,7 @@ final class History: ServerWitness, DeviceWitness {
         try state.withLock { state throws(Violation) in
             guard let replay = state.replays[space], version == replay.head else {
                 let known = state.replays[space]?.head ?? .zero
-                throw Violation("I5", "the server is at \(version) of \(space), but its answers account for \(known)")
+                throw Violation(.I5, "the server is at \(version) of \(space), but its answers account for \(known)")
             }
             var found: [NaiveModel.Place: Record] = [:]
             for schema in catalog.models {
@@ -332,12 +333,12 @@ final class History: ServerWitness, DeviceWitness {
                     found[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
                     if state.uids[schema.collection]?[record.uid] != record.id {
                         throw Violation(
-                            "I13", "\(schema.collection) \(record.id) has uid \(record.uid), given to another")
+                            .I13, "\(schema.collection) \(record.id) has uid \(record.uid), given to another")
                     }
                 }
             }
             if let difference = replay.models[Int(version.rawValue)].difference(found, over: []) {
-                throw Violation("I5", "the server at version \(version): \(difference)")
+                throw Violation(.I5, "the server at version \(version): \(difference)")
             }
         }
     }
@@ -348,7 +349,7 @@ final class History: ServerWitness, DeviceWitness {
             for device in state.owed.keys.sorted() {
                 let left = (state.owed[device] ?? [:]).keys.sorted()
                 guard left.isEmpty else {
-                    throw Violation("I1", "\(device) still owes \(left.prefix(5)) after the end")
+                    throw Violation(.I1, "\(device) still owes \(left.prefix(5)) after the end")
                 }
             }
         }
@@ -367,17 +368,17 @@ extension History.State {
             }
             for given in assigned {
                 if !given.uid.isValid {
-                    violations.append(Violation("I13", "\(given.record) was given the uid \(given.uid)"))
+                    violations.append(Violation(.I13, "\(given.record) was given the uid \(given.uid)"))
                 } else if let other = uids[given.collection]?[given.uid], other != given.record {
                     violations.append(
                         Violation(
-                            "I13", "\(given.collection) uid \(given.uid) was given to \(other) and \(given.record)"))
+                            .I13, "\(given.collection) uid \(given.uid) was given to \(other) and \(given.record)"))
                 }
                 uids[given.collection, default: [:]][given.uid] = given.record
             }
         case .rejected(let rejection):
             if !History.honestReasons.contains(rejection.code) {
-                violations.append(Violation("I17", "\(operation) was rejected without cause: \(rejection.message)"))
+                violations.append(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
         }
     }
@@ -427,7 +428,7 @@ extension History.State {
                 self.owed[device]?[sequence] = nil
             } else {
                 throw Violation(
-                    "I1",
+                    .I1,
                     "\(device) committed transaction \(sequence), which is in neither outbox nor journal, and the server has not applied it (\(debt.operation.map { "\($0)" } ?? "never sent"))"
                 )
             }

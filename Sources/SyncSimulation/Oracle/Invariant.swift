@@ -35,7 +35,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
     }
 
     /// Why it is not checked; nil when it is.
-    public var isNotApplicable: String? {
+    public var reasonNotChecked: String? {
         switch self {
         case .I20: "there are no blobs yet"
         default: nil

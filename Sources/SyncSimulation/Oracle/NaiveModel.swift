@@ -49,7 +49,7 @@ struct NaiveModel: Hashable, Sendable {
         for mutation in transaction.mutations {
             let place = Place(collection: mutation.collection, id: mutation.record)
             guard let schema = catalog[mutation.collection] else {
-                throw Violation("I5", "applied at \(version) although there is no collection \(mutation.collection)")
+                throw Violation(.I5, "applied at \(version) although there is no collection \(mutation.collection)")
             }
             let time = min(mutation.time, limit)
             switch mutation.intent {
@@ -57,7 +57,7 @@ struct NaiveModel: Hashable, Sendable {
                 // A device whose disk was rolled back says again what it has said before: that has no effect.
                 if created[place] == Origin(client: client, time: mutation.time) { continue }
                 guard !dead.contains(place) else {
-                    throw Violation("I12", "\(place) was deleted, and created again at \(version)")
+                    throw Violation(.I12, "\(place) was deleted, and created again at \(version)")
                 }
                 if rows[place] != nil {
                     // Two devices that made the same id mean the same record: the later create is an edit of it.
@@ -80,12 +80,12 @@ struct NaiveModel: Hashable, Sendable {
             case .update(let edits):
                 guard rows[place] != nil else {
                     throw Violation(
-                        dead.contains(place) ? "I12" : "I5", "\(place) was updated at \(version) but is not there")
+                        dead.contains(place) ? .I12 : .I5, "\(place) was updated at \(version) but is not there")
                 }
                 for edit in edits {
                     guard let rule = schema.field(named: edit.field)?.mergeRule else {
                         throw Violation(
-                            "I5", "\(place).\(edit.field) was updated at \(version) but there is no such field")
+                            .I5, "\(place).\(edit.field) was updated at \(version) but there is no such field")
                     }
                     let pushed = Field(value: edit.value, time: time, client: client, version: version)
                     self.edit(place, edit.field, pushed, seen: edit.seen, rule)
@@ -104,11 +104,12 @@ struct NaiveModel: Hashable, Sendable {
             for schema in catalog.models {
                 for field in schema.fields where field.isRequired && field.target != nil {
                     for place in rows.keys.sorted() where place.collection == schema.collection {
-                        guard let row = rows[place], case .reference(let id)? = row[field.name]?.value, let target = field.target,
+                        guard let row = rows[place], case .reference(let id)? = row[field.name]?.value,
+                            let target = field.target,
                             place.id == mutation.record || (gone && id == mutation.record),
                             rows[Place(collection: target, id: id)] == nil
                         else { continue }
-                        throw Violation("I11", "version \(version) leaves \(place) without its \(field.name) \(id)")
+                        throw Violation(.I11, "version \(version) leaves \(place) without its \(field.name) \(id)")
                     }
                 }
             }

@@ -22,13 +22,13 @@ struct ReplicaHistory {
                 guard let base = now[id], let last = before[id], last != base else { continue }
                 guard base.version >= last.version else {
                     throw Violation(
-                        "I7", "\(device): \(collection) \(id) went back from version \(last.version) to \(base.version)"
+                        .I7, "\(device): \(collection) \(id) went back from version \(last.version) to \(base.version)"
                     )
                 }
                 for place in 0..<max(base.fields.count, last.fields.count)
                 where base.version(at: place) < last.version(at: place) {
                     throw Violation(
-                        "I7",
+                        .I7,
                         "\(device): field \(place) of \(collection) \(id) went back from version \(last.version(at: place)) to \(base.version(at: place))"
                     )
                 }

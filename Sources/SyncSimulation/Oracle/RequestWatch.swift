@@ -84,7 +84,9 @@ final class RequestWatch: Sendable {
 
     func linkChanged(of device: String) {
         devices.withLock { devices in
-            for name in devices.keys where name == device || name.hasPrefix(device + ".") { devices[name]?.failed = [:] }
+            for name in devices.keys where name == device || name.hasPrefix(device + ".") {
+                devices[name]?.failed = [:]
+            }
         }
     }
 }
@@ -95,7 +97,7 @@ extension RequestWatch.Device {
     ) {
         if kind == .push, now < pushNotBefore {
             violations.append(
-                Violation("I18", "\(device) pushes again \(pushNotBefore - now) before the time that the server named"))
+                Violation(.I18, "\(device) pushes again \(pushNotBefore - now) before the time that the server named"))
         }
         if let last = failed[kind], last.bytes == bytes, now - last.at < floor {
             failed[kind]?.hurried += 1
@@ -103,7 +105,7 @@ extension RequestWatch.Device {
             if last.hurried > 0 {
                 violations.append(
                     Violation(
-                        "I18",
+                        .I18,
                         "\(device) repeats a \(kind) \(now - last.at) after it failed, \(floor) at least expected"))
             }
         }
@@ -111,7 +113,7 @@ extension RequestWatch.Device {
         idle.append(now)
         if idle.count > RequestWatch.idleRequestsPerMinute {
             violations.append(
-                Violation("I18", "\(device) asked \(idle.count) times in a minute, and nothing came of it"))
+                Violation(.I18, "\(device) asked \(idle.count) times in a minute, and nothing came of it"))
             idle = []
         }
     }

@@ -19,7 +19,7 @@ struct Settlement {
         for event in told {
             switch event {
             case .cancelled where !wasCancelled:
-                throw Violation("I1", "\(device) took transaction \(sequence) back, which nobody had asked for")
+                throw Violation(.I1, "\(device) took transaction \(sequence) back, which nobody had asked for")
             case .rejected(_, let rejection) where isCertain: try check(rejection)
             case .cancelled, .rejected, .merged: break
             }
@@ -35,7 +35,7 @@ struct Settlement {
             }
             guard isTold else {
                 throw Violation(
-                    "I6",
+                    .I6,
                     "\(device): transaction \(sequence) met \(conflicts.count) other edits as \(operation.map { "\($0)" } ?? "nothing"), and its user is told \(told)"
                 )
             }
@@ -48,7 +48,7 @@ struct Settlement {
         if rejection.code == .dependsOnRejected { return }
         guard case .rejected(rejection)? = outcome else {
             throw Violation(
-                "I17",
+                .I17,
                 "\(device) gave transaction \(sequence) up for \(rejection.code), but the server says \(outcome.map { "\($0)" } ?? "nothing")"
             )
         }

@@ -1,13 +1,12 @@
-/// A promise that was broken, by its number in the list of invariants.
+/// A promise that was broken.
 public struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// "I1" to "I25".
-    public let invariant: String
+    public let invariant: Invariant
     public let text: String
 
-    public init(_ invariant: String, _ text: String) {
+    public init(_ invariant: Invariant, _ text: String) {
         self.invariant = invariant
         self.text = text
     }
 
-    public var description: String { "\(invariant): \(text)" }
+    public var description: String { "\(invariant.rawValue): \(text)" }
 }

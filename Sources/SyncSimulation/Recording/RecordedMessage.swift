@@ -35,6 +35,8 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
         case refused
         /// A proxy answered that the server is busy.
         case busy
+        /// Something on the way answered in the server's place, as the script says.
+        case intercepted
         /// The connection broke before the answer was complete.
         case broken
         /// It arrived, and nobody waited for it any more.

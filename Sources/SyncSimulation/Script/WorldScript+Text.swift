@@ -57,7 +57,8 @@ extension WorldScript {
                 switch words.first {
                 case "wait":
                     words.skip()
-                    moments.append(Moment(happenings, pause: .microseconds(try words.number(0...ScriptWords.longestTime))))
+                    moments.append(
+                        Moment(happenings, pause: .microseconds(try words.number(0...ScriptWords.longestTime))))
                     happenings = []
                 case "planned":
                     words.skip()
@@ -236,7 +237,8 @@ extension DeviceFault {
                 try words.oneOf(
                     Dictionary(uniqueKeysWithValues: SimulatedNetwork.Direction.allCases.map { ($0.rawValue, $0) })))
         case "losesLink": self = .losesLink
-        case "clockWrongBy": self = .clock(
+        case "clockWrongBy":
+            self = .clock(
                 wrongBy: .microseconds(try words.number(-ScriptWords.longestTime...ScriptWords.longestTime)))
         case "imageKept": self = .imageKept
         case "rolledBack": self = .rolledBack

@@ -10,7 +10,7 @@ public struct Shrinker {
 
         public init(_ failure: WorldFailure) {
             switch failure.cause {
-            case let violation as Violation: description = violation.invariant
+            case let violation as Violation: description = violation.invariant.rawValue
             case let failure as SimulationFailure: description = failure.kind.word
             default: description = "\(type(of: failure.cause))"
             }

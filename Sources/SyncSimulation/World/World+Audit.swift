@@ -19,7 +19,7 @@ extension World {
             } catch {
                 // The process may have died over what it did before; its end is noticed with its next request.
                 if server.process?.isDead != false { return }
-                throw Violation("I25", "the server cannot be read although its disk works: \(error)")
+                throw Violation(.I25, "the server cannot be read although its disk works: \(error)")
             }
             guard let reply else { return }
             feed.pullAnswered(request, reply, to: "the reader")
@@ -30,7 +30,7 @@ extension World {
                 if !page.hasMore { return }
             }
         }
-        throw Violation("I18", "the feed does not end")
+        throw Violation(.I18, "the feed does not end")
     }
 
     /// No stamp is later than the server lets through (I22).
@@ -42,7 +42,7 @@ extension World {
         let latest = HybridTime(
             wall: server.wallClock.now.advanced(by: ModelLimits.permittedSkew), counter: .max)
         guard facts.latestStamp <= latest else {
-            throw Violation("I22", "the server took a stamp of \(facts.latestStamp), \(latest) at the latest")
+            throw Violation(.I22, "the server took a stamp of \(facts.latestStamp), \(latest) at the latest")
         }
         checked["server"] = changes
     }
@@ -56,15 +56,15 @@ extension World {
         try bases[device.name, default: ReplicaHistory()].check(
             facts, of: device.name, in: session.epoch, as: session.identity)
         if isComplete, let dangling = facts.dangling.first {
-            throw Violation("I11", "\(device.name) shows \(dangling), and not what it needs")
+            throw Violation(.I11, "\(device.name) shows \(dangling), and not what it needs")
         }
         if let wrong = facts.wrongCounts.first {
-            throw Violation("I18", "\(device.name) counts its outbox wrongly: \(wrong)")
+            throw Violation(.I18, "\(device.name) counts its outbox wrongly: \(wrong)")
         }
         if let bounds = parts.bounds {
             guard facts.outboxEntries <= bounds.outboxEntries, facts.outboxBytes <= bounds.outboxBytes else {
                 throw Violation(
-                    "I19", "\(device.name) owes \(facts.outboxEntries) transactions of \(facts.outboxBytes) bytes")
+                    .I19, "\(device.name) owes \(facts.outboxEntries) transactions of \(facts.outboxBytes) bytes")
             }
         }
         if isComplete, let version = session.spaces.first?.version, session.epoch == history.epoch {
@@ -80,7 +80,7 @@ extension World {
             let bytes = try audit(process).logBytes
             guard bytes <= bounds.logBytes else {
                 throw Violation(
-                    "I19", "the log of \(device.name) has \(bytes) bytes at rest, at most \(bounds.logBytes)")
+                    .I19, "the log of \(device.name) has \(bytes) bytes at rest, at most \(bounds.logBytes)")
             }
         }
     }

@@ -35,7 +35,7 @@ extension World {
                     checked[device.name] = isCertain ? changes : nil
                 }
             } catch let failure as StoreFailure {
-                throw Violation("I25", "\(device.name) cannot be read although its disk works: \(failure)")
+                throw Violation(.I25, "\(device.name) cannot be read although its disk works: \(failure)")
             }
         }
     }
@@ -54,7 +54,7 @@ extension World {
         for stored in try store.session().spaces where stored.space == Self.space {
             if let last = versions[device.name], last.resets == resets, stored.version < last.version, stored.isComplete
             {
-                throw Violation("I8", "\(device.name) went back from version \(last.version) to \(stored.version)")
+                throw Violation(.I8, "\(device.name) went back from version \(last.version) to \(stored.version)")
             }
             versions[device.name] = (stored.version, resets)
         }
@@ -72,13 +72,13 @@ extension World {
             guard let store = device.store else { continue }
             try checkFile(of: device, store)
             let outbox = try store.outbox(limit: .max)
-            guard outbox.isEmpty else { throw Violation("I4", "\(device.name) still has \(outbox.count) to send") }
+            guard outbox.isEmpty else { throw Violation(.I4, "\(device.name) still has \(outbox.count) to send") }
             for schema in WorldCatalog.catalog.models {
                 let here = try store.records(matching: RecordQuery(schema.collection)).map(Comparison.init)
                 let there = (records[schema.collection] ?? []).map(Comparison.init)
                 guard here == there else {
                     throw Violation(
-                        "I4",
+                        .I4,
                         "\(device.name) holds \(here.count) of \(schema.collection), the server \(there.count), and they differ"
                     )
                 }
@@ -120,17 +120,17 @@ extension World {
             }
             guard case .page(let page)? = reply else {
                 throw Violation(
-                    "I9", "a fresh client gets no snapshot: \(reply.map { "\($0)" } ?? "the server is down")")
+                    .I9, "a fresh client gets no snapshot: \(reply.map { "\($0)" } ?? "the server is down")")
             }
             switch page.content {
             case .snapshot(let rows, _, _):
                 for part in rows { records[part.collection, default: []].append(contentsOf: part.records) }
             case .commits(let commits):
-                guard commits.isEmpty else { throw Violation("I9", "a quiet server shows commits after its snapshot") }
+                guard commits.isEmpty else { throw Violation(.I9, "a quiet server shows commits after its snapshot") }
             }
             cursor = page.cursor
             if !page.hasMore { return (records.mapValues { $0.sorted { $0.id < $1.id } }, page.version) }
         }
-        throw Violation("I18", "the server's snapshot does not end")
+        throw Violation(.I18, "the server's snapshot does not end")
     }
 }

@@ -126,7 +126,7 @@ extension World {
     private func checkHonest(_ failure: StoreFailure, where name: String) throws {
         switch failure.code {
         case .inputOutput, .diskFull, .busy, .readOnly, .missingFile: return
-        default: throw Violation("I25", "\(name) does not open: \(failure)")
+        default: throw Violation(.I25, "\(name) does not open: \(failure)")
         }
     }
 

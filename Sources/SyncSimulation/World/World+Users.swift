@@ -56,7 +56,7 @@ extension World {
             history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
             simulation.note("cancels \(newest.sequence)", by: device.name)
             guard !kept.contains(newest.sequence) else {
-                throw Violation("I1", "\(device.name) still holds \(newest.sequence) after it was cancelled")
+                throw Violation(.I1, "\(device.name) still holds \(newest.sequence) after it was cancelled")
             }
         case .resendNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
@@ -78,14 +78,14 @@ extension World {
             let found = try store.record(edit.collection, .id(edit.record))
             switch edit {
             case .delete:
-                if found != nil { throw Violation("I6", "\(device.name) reads \(edit.words) after it was deleted") }
+                if found != nil { throw Violation(.I6, "\(device.name) reads \(edit.words) after it was deleted") }
             case .create(_, _, let patch), .update(_, _, let patch):
                 guard let found, let schema = store.catalog[edit.collection] else {
-                    throw Violation("I6", "\(device.name) does not read \(edit.words) that it has written")
+                    throw Violation(.I6, "\(device.name) does not read \(edit.words) that it has written")
                 }
                 for (field, value) in patch {
                     guard let position = schema.position(of: field), found.values[position] == value else {
-                        throw Violation("I6", "\(device.name) reads another \(field) than it wrote to \(edit.words)")
+                        throw Violation(.I6, "\(device.name) reads another \(field) than it wrote to \(edit.words)")
                     }
                 }
             }
@@ -98,13 +98,13 @@ extension World {
     ) throws {
         let newest = try store.outbox(after: OutboxSequence(rawValue: sequence.rawValue - 1), limit: 2)
         guard let entry = newest.last, entry.sequence == sequence else {
-            throw Violation("I1", "\(device.name) committed \(sequence), which is not the last in its outbox")
+            throw Violation(.I1, "\(device.name) committed \(sequence), which is not the last in its outbox")
         }
         let written = Set(entry.transaction.mutations.map(\.record))
         for edit in edits {
             if case .update = edit { continue }
             guard written.contains(edit.record) else {
-                throw Violation("I10", "\(device.name) committed \(sequence) without its \(edit.words)")
+                throw Violation(.I10, "\(device.name) committed \(sequence) without its \(edit.words)")
             }
         }
     }

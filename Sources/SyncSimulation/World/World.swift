@@ -203,12 +203,12 @@ public final class World {
             if devices.allSatisfy({ $0.status?.isInSync == true }), try isShownToAll() { break }
             for device in devices { device.allowDeletes(in: Self.space) }
             if let device = devices.first(where: { $0.ending != nil }) {
-                throw Violation("I18", "\(device.name) has stopped: \(device.ending ?? "")")
+                throw Violation(.I18, "\(device.name) has stopped: \(device.ending ?? "")")
             }
             guard simulation.now - start < patience else {
                 let states = devices.map { "\($0.name): \($0.status.map { "\($0)" } ?? "down")" }
                 throw Violation(
-                    "I18", "not at rest \(patience) after the last fault: \(states.joined(separator: "; "))")
+                    .I18, "not at rest \(patience) after the last fault: \(states.joined(separator: "; "))")
             }
         }
         report.timeToRest = simulation.now - start

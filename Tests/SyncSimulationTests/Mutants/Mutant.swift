@@ -9,7 +9,7 @@ import Testing
 struct Mutant: Sendable, CustomTestStringConvertible {
     let name: String
     /// Those of the invariants by which it may be noticed; the first is the one that it breaks first of all.
-    let breaks: [String]
+    let breaks: [Invariant]
     /// What goes wrong, in one sentence.
     let sentence: String
     var parts: @Sendable () -> WorldParts
@@ -21,7 +21,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var isQuick = true
 
     init(
-        _ name: String, breaks: [String], _ sentence: String,
+        _ name: String, breaks: [Invariant], _ sentence: String,
         parts: @escaping @Sendable () -> WorldParts = { .onSQLite() },
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
     ) {
@@ -66,18 +66,18 @@ extension Mutant {
 }
 
 extension PlainAuthority.Mutant {
-    fileprivate var breaks: [String] {
+    fileprivate var breaks: [Invariant] {
         switch self {
-        case .forgetsWhatItHasSeen, .answersRepeatsAnew: ["I2"]
-        case .tearsCommits: ["I10", "I9", "I5"]
-        case .skipsCommits: ["I9", "I18", "I8"]
-        case .resurrects: ["I12"]
-        case .lastPushWins, .losesFields: ["I5", "I9", "I4"]
-        case .repeatsUIDs: ["I13"]
-        case .acknowledgesWithoutApplying: ["I5", "I9", "I1"]
-        case .refusesAtRandom: ["I17"]
-        case .stopsShowing: ["I18", "I9"]
-        case .reordersAnswers: ["I3"]
+        case .forgetsWhatItHasSeen, .answersRepeatsAnew: [.I2]
+        case .tearsCommits: [.I10, .I9, .I5]
+        case .skipsCommits: [.I9, .I18, .I8]
+        case .resurrects: [.I12]
+        case .lastPushWins, .losesFields: [.I5, .I9, .I4]
+        case .repeatsUIDs: [.I13]
+        case .acknowledgesWithoutApplying: [.I5, .I9, .I1]
+        case .refusesAtRandom: [.I17]
+        case .stopsShowing: [.I18, .I9]
+        case .reordersAnswers: [.I3]
         }
     }
 

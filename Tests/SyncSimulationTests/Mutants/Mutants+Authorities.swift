@@ -6,7 +6,7 @@ import SyncSimulation
 
 extension Mutant {
     private static func authority(
-        _ name: String, breaks: [String], _ sentence: String, settings: SQLiteParts = SQLiteParts(),
+        _ name: String, breaks: [Invariant], _ sentence: String, settings: SQLiteParts = SQLiteParts(),
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
         plant: @escaping @Sendable (inout PlantedAuthority) -> Void
     ) -> Mutant {
@@ -15,7 +15,7 @@ extension Mutant {
 
     /// Bugs in the server's calls.
     static let authorities: [Mutant] = [
-        authority("commit acknowledged and not made", breaks: ["I1", "I5", "I9"], "the last of a push is not applied") {
+        authority("commit acknowledged and not made", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 guard request.transactions.count > 1, let last = request.transactions.last else {
                     return try base.push(request, by: principal, now: now)
@@ -32,7 +32,7 @@ extension Mutant {
                 return .answered(results, epoch: epoch, serverTime: time)
             }
         },
-        authority("identity taken from the device", breaks: ["I2", "I16", "I18"], "all clients share one ledger") {
+        authority("identity taken from the device", breaks: [.I2, .I16, .I18], "all clients share one ledger") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 try principal.check(isMeantBy: request.account)
                 let shared = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
@@ -42,7 +42,7 @@ extension Mutant {
                 return try base.push(request, by: Principal(name: "all"), now: now)
             }
         },
-        authority("repeat refused for ever", breaks: ["I17", "I18", "I16"], "a repeat is taken for a conflict") {
+        authority("repeat refused for ever", breaks: [.I17, .I18, .I16], "a repeat is taken for a conflict") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 if let first = request.transactions.first, first.number.rawValue % 5 == 4 {
                     return .refused(.identityConflict(number: first.number))
@@ -50,7 +50,7 @@ extension Mutant {
                 return try base.push(request, by: principal, now: now)
             }
         },
-        authority("outcomes in another order", breaks: ["I3"], "two answers change places") {
+        authority("outcomes in another order", breaks: [.I3], "two answers change places") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 guard
                     case .answered(var results, let epoch, let time) = try base.push(
@@ -61,7 +61,7 @@ extension Mutant {
             }
         },
         authority(
-            "shorter feed below the horizon", breaks: ["I14"], "who is too far behind is told of no change",
+            "shorter feed below the horizon", breaks: [.I14], "who is too far behind is told of no change",
             shape: {
                 $0.rates.compactServer = 0.1
                 $0.rates.dropLink = 0.1
@@ -82,7 +82,7 @@ extension Mutant {
                     }
                 }
             }),
-        authority("reset without need", breaks: ["I14", "I18"], "a client is told to begin again now and then") {
+        authority("reset without need", breaks: [.I14, .I18], "a client is told to begin again now and then") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 if request.cursor?.rawValue.contains("log.") == true, now.milliseconds % 5 == 0 {
                     return .mustReset(.horizon)
@@ -90,13 +90,13 @@ extension Mutant {
                 return try base.pull(request, by: principal, now: now)
             }
         },
-        authority("reset for ever", breaks: ["I18", "I14"], "every cursor of the feed is refused") {
+        authority("reset for ever", breaks: [.I18, .I14], "every cursor of the feed is refused") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 if request.cursor?.rawValue.contains("log.") == true { return .mustReset(.horizon) }
                 return try base.pull(request, by: principal, now: now)
             }
         },
-        authority("commit skipped in a page", breaks: ["I9", "I8", "I18"], "the second commit of a page is left out") {
+        authority("commit skipped in a page", breaks: [.I9, .I8, .I18], "the second commit of a page is left out") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 let reply = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = reply, case .commits(var commits) = page.content, commits.count > 2
@@ -105,7 +105,7 @@ extension Mutant {
                 return .page(page.with(.commits(commits)))
             }
         },
-        authority("last commit of a page skipped", breaks: ["I9", "I8", "I18"], "the cursor is behind what is shown") {
+        authority("last commit of a page skipped", breaks: [.I9, .I8, .I18], "the cursor is behind what is shown") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 let reply = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = reply, case .commits(let commits) = page.content, commits.count > 1
@@ -117,7 +117,7 @@ extension Mutant {
                         version: commits[commits.count - 2].version, head: page.head, hasMore: page.hasMore))
             }
         },
-        authority("uncommitted head", breaks: ["I9", "I18"], "a head is promised that nobody can reach") {
+        authority("uncommitted head", breaks: [.I9, .I18], "a head is promised that nobody can reach") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 let reply = try base.pull(request, by: principal, now: now)
                 guard case .page(let page) = reply else { return reply }
@@ -128,7 +128,7 @@ extension Mutant {
             }
         },
         authority(
-            "restored without a new epoch", breaks: ["I15", "I18", "I9", "I5"],
+            "restored without a new epoch", breaks: [.I15, .I18, .I9, .I5],
             "the greeting names the first history for ever", shape: { $0.rates.restoreServer = 0.03 },
             plant: {
                 $0.onHello = { hello in
@@ -138,7 +138,7 @@ extension Mutant {
                 }
             }),
         authority(
-            "stamps from the future", breaks: ["I22"], "a stamp is taken however far ahead it is",
+            "stamps from the future", breaks: [.I22], "a stamp is taken however far ahead it is",
             settings: {
                 var settings = SQLiteParts()
                 settings.authority.permittedSkew = .seconds(1_000_000)
@@ -153,7 +153,7 @@ extension Mutant {
             },
             plant: { _ in }),
         authority(
-            "small pushes refused for ever", breaks: ["I17", "I18"], "the limit is smaller than it says",
+            "small pushes refused for ever", breaks: [.I17, .I18], "the limit is smaller than it says",
             settings: SQLiteParts()
         ) {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
@@ -164,7 +164,7 @@ extension Mutant {
             }
         },
         authority(
-            "account of a push ignored", breaks: ["I21", "I16"], "a push is taken on whoever's token comes with it",
+            "account of a push ignored", breaks: [.I21, .I16], "a push is taken on whoever's token comes with it",
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
                 $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
@@ -174,7 +174,7 @@ extension Mutant {
                     return try base.push(request, by: principal, now: now)
                 }
             }),
-        authority("valid writes rejected", breaks: ["I17"], "what breaks no rule is refused") {
+        authority("valid writes rejected", breaks: [.I17], "what breaks no rule is refused") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 let reply = try base.push(request, by: principal, now: now)
                 guard case .answered(let results, let epoch, let time) = reply else { return reply }

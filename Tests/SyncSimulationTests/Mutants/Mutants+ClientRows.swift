@@ -2,7 +2,7 @@ import SyncSimulation
 
 extension Mutant {
     private static func rows(
-        _ name: String, breaks: [String], _ sentence: String, _ body: String,
+        _ name: String, breaks: [Invariant], _ sentence: String, _ body: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
     ) -> Mutant {
         let trigger = "CREATE TRIGGER IF NOT EXISTS planted \(body)"
@@ -12,7 +12,7 @@ extension Mutant {
     /// Bugs in what a device's store writes down.
     static let clientRows: [Mutant] = [
         rows(
-            "outbox row lost", breaks: ["I1", "I5"], "one write in a while has no entry in the outbox",
+            "outbox row lost", breaks: [.I1, .I5], "one write in a while has no entry in the outbox",
             """
             AFTER INSERT ON sync_outbox WHEN NEW.sequence % 5 = 3 BEGIN
                 DELETE FROM sync_pending WHERE sequence = NEW.sequence;
@@ -20,7 +20,7 @@ extension Mutant {
             END
             """),
         rows(
-            "outbox row torn", breaks: ["I10", "I5"], "the last mutation of a larger transaction is not sent",
+            "outbox row torn", breaks: [.I10, .I5], "the last mutation of a larger transaction is not sent",
             """
             AFTER INSERT ON sync_outbox WHEN instr(NEW.payload, '},{"collection":') > 0 BEGIN
                 UPDATE sync_outbox SET payload = substr(payload, 1, instr(payload, '},{"collection":')) || ']}'
@@ -28,7 +28,7 @@ extension Mutant {
             END
             """),
         rows(
-            "outbox row edited after it was sent", breaks: ["I16", "I3"],
+            "outbox row edited after it was sent", breaks: [.I16, .I3],
             "a transaction that is sent again has other contents under the same number",
             """
             AFTER UPDATE OF attempts ON sync_outbox WHEN NEW.attempts > 1 BEGIN
@@ -36,7 +36,7 @@ extension Mutant {
             END
             """),
         rows(
-            "answer forgotten", breaks: ["I2", "I3", "I18"],
+            "answer forgotten", breaks: [.I2, .I3, .I18],
             "an answered transaction is sent again under another number",
             """
             AFTER UPDATE OF version ON sync_outbox WHEN NEW.version NOT NULL AND NEW.sequence % 3 = 0 BEGIN
@@ -44,28 +44,28 @@ extension Mutant {
             END
             """),
         rows(
-            "answer invented", breaks: ["I1", "I3"], "a transaction is taken for answered as soon as it is sent",
+            "answer invented", breaks: [.I1, .I3], "a transaction is taken for answered as soon as it is sent",
             """
             AFTER UPDATE OF number ON sync_outbox WHEN NEW.number % 5 = 4 BEGIN
                 UPDATE sync_outbox SET version = 1 WHERE sequence = NEW.sequence;
             END
             """),
         rows(
-            "number reused", breaks: ["I16", "I3", "I18"], "the next number is not written down now and then",
+            "number reused", breaks: [.I16, .I3, .I18], "the next number is not written down now and then",
             """
             AFTER UPDATE OF next_number ON sync_meta WHEN NEW.next_number % 4 = 3 BEGIN
                 UPDATE sync_meta SET next_number = NEW.next_number - 1;
             END
             """),
         rows(
-            "number skipped", breaks: ["I3", "I16"], "a number is left out",
+            "number skipped", breaks: [.I3, .I16], "a number is left out",
             """
             AFTER UPDATE OF next_number ON sync_meta WHEN NEW.next_number % 6 = 5 BEGIN
                 UPDATE sync_meta SET next_number = NEW.next_number + 1;
             END
             """),
         rows(
-            "incarnation not written down", breaks: ["I16", "I18"],
+            "incarnation not written down", breaks: [.I16, .I18],
             "after a conflict of identities the old one is used on",
             """
             AFTER UPDATE OF incarnation ON sync_meta WHEN NEW.incarnation > OLD.incarnation BEGIN
@@ -73,14 +73,14 @@ extension Mutant {
             END
             """, shape: { $0.rates.rollBackDevice = 0.05 }),
         rows(
-            "epoch not written down", breaks: ["I15", "I18", "I7", "I8"], "a new history of the server is not noted",
+            "epoch not written down", breaks: [.I15, .I18, .I7, .I8], "a new history of the server is not noted",
             """
             AFTER UPDATE OF epoch ON sync_meta WHEN OLD.epoch NOT NULL AND NEW.epoch IS NOT OLD.epoch BEGIN
                 UPDATE sync_meta SET epoch = OLD.epoch;
             END
             """, shape: { $0.rates.restoreServer = 0.02 }),
         rows(
-            "outbox emptied by a new epoch", breaks: ["I15", "I1"],
+            "outbox emptied by a new epoch", breaks: [.I15, .I1],
             "what a restored server lacks is not offered again",
             """
             AFTER UPDATE OF epoch ON sync_meta WHEN OLD.epoch NOT NULL AND NEW.epoch IS NOT OLD.epoch BEGIN
@@ -89,18 +89,18 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "stamps go back", breaks: ["I22", "I3"], "the device's clock is not written down",
+            "stamps go back", breaks: [.I22, .I3], "the device's clock is not written down",
             """
             AFTER UPDATE OF clock ON sync_meta WHEN NEW.clock <> OLD.clock BEGIN
                 UPDATE sync_meta SET clock = OLD.clock - 1000000000;
             END
             """, shape: { $0.rates.jumpClock = 0.1 }),
         rows(
-            "journal entry lost", breaks: ["I17", "I1"], "what was rejected is not in the journal",
+            "journal entry lost", breaks: [.I17, .I1], "what was rejected is not in the journal",
             "AFTER INSERT ON sync_journal WHEN NEW.event = 'rejected' BEGIN DELETE FROM sync_journal WHERE number = NEW.number; END"
         ),
         rows(
-            "link to a record lost", breaks: ["I6", "I5"],
+            "link to a record lost", breaks: [.I6, .I5],
             "a page overwrites what is still to be sent, for want of a link between them",
             """
             AFTER INSERT ON sync_pending WHEN NEW.link = 'changes' AND NEW.sequence % 4 = 1 BEGIN
@@ -109,33 +109,33 @@ extension Mutant {
             END
             """),
         rows(
-            "row of a page lost", breaks: ["I8", "I5"], "the cursor moves past a record that is not written",
+            "row of a page lost", breaks: [.I8, .I5], "the cursor moves past a record that is not written",
             """
             AFTER INSERT ON islander WHEN NEW.version % 4 = 1 BEGIN DELETE FROM islander WHERE id = NEW.id; END
             """),
         rows(
-            "update of a page lost", breaks: ["I8", "I5"], "the cursor moves past a change that is not written",
+            "update of a page lost", breaks: [.I8, .I5], "the cursor moves past a change that is not written",
             """
             AFTER UPDATE OF name ON islander WHEN NEW.version > OLD.version AND NEW.version % 3 = 1 BEGIN
                 UPDATE islander SET name = OLD.name WHERE id = NEW.id;
             END
             """),
         rows(
-            "cursor runs ahead", breaks: ["I8", "I18", "I5"], "the version of a space is saved before its page",
+            "cursor runs ahead", breaks: [.I8, .I18, .I5], "the version of a space is saved before its page",
             """
             AFTER UPDATE OF version ON sync_space WHEN NEW.version % 6 = 5 AND NEW.phase = 'complete' BEGIN
                 UPDATE sync_space SET version = NEW.version + 1;
             END
             """),
         rows(
-            "cursor goes back", breaks: ["I8", "I7"], "the version of a space is taken back now and then",
+            "cursor goes back", breaks: [.I8, .I7], "the version of a space is taken back now and then",
             """
             AFTER UPDATE OF version ON sync_space WHEN NEW.version % 6 = 5 AND NEW.phase = 'complete' BEGIN
                 UPDATE sync_space SET version = NEW.version - 3;
             END
             """),
         rows(
-            "snapshot complete too soon", breaks: ["I4", "I5", "I8"],
+            "snapshot complete too soon", breaks: [.I4, .I5, .I8],
             "a space counts as complete before its snapshot has been read",
             """
             AFTER UPDATE OF phase ON sync_space WHEN NEW.phase = 'snapshot' BEGIN
@@ -143,7 +143,7 @@ extension Mutant {
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "deletion forgotten", breaks: ["I12", "I5"], "a record that the server has deleted comes back to life",
+            "deletion forgotten", breaks: [.I12, .I5], "a record that the server has deleted comes back to life",
             """
             AFTER UPDATE OF is_deleted ON sync_base WHEN NEW.is_deleted = 1 BEGIN
                 UPDATE sync_base SET is_deleted = 0, uid = OLD.uid, version = OLD.version, fields = OLD.fields
@@ -151,7 +151,7 @@ extension Mutant {
             END
             """),
         rows(
-            "sweep forgotten", breaks: ["I12", "I14", "I5"],
+            "sweep forgotten", breaks: [.I12, .I14, .I5],
             "records that a snapshot no longer shows stay on the device",
             """
             AFTER UPDATE OF marks ON sync_space WHEN NEW.marks = 1 BEGIN
@@ -159,25 +159,25 @@ extension Mutant {
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "sweep too wide", breaks: ["I14", "I15", "I5"], "records that a snapshot has shown are taken for gone",
+            "sweep too wide", breaks: [.I14, .I15, .I5], "records that a snapshot has shown are taken for gone",
             "AFTER INSERT ON sync_seen BEGIN DELETE FROM sync_seen WHERE id = NEW.id; END",
             shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "record version lowered", breaks: ["I7"], "a record's version goes back",
+            "record version lowered", breaks: [.I7], "a record's version goes back",
             """
             AFTER UPDATE OF version ON islander WHEN NEW.version > OLD.version AND OLD.version > 0 BEGIN
                 UPDATE islander SET version = OLD.version - 1 WHERE id = NEW.id;
             END
             """),
         rows(
-            "field versions lost", breaks: ["I7", "I5"], "a device believes to have seen newer fields than it has",
+            "field versions lost", breaks: [.I7, .I5], "a device believes to have seen newer fields than it has",
             """
             AFTER UPDATE OF sync_fields ON islander WHEN NEW.sync_fields NOT NULL BEGIN
                 UPDATE islander SET sync_fields = NULL WHERE id = NEW.id;
             END
             """),
         rows(
-            "base version lowered", breaks: ["I7", "I5"], "the base of a record that is being edited goes back",
+            "base version lowered", breaks: [.I7, .I5], "the base of a record that is being edited goes back",
             """
             AFTER INSERT ON sync_base WHEN NEW.version > 1 BEGIN
                 UPDATE sync_base SET version = 1, field_versions = NULL
@@ -185,21 +185,21 @@ extension Mutant {
             END
             """),
         rows(
-            "uid lost", breaks: ["I13", "I4"], "some uids are not written down",
+            "uid lost", breaks: [.I13, .I4], "some uids are not written down",
             """
             AFTER UPDATE OF uid ON islander WHEN NEW.uid % 4 = 2 BEGIN
                 UPDATE islander SET uid = -1 WHERE id = NEW.id;
             END
             """),
         rows(
-            "required reference cleared", breaks: ["I11", "I5"], "a picture loses its painter",
+            "required reference cleared", breaks: [.I11, .I5], "a picture loses its painter",
             """
             AFTER INSERT ON picture WHEN NEW.version % 2 = 1 BEGIN
                 UPDATE picture SET painter = randomblob(16) WHERE id = NEW.id;
             END
             """),
         rows(
-            "counts of the outbox lost", breaks: ["I18", "I4"], "the outbox is counted as empty when it is not",
+            "counts of the outbox lost", breaks: [.I18, .I4], "the outbox is counted as empty when it is not",
             """
             AFTER UPDATE OF waiting ON sync_meta WHEN NEW.waiting > 2 BEGIN
                 UPDATE sync_meta SET waiting = 0;

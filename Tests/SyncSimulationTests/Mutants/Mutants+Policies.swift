@@ -9,7 +9,7 @@ extension Mutant {
     /// Policies out of range.
     static let policies: [Mutant] = [
         Mutant(
-            "no wait between tries", breaks: ["I18"], "the back-off has neither floor nor growth",
+            "no wait between tries", breaks: [.I18], "the back-off has neither floor nor growth",
             shape: {
                 $0.setting.policy.backoff.initial = .microseconds(1)
                 $0.setting.policy.backoff.floor = .microseconds(1)
@@ -17,7 +17,7 @@ extension Mutant {
                 $0.setting.network.refuseRate = 0.5
             }),
         Mutant(
-            "no cap on waits", breaks: ["I18"], "the back-off grows for ever",
+            "no cap on waits", breaks: [.I18], "the back-off grows for ever",
             shape: {
                 $0.setting.policy.backoff.initial = .seconds(600)
                 $0.setting.policy.backoff.factor = 100
@@ -26,13 +26,13 @@ extension Mutant {
                 $0.rates.dropLink = 0
             }),
         Mutant(
-            "polls in a loop", breaks: ["I18"], "the next poll follows at once",
+            "polls in a loop", breaks: [.I18], "the next poll follows at once",
             shape: {
                 $0.setting.policy.pollInterval = .milliseconds(1)
                 $0.setting.policy.pollIntervalWithHints = .milliseconds(1)
             }),
         Mutant(
-            "never polls", breaks: ["I18"], "news that nobody told of are never asked for",
+            "never polls", breaks: [.I18], "news that nobody told of are never asked for",
             shape: {
                 $0.setting.policy.pollInterval = .seconds(100_000)
                 $0.setting.policy.pollIntervalWithHints = .seconds(100_000)
@@ -40,7 +40,7 @@ extension Mutant {
                 $0.setting.devices = 3
             }),
         Mutant(
-            "no limit to the outbox", breaks: ["I19"], "a device may owe more than was allowed",
+            "no limit to the outbox", breaks: [.I19], "a device may owe more than was allowed",
             parts: {
                 var settings = SQLiteParts()
                 settings.limits.outboxEntries = .max
@@ -57,14 +57,14 @@ extension Mutant {
     /// Disks that are promised to be flushed and are not.
     static let disks: [Mutant] = [
         Mutant(
-            "device does not flush", breaks: ["I1", "I16", "I7"], "a committed write may be lost with the power",
+            "device does not flush", breaks: [.I1, .I16, .I7], "a committed write may be lost with the power",
             parts: {
                 var settings = SQLiteParts()
                 settings.storeDurability = .normal
                 return .onSQLite(settings)
             }, shape: { $0.rates.losePowerOfDevice = 0.1 }),
         Mutant(
-            "server does not flush", breaks: ["I1", "I9", "I5", "I16", "I13", "I18"],
+            "server does not flush", breaks: [.I1, .I9, .I5, .I16, .I13, .I18, .I25],
             "what was answered may be lost with the power",
             parts: {
                 var settings = SQLiteParts()
@@ -72,7 +72,7 @@ extension Mutant {
                 return .onSQLite(settings)
             }, shape: { $0.rates.losePowerOfServer = 0.1 }),
         Mutant(
-            "log lost", breaks: ["I25", "I1", "I16", "I5", "I8", "I7", "I18"],
+            "log lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
             "the log of a database is removed while no process runs",
             parts: {
                 var parts = WorldParts.onSQLite()
@@ -84,7 +84,7 @@ extension Mutant {
                 return parts
             }, shape: { $0.rates.killDevice = 0.1 }),
         Mutant(
-            "damaged pages", breaks: ["I25", "I5", "I4"], "a loss of power leaves noise where nothing was written",
+            "damaged pages", breaks: [.I25, .I5, .I4], "a loss of power leaves noise where nothing was written",
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore

@@ -2,14 +2,14 @@ import SyncSimulation
 
 extension Mutant {
     private static func rows(
-        _ name: String, breaks: [String], _ sentence: String, _ body: String,
+        _ name: String, breaks: [Invariant], _ sentence: String, _ body: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
     ) -> Mutant {
         sql(name, breaks: breaks, sentence, "CREATE TRIGGER IF NOT EXISTS planted \(body)", shape: shape)
     }
 
     private static func sql(
-        _ name: String, breaks: [String], _ sentence: String, _ sql: String,
+        _ name: String, breaks: [Invariant], _ sentence: String, _ sql: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in }
     ) -> Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .plantingInServer(sql) }, shape: shape)
@@ -18,7 +18,7 @@ extension Mutant {
     /// Bugs in what the server writes down.
     static let serverRows: [Mutant] = [
         rows(
-            "ledger forgotten", breaks: ["I2", "I16"], "a number may be used again",
+            "ledger forgotten", breaks: [.I2, .I16], "a number may be used again",
             """
             AFTER UPDATE OF next ON ledger WHEN NEW.next % 3 = 2 AND NEW.acknowledged < NEW.next BEGIN
                 UPDATE ledger SET next = NEW.next - 1
@@ -26,7 +26,7 @@ extension Mutant {
             END
             """),
         rows(
-            "outcome forgotten", breaks: ["I16", "I2"],
+            "outcome forgotten", breaks: [.I16, .I2],
             "an outcome is pruned before its client has acknowledged it",
             """
             AFTER INSERT ON outcome WHEN NEW.number % 2 = 0 BEGIN
@@ -35,7 +35,7 @@ extension Mutant {
             END
             """),
         rows(
-            "outcome of another", breaks: ["I2"], "an outcome is remembered with another version",
+            "outcome of another", breaks: [.I2], "an outcome is remembered with another version",
             """
             AFTER INSERT ON outcome WHEN NEW.outcome LIKE '%"version":%' BEGIN
                 UPDATE outcome SET outcome = replace(outcome, '"version":', '"version":1')
@@ -44,7 +44,7 @@ extension Mutant {
             END
             """),
         rows(
-            "record version not raised", breaks: ["I7", "I5", "I4", "I18"],
+            "record version not raised", breaks: [.I7, .I5, .I4, .I18],
             "a record keeps its old version when it is edited",
             """
             AFTER UPDATE OF version ON record WHEN NEW.version > OLD.version BEGIN
@@ -52,7 +52,7 @@ extension Mutant {
             END
             """),
         rows(
-            "origins forgotten", breaks: ["I5", "I7"], "who wrote a field, and when, is forgotten",
+            "origins forgotten", breaks: [.I5, .I7], "who wrote a field, and when, is forgotten",
             """
             AFTER UPDATE OF origins ON record WHEN length(NEW.origins) > 0 BEGIN
                 UPDATE record SET origins = zeroblob(length(NEW.origins))
@@ -60,14 +60,14 @@ extension Mutant {
             END
             """),
         rows(
-            "tombstone cleared", breaks: ["I12"], "a deleted record stays alive on the server",
+            "tombstone cleared", breaks: [.I12, .I11], "a deleted record stays alive on the server",
             """
             AFTER UPDATE OF deletion ON record WHEN NEW.deletion NOT NULL BEGIN
                 UPDATE record SET deletion = NULL WHERE collection = NEW.collection AND id = NEW.id;
             END
             """),
         rows(
-            "tombstone dropped", breaks: ["I12", "I13", "I5"], "a deleted record is forgotten altogether",
+            "tombstone dropped", breaks: [.I12, .I13, .I5], "a deleted record is forgotten altogether",
             """
             AFTER UPDATE OF deletion ON record WHEN NEW.deletion NOT NULL BEGIN
                 DELETE FROM record WHERE collection = NEW.collection AND id = NEW.id;
@@ -80,14 +80,14 @@ extension Mutant {
                 $0.rates.rollBackDevice = 0.05
             }),
         rows(
-            "commit not in the feed", breaks: ["I9", "I18", "I14"], "a commit is missing in the feed",
+            "commit not in the feed", breaks: [.I9, .I18, .I14, .I25], "a commit is missing in the feed",
             """
             AFTER INSERT ON log WHEN NEW.version % 7 = 3 BEGIN
                 DELETE FROM log WHERE space = NEW.space AND version = NEW.version;
             END
             """),
         rows(
-            "half a commit in the feed", breaks: ["I10", "I9", "I5"], "the feed tells of a part of a transaction",
+            "half a commit in the feed", breaks: [.I10, .I9, .I5], "the feed tells of a part of a transaction",
             """
             AFTER INSERT ON log WHEN instr(NEW.changes, '},{"collection":') > 0 BEGIN
                 UPDATE log SET changed = 1, changes = substr(changes, 1, instr(changes, '},{"collection":')) || ']'
@@ -95,7 +95,7 @@ extension Mutant {
             END
             """),
         rows(
-            "feed rewritten", breaks: ["I9", "I8", "I5"], "an older commit of the feed is replaced by the newest",
+            "feed rewritten", breaks: [.I9, .I8, .I5], "an older commit of the feed is replaced by the newest",
             """
             AFTER INSERT ON log WHEN NEW.version % 5 = 4 BEGIN
                 UPDATE log SET changes = NEW.changes, changed = NEW.changed
@@ -103,28 +103,28 @@ extension Mutant {
             END
             """),
         rows(
-            "head ahead of the feed", breaks: ["I9", "I18", "I14"], "a version is given away for nothing",
+            "head ahead of the feed", breaks: [.I9, .I18, .I14, .I25], "a version is given away for nothing",
             """
             AFTER UPDATE OF head ON space WHEN NEW.head % 9 = 8 BEGIN
                 UPDATE space SET head = NEW.head + 1 WHERE name = NEW.name;
             END
             """),
         rows(
-            "horizon not moved", breaks: ["I14", "I18", "I9"], "the feed is trimmed, and nobody is told",
+            "horizon not moved", breaks: [.I14, .I18, .I9], "the feed is trimmed, and nobody is told",
             """
             AFTER UPDATE OF horizon ON space WHEN NEW.horizon > OLD.horizon BEGIN
                 UPDATE space SET horizon = OLD.horizon WHERE name = NEW.name;
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
-            "horizon moved too far", breaks: ["I14", "I18"], "clients begin again although the feed is whole",
+            "horizon moved too far", breaks: [.I14, .I18], "clients begin again although the feed is whole",
             """
             AFTER UPDATE OF head ON space WHEN NEW.head % 5 = 4 BEGIN
                 UPDATE space SET horizon = NEW.head WHERE name = NEW.name;
             END
             """),
         sql(
-            "uid given twice", breaks: ["I13"], "a uid is given twice",
+            "uid given twice", breaks: [.I13], "a uid is given twice",
             """
             DROP INDEX IF EXISTS record_by_uid;
             CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF next ON uid_counter WHEN NEW.next % 5 = 4 BEGIN
@@ -132,14 +132,14 @@ extension Mutant {
             END
             """),
         rows(
-            "uid changed", breaks: ["I13", "I4"], "a record has another uid than its maker was told",
+            "uid changed", breaks: [.I13, .I4], "a record has another uid than its maker was told",
             """
             AFTER INSERT ON record WHEN NEW.uid % 4 = 3 BEGIN
                 UPDATE record SET uid = NEW.uid + 1000 WHERE collection = NEW.collection AND id = NEW.id;
             END
             """),
         rows(
-            "reference forgotten", breaks: ["I11"], "a record is deleted although another needs it",
+            "reference forgotten", breaks: [.I11], "a record is deleted although another needs it",
             """
             AFTER INSERT ON reference BEGIN
                 DELETE FROM reference WHERE target_id = NEW.target_id AND id = NEW.id AND field = NEW.field;
@@ -152,7 +152,7 @@ extension Mutant {
                 $0.rates.recover = 0.3
             }),
         rows(
-            "field of a record lost", breaks: ["I5", "I9"],
+            "field of a record lost", breaks: [.I5, .I9],
             "a record on the server is not what the feed has told",
             """
             AFTER INSERT ON record BEGIN

@@ -5,7 +5,7 @@ import SyncSimulation
 
 extension Mutant {
     private static func store(
-        _ name: String, breaks: [String], _ sentence: String,
+        _ name: String, breaks: [Invariant], _ sentence: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
         plant: @escaping @Sendable (inout PlantedStore) -> Void
     ) -> Mutant {
@@ -14,18 +14,18 @@ extension Mutant {
 
     /// Bugs in the calls of a device's store.
     static let stores: [Mutant] = [
-        store("write acknowledged and not done", breaks: ["I6", "I1"], "a commit returns without having written") {
+        store("write acknowledged and not done", breaks: [.I6, .I1], "a commit returns without having written") {
             $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
                 if now.milliseconds % 5 == 0, let last = try base.outbox(limit: .max).last { return last.sequence }
                 return try base.commit(edits, in: space, now: now)
             }
         },
-        store("write done in half", breaks: ["I10", "I6"], "of two edits of a transaction one is written") {
+        store("write done in half", breaks: [.I10, .I6], "of two edits of a transaction one is written") {
             $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
                 try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
             }
         },
-        store("stale read", breaks: ["I6"], "a read shows what was there before the write") {
+        store("stale read", breaks: [.I6], "a read shows what was there before the write") {
             $0.onRead = { record in
                 var record = record
                 if record.values.count > 1, case .integer(let boats) = record.values[1] {
@@ -34,10 +34,10 @@ extension Mutant {
                 return record
             }
         },
-        store("results not recorded", breaks: ["I18", "I4"], "answers are received and not written down") {
+        store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
             $0.onRecord = { (base, _, _) throws(StoreFailure) in try base.outboxSummary() }
         },
-        store("rejection taken for success", breaks: ["I17", "I1"], "a refused transaction counts as applied") {
+        store("rejection taken for success", breaks: [.I17, .I1], "a refused transaction counts as applied") {
             $0.onRecord = { (base, results, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
@@ -48,7 +48,7 @@ extension Mutant {
                     }, now: now)
             }
         },
-        store("success taken for rejection", breaks: ["I17"], "an applied transaction goes to the journal") {
+        store("success taken for rejection", breaks: [.I17], "an applied transaction goes to the journal") {
             $0.onRecord = { (base, results, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
@@ -59,7 +59,7 @@ extension Mutant {
                     }, now: now)
             }
         },
-        store("merge not reported", breaks: ["I17", "I6"], "conflicts are not written into the journal") {
+        store("merge not reported", breaks: [.I17, .I6], "conflicts are not written into the journal") {
             $0.onRecord = { (base, results, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
@@ -69,7 +69,7 @@ extension Mutant {
                     }, now: now)
             }
         },
-        store("page in halves", breaks: ["I8", "I18"], "half of a page is applied, and the cursor behind all of it") {
+        store("page in halves", breaks: [.I8, .I18], "half of a page is applied, and the cursor behind all of it") {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .commits(let commits) = page.content, commits.count > 1 else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
@@ -82,7 +82,7 @@ extension Mutant {
                 return try base.apply(cut, after: cursor, brake: brake, now: now)
             }
         },
-        store("commit of a page in halves", breaks: ["I10", "I5"], "the last change of a commit is not applied") {
+        store("commit of a page in halves", breaks: [.I10, .I5], "the last change of a commit is not applied") {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .commits(let commits) = page.content else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
@@ -95,7 +95,7 @@ extension Mutant {
                 return try base.apply(page.with(.commits(torn)), after: cursor, brake: brake, now: now)
             }
         },
-        store("row of a snapshot lost", breaks: ["I8", "I5", "I4"], "the last row of a page is not applied") {
+        store("row of a snapshot lost", breaks: [.I8, .I5, .I4], "the last row of a page is not applied") {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .snapshot(let rows, let isFirst, let isLast) = page.content else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
@@ -107,7 +107,7 @@ extension Mutant {
                     page.with(.snapshot(cut, isFirst: isFirst, isLast: isLast)), after: cursor, brake: brake, now: now)
             }
         },
-        store("deletes ignored", breaks: ["I12", "I5"], "deletions in the feed are not applied") {
+        store("deletes ignored", breaks: [.I12, .I5], "deletions in the feed are not applied") {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 guard case .commits(let commits) = page.content else {
                     return try base.apply(page, after: cursor, brake: brake, now: now)
@@ -120,14 +120,14 @@ extension Mutant {
                 return try base.apply(page.with(.commits(kept)), after: cursor, brake: brake, now: now)
             }
         },
-        store("batch while one is uncertain", breaks: ["I3"], "what was sent before is not sent again first") {
+        store("batch while one is uncertain", breaks: [.I3], "what was sent before is not sent again first") {
             $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
                 guard let batch = try base.takeBatch(limit) else { return nil }
                 guard batch.transactions.count > 1 else { return batch }
                 return batch.with(Array(batch.transactions.dropFirst()))
             }
         },
-        store("batch out of order", breaks: ["I3"], "two transactions change places in a batch") {
+        store("batch out of order", breaks: [.I3], "two transactions change places in a batch") {
             $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
                 guard let batch = try base.takeBatch(limit), batch.transactions.count > 1 else {
                     return try base.takeBatch(limit)
@@ -142,12 +142,12 @@ extension Mutant {
             }
         },
         store(
-            "identity not renewed", breaks: ["I16", "I18"], "a conflict of identities is noted and nothing done",
+            "identity not renewed", breaks: [.I16, .I18], "a conflict of identities is noted and nothing done",
             shape: { $0.rates.rollBackDevice = 0.05 },
             plant: {
                 $0.onRenew = { (base) throws(StoreFailure) in try base.session() }
             }),
-        store("identity renewed without need", breaks: ["I2", "I16"], "everything uncertain is sent under a new name") {
+        store("identity renewed without need", breaks: [.I2, .I16], "everything uncertain is sent under a new name") {
             $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
                 let batch = try base.takeBatch(limit)
                 guard let first = batch?.transactions.first?.number, first.rawValue % 4 == 3 else { return batch }
@@ -156,7 +156,7 @@ extension Mutant {
             }
         },
         store(
-            "epoch ignored", breaks: ["I15", "I18", "I16"], "another history of the server is greeted and not noted",
+            "epoch ignored", breaks: [.I15, .I18, .I16], "another history of the server is greeted and not noted",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
                 $0.onAdopt = { (base, epoch, account) throws(StoreFailure) in
@@ -168,7 +168,7 @@ extension Mutant {
                 }
             }),
         store(
-            "writes dropped with the epoch", breaks: ["I15", "I1"], "a new history takes back what waits",
+            "writes dropped with the epoch", breaks: [.I15, .I1], "a new history takes back what waits",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
                 $0.onAdopt = { (base, epoch, account) throws(StoreFailure) in
@@ -180,7 +180,7 @@ extension Mutant {
                 }
             }),
         store(
-            "outbox counted as empty", breaks: ["I4", "I18", "I1"], "the status says in sync when it is not",
+            "outbox counted as empty", breaks: [.I4, .I18, .I1], "the status says in sync when it is not",
             // Another write sends the forgotten one, too: it has to be the last.
             shape: { $0.steps = 12 },
             plant: {
@@ -192,7 +192,7 @@ extension Mutant {
                 }
             }),
         store(
-            "batch kept in memory", breaks: ["I24", "I3", "I16", "I18"],
+            "batch kept in memory", breaks: [.I24, .I3, .I16, .I18],
             "an engine sends again what another engine on the database has brought home",
             shape: { $0.rates.rivalEngine = 0.1 },
             plant: {
@@ -209,7 +209,7 @@ extension Mutant {
                 }
             }),
         store(
-            "identity kept in memory", breaks: ["I24", "I16", "I18"],
+            "identity kept in memory", breaks: [.I24, .I16, .I18],
             "an engine does not notice that another on the database has taken a new identity",
             shape: {
                 $0.rates.rivalEngine = 0.1
@@ -228,7 +228,7 @@ extension Mutant {
                         transactions: batch.transactions, outbox: batch.outbox)
                 }
             }),
-        store("log never written back", breaks: ["I19"], "no checkpoint is ever made") {
+        store("log never written back", breaks: [.I19], "no checkpoint is ever made") {
             $0.onCheckpoint = { (_) throws(StoreFailure) in }
         },
     ]

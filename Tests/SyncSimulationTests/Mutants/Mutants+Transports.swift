@@ -5,7 +5,7 @@ import SyncSimulation
 
 extension Mutant {
     private static func transport(
-        _ name: String, breaks: [String], _ sentence: String,
+        _ name: String, breaks: [Invariant], _ sentence: String,
         shape: @escaping @Sendable (inout WorldPlan) -> Void = { _ in },
         plant: @escaping @Sendable (inout PlantedTransport) -> Void
     ) -> Mutant {
@@ -15,7 +15,7 @@ extension Mutant {
     /// Bugs between a device's engine and the network.
     static let transports: [Mutant] = [
         transport(
-            "failed requests repeated at once", breaks: ["I18"], "a request that failed is repeated at once",
+            "failed requests repeated at once", breaks: [.I18], "a request that failed is repeated at once",
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
@@ -27,7 +27,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "pulls repeated at once", breaks: ["I18"], "a pull that failed is repeated at once",
+            "pulls repeated at once", breaks: [.I18], "a pull that failed is repeated at once",
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportFailure) in
@@ -39,7 +39,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "retry-after ignored", breaks: ["I18"], "a server's wish to be left alone is not heard",
+            "retry-after ignored", breaks: [.I18], "a server's wish to be left alone is not heard",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
@@ -51,7 +51,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "server errors are permanent", breaks: ["I17"], "a failing server counts as a refusal for good",
+            "server errors are permanent", breaks: [.I17], "a failing server counts as a refusal for good",
             shape: { $0.setting.network.busyRate = 0.3 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
@@ -62,7 +62,7 @@ extension Mutant {
                     }
                 }
             }),
-        transport("lost answers invented", breaks: ["I1"], "a push without an answer counts as applied") {
+        transport("lost answers invented", breaks: [.I1, .I16], "a push without an answer counts as applied") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 do throws(TransportFailure) {
                     return try await base.push(request)
@@ -76,7 +76,7 @@ extension Mutant {
                 }
             }
         },
-        transport("lost answers rejected", breaks: ["I17"], "a push without an answer counts as rejected") {
+        transport("lost answers rejected", breaks: [.I17], "a push without an answer counts as rejected") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 do throws(TransportFailure) {
                     return try await base.push(request)
@@ -90,7 +90,7 @@ extension Mutant {
             }
         },
         transport(
-            "push in two at once", breaks: ["I3", "I16", "I18"], "two halves of a batch are sent beside each other"
+            "push in two at once", breaks: [.I3, .I16, .I18], "two halves of a batch are sent beside each other"
         ) {
             $0.onPush = { (base, request, runtime) async throws(TransportFailure) in
                 guard request.transactions.count > 1 else { return try await base.push(request) }
@@ -111,7 +111,7 @@ extension Mutant {
             }
         },
         transport(
-            "pages from a cache", breaks: ["I18", "I4", "I5", "I9"], "a pull is answered with what was answered before"
+            "pages from a cache", breaks: [.I18, .I4, .I5, .I9], "a pull is answered with what was answered before"
         ) {
             let cache = Guarded([Cursor?: PullReply]())
             $0.onPull = { (base, request, _) async throws(TransportFailure) in
@@ -121,8 +121,7 @@ extension Mutant {
                 return reply
             }
         },
-        transport("acknowledged too early", breaks: ["I2", "I16", "I18"], "outcomes are acknowledged before they came")
-        {
+        transport("acknowledged too early", breaks: [.I2, .I16, .I18], "outcomes are acknowledged before they came") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 let early = PushRequest(
                     identity: request.identity, epoch: request.epoch, account: request.account,
@@ -131,7 +130,7 @@ extension Mutant {
                 return try await base.push(early)
             }
         },
-        transport("one identity for all", breaks: ["I16", "I2", "I1"], "all devices push under one name") {
+        transport("one identity for all", breaks: [.I16, .I2, .I1], "all devices push under one name") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 try await base.push(
                     PushRequest(
@@ -143,7 +142,7 @@ extension Mutant {
             }
         },
         transport(
-            "epoch not told", breaks: ["I15", "I18", "I16"], "a push does not say which history it means",
+            "epoch not told", breaks: [.I15, .I18, .I16], "a push does not say which history it means",
             shape: { $0.rates.restoreServer = 0.03 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
@@ -155,7 +154,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "account of a pull not told", breaks: ["I21"], "a pull does not say for whose database it is",
+            "account of a pull not told", breaks: [.I21], "a pull does not say for whose database it is",
             shape: { $0.rates.changeUser = 0.1 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportFailure) in
@@ -163,7 +162,7 @@ extension Mutant {
                         PullRequest(space: request.space, cursor: request.cursor, limit: request.limit))
                 }
             }),
-        transport("refusals in the wrong place", breaks: ["I18"], "a lost contact counts as a refusal for good") {
+        transport("refusals in the wrong place", breaks: [.I18], "a lost contact counts as a refusal for good") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 do throws(TransportFailure) {
                     return try await base.push(request)

@@ -98,13 +98,13 @@ struct DatabaseTests {
             let (process, store) = try open(disk)
             store.close()
             process.kill()
-            return Violation("I23", "a newer database was opened")
+            return Violation(.I23, "a newer database was opened")
         } catch let failure as StoreFailure {
-            if failure.code != .newerSchema { return Violation("I23", "a newer database is called \(failure.code)") }
+            if failure.code != .newerSchema { return Violation(.I23, "a newer database is called \(failure.code)") }
         }
         if planted == .newerFileOverwritten { disk.corrupt("/cache.sqlite", at: 5_000) }
         return disk.contents(of: "/cache.sqlite") == before
-            ? nil : Violation("I23", "a newer database was written to")
+            ? nil : Violation(.I23, "a newer database was written to")
     }
 
     @Test func `fields that a newer server knows come through an edit unharmed`() throws {
@@ -137,12 +137,12 @@ struct DatabaseTests {
         _ = try store.apply(page, after: nil, brake: nil, now: now)
         _ = try store.commit([.update("islander", id, ["name": .text("b")])], in: .default, now: now)
         guard try store.record("islander", .id(id))?.unknown == ["motto": .text("onward")] else {
-            return Violation("I23", "a field that only the server knows was lost in an edit")
+            return Violation(.I23, "a field that only the server knows was lost in an edit")
         }
         let batch = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_000))
         for mutation in batch?.transactions.flatMap(\.transaction.mutations) ?? [] where mutation.patch["motto"] != nil
         {
-            return Violation("I23", "a field that only the server knows is written back")
+            return Violation(.I23, "a field that only the server knows is written back")
         }
         return nil
     }

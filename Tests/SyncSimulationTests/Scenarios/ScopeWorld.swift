@@ -179,15 +179,15 @@ final class ScopeWorld {
     var leak: Violation? {
         for (name, secret) in Self.foreign.sorted(by: { $0.key < $1.key }) {
             if (answers[name] ?? []).contains(secret) {
-                return Violation("I21", "\(name) was answered with \(secret)")
+                return Violation(.I21, "\(name) was answered with \(secret)")
             }
             for file in disks[name]?.image().files ?? [] where file.bytes.contains(secret) {
-                return Violation("I21", "the disk of \(name) holds \(secret), in \(file.name)")
+                return Violation(.I21, "the disk of \(name) holds \(secret), in \(file.name)")
             }
             let space = name == "anna" ? "north" : "south"
             for record in (try? stores[name]?.records(matching: RecordQuery("islander"))) ?? [] {
                 if record.values[0] == .text("mine") {
-                    return Violation("I21", "a record of \(space) was overwritten by a stranger")
+                    return Violation(.I21, "a record of \(space) was overwritten by a stranger")
                 }
             }
         }

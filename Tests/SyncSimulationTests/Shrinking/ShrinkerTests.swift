@@ -28,12 +28,12 @@ import Testing
             moments: (0..<40).map { number in
                 WorldScript.Moment([number == 17 ? .server(.killed) : .server(.recovers)], pause: .seconds(1))
             })
-        func failure(_ invariant: String) -> Shrinker.Failure {
+        func failure(_ invariant: Invariant) -> Shrinker.Failure {
             Shrinker.Failure(
                 WorldFailure(script: script, step: 1, cause: Violation(invariant, ""), lastLines: []))
         }
         var shrinker = Shrinker { script in
-            script.moments.contains { $0.happenings.contains(.server(.killed)) } ? failure("I1") : failure("I2")
+            script.moments.contains { $0.happenings.contains(.server(.killed)) } ? failure(.I1) : failure(.I2)
         }
         let found = shrinker.shrink(script)
         let smallest = try #require(found)
@@ -49,7 +49,7 @@ import Testing
             let script = WorldPlan.drawn(seed: seed, steps: 100).script
             if let failure = run(script, mutant) { return (script, failure) }
         }
-        throw Violation("I2", "\(mutant) was not found")
+        throw Violation(.I2, "\(mutant) was not found")
     }
 
     private static func run(_ script: WorldScript, _ mutant: PlainAuthority.Mutant?) -> Shrinker.Failure? {
