@@ -224,6 +224,8 @@ import Testing
         let beside = try programs.run("syncctl", ["sync"] + one + there)
         #expect(beside.status == 0, "\(beside.errors)")
         #expect(beside.errors.contains("process \(watch.processIdentifier) syncs this database"), "\(beside.errors)")
+        // It knows what was sent, and not what the other process has fetched by now.
+        #expect(beside.output == "process \(watch.processIdentifier) has sent everything; it fetches by itself\n")
         #expect(try programs.run("syncctl", ["user", "show", "Arya"] + one).output.contains("synced"))
         kill(watch.processIdentifier, SIGTERM)
         watch.waitUntilExit()
@@ -244,5 +246,39 @@ import Testing
         let gone = try programs.run("syncctl", ["sync"] + one + there)
         #expect(gone.status == CommandStatus.notSynced.rawValue, "\(gone.errors)")
         #expect(gone.errors.contains("safe in the outbox"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a sync that would delete much stops, and goes through when that is agreed to`() throws {
+        let programs = try Programs()
+        let token = programs.folder + "/a.token"
+        #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
+        let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
+        try programs.syncctl("init")
+        let lines = (0..<60).map { #"{"type":"user","username":"u\#($0)"}"# }.joined(separator: "\n")
+        #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
+        let (first, firstURL) = try programs.serve("--token-file", tokens)
+        defer { if first.isRunning { kill(first.processIdentifier, SIGKILL) } }
+        let there = ["--token-file", token, "--server"]
+        let filled = try programs.run("syncctl", ["sync", "--json"] + there + [firstURL])
+        #expect(filled.output.contains(#""refused":0,"outbox":0"#), "\(filled.output)\(filled.errors)")
+        kill(first.processIdentifier, SIGTERM)
+        first.waitUntilExit()
+
+        // A server that has lost everything.
+        let (second, url) = try programs.serve("--token-file", tokens, "--folder", programs.folder + "/empty")
+        defer { if second.isRunning { kill(second.processIdentifier, SIGKILL) } }
+        let stopped = try programs.run("syncctl", ["sync", "--json"] + there + [url])
+        #expect(stopped.status == CommandStatus.failed.rawValue, "\(stopped.errors)")
+        #expect(stopped.output.contains(#""result":"braked""#), "\(stopped.output)")
+        #expect(stopped.errors.contains("would delete 60 of the 60 records"), "\(stopped.errors)")
+        #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
+
+        let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])
+        #expect(agreed.status == 0, "\(agreed.errors)")
+        #expect(agreed.output.contains(#""result":"in_sync""#), "\(agreed.output)")
+        #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
+        kill(second.processIdentifier, SIGTERM)
+        second.waitUntilExit()
     }
 }

@@ -94,4 +94,11 @@ final class Programs {
                 ? 128 + process.terminationStatus : process.terminationStatus,
             output: String(decoding: text, as: UTF8.self), errors: String(decoding: words, as: UTF8.self))
     }
+
+    /// Starts a server on a free port, and waits until it listens.
+    func serve(_ arguments: String...) throws -> (process: Process, url: String) {
+        let (process, output, _) = try start("syncd", ["--port", "0"] + arguments)
+        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        return (process, line.split(whereSeparator: \.isWhitespace).last.map(String.init) ?? "")
+    }
 }

@@ -10,7 +10,8 @@ struct SyncCommand: AsyncParsableCommand {
         commandName: "sync", abstract: "Bring this device and the server in step.",
         discussion: """
             Sends what is in the outbox, fetches what is new, and ends when both are done. When another process syncs \
-            this database already, waits for it to do the work. With --watch stays and syncs until it is stopped.
+            this database already, waits until that has sent what is in the outbox. With --watch stays and syncs until it \
+            is stopped.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -50,9 +51,7 @@ struct SyncCommand: AsyncParsableCommand {
             ending = try await waitForOther(process, client, progress)
         }
         progress.finish()
-        return SyncReport(
-            ending: ending, before: before, after: try client.store.outboxSummary(),
-            session: try client.store.session(), elapsed: progress.elapsed)
+        return try SyncReport(ending: ending, before: before, store: client.store, elapsed: progress.elapsed)
     }
 
     // MARK: Own engine
@@ -60,8 +59,9 @@ struct SyncCommand: AsyncParsableCommand {
     private func run(_ client: ClientComposition, _ progress: Progress) async throws -> SyncEnding {
         let services = try client.services(handlesSignals: true)
         let engine = services.engine
-        if allowDeletes { engine.allowDeletes(in: .default) }
-        let follower = SyncFollower(isWatching: watch, patience: wait, terminal: options.terminal)
+        let allow = { @Sendable (space: SpaceID) in engine.allowDeletes(in: space) }
+        let follower = SyncFollower(
+            isWatching: watch, patience: wait, terminal: options.terminal, allowDeletes: allowDeletes ? allow : nil)
         let updates = engine.status.subscribe()
         let clock = client.runtime.clock
         let patience = wait
@@ -110,7 +110,7 @@ struct SyncCommand: AsyncParsableCommand {
         let patience = max(wait, Self.patienceWithOthers)
         while progress.elapsed < patience {
             let summary = try store.outboxSummary()
-            if summary.count == 0 { return .inSync }
+            if summary.count == 0 { return .sentByOther(process) }
             progress.show("waiting for process \(process.map(String.init) ?? "unknown"): \(summary.count) left")
             if case .acquired(let lease) = try client.acquireLease() {
                 defer { withExtendedLifetime(lease) {} }

@@ -5,6 +5,9 @@ import SyncModel
 /// How a run of the engine ended, for the person who asked for it.
 enum SyncEnding: Sendable {
     case inSync
+    /// The outbox is empty by the work of another process, when its number is known. What that process has fetched so far
+    /// is not known here.
+    case sentByOther(Int32?)
     case failed(TransportFailure)
     case offline(String)
     /// Something else is in the way; the words say what.
@@ -23,16 +26,26 @@ struct SyncFollower: Sendable {
     /// How long failures are waited out.
     let patience: Duration
     let terminal: Terminal
+    /// Agrees to what the mass-delete brake holds back in a space; nil where nobody has agreed. The engine takes note
+    /// only while the brake holds, so it is called when a status says so.
+    private let allowDeletes: (@Sendable (SpaceID) -> Void)?
     private var shown = ""
 
-    init(isWatching: Bool, patience: Duration, terminal: Terminal) {
+    init(
+        isWatching: Bool, patience: Duration, terminal: Terminal,
+        allowDeletes: (@Sendable (SpaceID) -> Void)? = nil
+    ) {
         self.isWatching = isWatching
         self.patience = patience
         self.terminal = terminal
+        self.allowDeletes = allowDeletes
     }
 
     /// The ending, or nil to go on.
     mutating func follow(_ status: SyncStatus, _ progress: Progress) -> SyncEnding? {
+        if let allowDeletes {
+            for space in status.spaces { if case .braked = space.pull { allowDeletes(space.space) } }
+        }
         if isWatching {
             tell(status)
             return nil
@@ -51,7 +64,8 @@ struct SyncFollower: Sendable {
         if case .waiting(let reason, _) = status.push, !isPatient { return .blocked(reason) }
         for space in status.spaces {
             switch space.pull {
-            case .braked(let deletes, let total): return .braked(deletes: deletes, of: total)
+            case .braked(let deletes, let total):
+                guard allowDeletes != nil else { return .braked(deletes: deletes, of: total) }
             case .waiting(let reason, _) where !isPatient: return .blocked(reason)
             case .idle, .working, .held, .waiting: break
             }

@@ -4,22 +4,46 @@ import SyncModel
 /// What a sync did, and how it ended.
 struct SyncReport {
     let ending: SyncEnding
-    let before: OutboxSummary
     let after: OutboxSummary
     let session: StoredSession
     let elapsed: Duration
+    /// Entries that the journal did not have before.
+    let news: Int
+    /// How many of `news` are transactions that were refused or taken back.
+    let refused: Int
+    /// Transactions that were in the outbox at the beginning and that the server has applied. At least: where something
+    /// is left, it may have been written meanwhile.
+    let confirmed: Int
+
+    /// - Parameter before: what the outbox was at the beginning.
+    init(ending: SyncEnding, before: OutboxSummary, store: any EngineStore & LocalStore, elapsed: Duration)
+        throws(StoreFailure)
+    {
+        self.ending = ending
+        self.elapsed = elapsed
+        after = try store.outboxSummary()
+        session = try store.session()
+        news = max(0, after.journal - before.journal)
+        let entries = news > 0 ? try store.journal(state: .active, limit: news) : []
+        refused = entries.count { entry in
+            switch entry.event {
+            case .rejected, .cancelled: true
+            case .merged: false
+            }
+        }
+        let left = after.count == 0 ? before.count : before.count - after.count
+        confirmed = max(0, left - refused)
+    }
 
     /// - Throws: the exit status, where it is not success.
     func print(to terminal: Terminal) throws {
-        let sent = max(0, before.count - after.count)
-        let rejected = max(0, after.journal - before.journal)
-        if terminal.isJSON { terminal.say(line(sent, rejected).text) }
+        if terminal.isJSON { terminal.say(line.text) }
         switch ending {
-        case .inSync, .stopped:
-            if !terminal.isJSON, case .inSync = ending { terminal.say(sentence(sent)) }
-            guard rejected > 0 else { return }
+        case .inSync, .sentByOther, .stopped:
+            if !terminal.isJSON, let sentence { terminal.say(sentence) }
+            guard news > 0 else { return }
             if !terminal.isJSON {
-                terminal.note("\(rejected) new in the journal: something was rejected or merged (syncctl journal)")
+                terminal.note("\(news) new in the journal: something was rejected or merged (syncctl journal)")
             }
             throw CommandStatus.rejected
         case .failed(let failure): throw CommandFailure(failure)
@@ -42,19 +66,27 @@ struct SyncReport {
 
     private static let safe = "what was written is safe in the outbox; try again later"
 
-    private func sentence(_ sent: Int) -> String {
-        let spaces = session.spaces.map { "\($0.space) at version \($0.version)" }.joined(separator: ", ")
-        return
-            "in sync: \(sent) \(sent == 1 ? "transaction" : "transactions") confirmed, \(spaces), in \(elapsed.shortText)"
+    private var sentence: String? {
+        switch ending {
+        case .inSync:
+            var parts = ["\(confirmed) \(confirmed == 1 ? "transaction" : "transactions") confirmed"]
+            if refused > 0 { parts.append("\(refused) refused") }
+            parts += session.spaces.map { "\($0.space) at version \($0.version)" }
+            return "in sync: " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
+        case .sentByOther(let process):
+            return "process \(process.map(String.init) ?? "unknown") has sent everything; it fetches by itself"
+        default: return nil
+        }
     }
 
-    private func line(_ sent: Int, _ rejected: Int) -> JSONLine {
+    private var line: JSONLine {
         var line = JSONLine()
         line.set("result", word)
-        line.set("confirmed", sent)
+        line.set("confirmed", confirmed)
+        line.set("refused", refused)
         line.set("outbox", after.count)
         line.set("journal", after.journal)
-        line.set("new_in_journal", rejected)
+        line.set("new_in_journal", news)
         line.set(
             "spaces",
             session.spaces.map { space in
@@ -70,6 +102,7 @@ struct SyncReport {
     private var word: String {
         switch ending {
         case .inSync: "in_sync"
+        case .sentByOther: "sent_by_other"
         case .failed: "failed"
         case .offline: "offline"
         case .blocked: "blocked"
