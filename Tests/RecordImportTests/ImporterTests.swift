@@ -96,10 +96,43 @@ private final class Ground {
             {"type":"avatar","key":"x","author":"@nobody"}
             {"type":"user","username":"b","avatar":"@x"}
             """)
-        #expect(summary.problems.first?.line == 2)
+        #expect(summary.problems.map(\.line) == [2, 3])
         #expect(summary.problems.first?.reason.contains("@nobody") == true)
+        #expect(summary.problems.last?.reason.contains("user.avatar refers to a row that does not go in") == true)
         #expect(try ground.count("avatar") == 0)
-        #expect(try ground.count("user") == 2)
+        #expect(try ground.count("user") == 1)
+    }
+
+    @Test func `what refers to a broken row over others is broken too, whatever the order`() throws {
+        let ground = try Ground()
+        let summary = try ground.run(
+            """
+            {"type":"avatar","key":"y","author":"@b"}
+            {"type":"user","username":"b","avatar":"@x"}
+            {"type":"avatar","key":"x","author":"@nobody"}
+            {"type":"user","username":"c"}
+            """)
+        #expect(summary.problems.map(\.line) == [1, 2, 3])
+        #expect(summary.created == 1)
+    }
+
+    @Test func `a record that was deleted here is told, and the rest goes in`() throws {
+        let ground = try Ground()
+        _ = try ground.run(#"{"type":"user","username":"a"}"#)
+        let user = try #require(try ground.store.records(matching: RecordQuery("user")).first)
+        _ = try ground.store.commit([.delete("user", user.id)], in: .default, now: WallTime(milliseconds: 1))
+        let summary = try ground.run("{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"b\"}\n")
+        #expect(summary.problems.map(\.line) == [1])
+        #expect(summary.problems.first?.reason.contains("deleted") == true)
+        #expect(summary.created == 1)
+        #expect(try ground.count("user") == 1)
+    }
+
+    @Test func `each row is a transaction of its own, so that the server can refuse it alone`() throws {
+        let ground = try Ground()
+        let rows = (0..<20).map { #"{"type":"user","username":"u\#($0)"}"# }
+        #expect(try ground.run(rows.joined(separator: "\n")).transactions == 20)
+        #expect(try ground.store.outbox(limit: 100).allSatisfy { $0.transaction.mutations.count == 1 })
     }
 
     @Test func `the same record twice is told with the first line`() throws {
@@ -119,7 +152,8 @@ private final class Ground {
         let summary = try ground.run((avatars + users).joined(separator: "\n"))
         #expect(summary.created == 2 * count)
         #expect(summary.broken == 0)
-        for entry in try ground.store.outbox(limit: 100) {
+        #expect(summary.transactions <= ImportLimits.transactions)
+        for entry in try ground.store.outbox(limit: 2_000) {
             #expect(entry.transaction.mutations.count <= ImportLimits.mutationsPerTransaction)
         }
         let linked = try ground.store.records(matching: RecordQuery("user")).filter { !$0.values[1].isNull }

@@ -281,4 +281,32 @@ import Testing
         kill(second.processIdentifier, SIGTERM)
         second.waitUntilExit()
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `an import again after a delete that the server knows loses that row alone`() throws {
+        let programs = try Programs()
+        let token = programs.folder + "/a.token"
+        #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
+        let (server, url) = try programs.serve()
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
+        let sync = ["sync", "--json", "--server", url, "--token-file", token]
+        let user = { (name: String) in #"{"type":"user","username":"\#(name)"}"# + "\n" }
+        try programs.syncctl("init")
+        #expect(try programs.syncctl("import", "--jsonl", "-", input: user("ned")).status == 0)
+        #expect(try programs.run("syncctl", sync).status == 0)
+        #expect(try programs.syncctl("user", "delete", "ned").status == 0)
+        let told = try programs.syncctl("import", "--jsonl", "-", input: user("ned"))
+        #expect(told.errors.contains("standard input:1: its record was deleted on this device"), "\(told.errors)")
+        #expect(try programs.run("syncctl", sync).status == 0)
+
+        let again = try programs.syncctl("import", "--jsonl", "-", input: user("ned") + user("arya"))
+        #expect(again.status == 0, "\(again.errors)")
+        let answer = try programs.run("syncctl", sync)
+        #expect(answer.status == CommandStatus.rejected.rawValue, "\(answer.errors)")
+        #expect(answer.output.contains(#""confirmed":1,"refused":1,"outbox":0"#), "\(answer.output)")
+        #expect(try programs.syncctl("user", "show", "arya").output.contains("synced"))
+        #expect(try programs.syncctl("user", "show", "ned").status == CommandStatus.failed.rawValue)
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+    }
 }

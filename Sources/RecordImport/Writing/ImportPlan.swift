@@ -49,33 +49,52 @@ struct ImportPlan {
         var targets: [Target] = []
         var places: [Place: Int] = [:]
         for row in rows {
-            let id = Self.id(of: row, identity)
-            let patch: Patch
-            do {
-                patch = try rules(row.patch, row.collection)
-            } catch {
-                problems.append(ImportProblem(line: row.line, "\(error)"))
-                continue
-            }
-            let place = Place(collection: row.collection, id: id)
-            if let earlier = places.updateValue(row.line, forKey: place) {
+            let place = Place(collection: row.collection, id: Self.id(of: row, identity))
+            if let earlier = places[place] {
                 problems.append(ImportProblem(line: row.line, "the same record as in line \(earlier)"))
-                places[place] = earlier
                 continue
             }
-            targets.append(
-                Target(row: row, id: id, existing: try store.record(row.collection, .id(id)), patch: patch, forward: [])
-            )
+            places[place] = row.line
+            switch try Self.target(row, place, store, rules) {
+            case .success(let target): targets.append(target)
+            case .failure(let problem): problems.append(problem)
+            }
         }
         var known: [Place: Bool] = [:]
         for index in targets.indices {
             try Self.link(&targets[index], among: places, store: store, identity: identity, known: &known, &problems)
         }
-        let broken = Set(problems.map(\.line))
         rowCount = targets.count
-        let (ordered, stuck) = Self.order(targets.filter { !broken.contains($0.row.line) }, store.catalog)
-        problems += stuck
+        let broken = Set(problems.map(\.line))
+        targets.removeAll { broken.contains($0.row.line) }
+        var ordered: [Target] = []
+        var stuck: [ImportProblem] = []
+        repeat {
+            problems += Self.removeDependants(from: &targets)
+            (ordered, stuck) = Self.order(targets)
+            problems += stuck
+            targets = ordered
+        } while !stuck.isEmpty
         plan(ordered, store.catalog)
+    }
+
+    /// Looks up the record of a row.
+    private static func target(
+        _ row: ImportRow, _ place: Place, _ store: any LocalStore, _ rules: Importer.Rules
+    ) throws(StoreFailure) -> Result<Target, ImportProblem> {
+        let patch: Patch
+        do {
+            patch = try rules(row.patch, row.collection)
+        } catch {
+            return .failure(ImportProblem(line: row.line, "\(error)"))
+        }
+        let existing = try store.record(row.collection, .id(place.id))
+        if existing == nil, store.catalog[row.collection] != nil, try store.isPending(row.collection, place.id) {
+            return .failure(
+                ImportProblem(
+                    line: row.line, "its record was deleted on this device, and a deleted record stays deleted"))
+        }
+        return .success(Target(row: row, id: place.id, existing: existing, patch: patch, forward: []))
     }
 
     private static func id(of row: ImportRow, _ identity: RecordIdentity) -> RecordID {
@@ -126,8 +145,32 @@ struct ImportPlan {
         }
     }
 
+    /// Takes out the rows that refer to a row which does not go in, and those that refer to them: a row goes in as it
+    /// is or not at all.
+    private static func removeDependants(from targets: inout [Target]) -> [ImportProblem] {
+        var problems: [ImportProblem] = []
+        while true {
+            let coming = Set(targets.map { Place(collection: $0.row.collection, id: $0.id) })
+            let missing = { (target: Target) in
+                target.forward.first {
+                    !coming.contains(Place(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                }
+            }
+            let broken = targets.compactMap { target in
+                missing(target).map { link in
+                    ImportProblem(
+                        line: target.row.line,
+                        "\(target.row.collection).\(link.field.name) refers to a row that does not go in")
+                }
+            }
+            guard !broken.isEmpty else { return problems }
+            problems += broken
+            targets.removeAll { missing($0) != nil }
+        }
+    }
+
     /// Rows after those that they must refer to; and those for which there is no such order.
-    private static func order(_ targets: [Target], _ catalog: SchemaCatalog) -> ([Target], [ImportProblem]) {
+    private static func order(_ targets: [Target]) -> ([Target], [ImportProblem]) {
         var placed: Set<Place> = []
         var ordered: [Target] = []
         var waiting = targets
@@ -148,7 +191,9 @@ struct ImportPlan {
             guard left.count < waiting.count else {
                 return (
                     ordered,
-                    left.map { ImportProblem(line: $0.row.line, "a record that it has to refer to does not go in") }
+                    left.map {
+                        ImportProblem(line: $0.row.line, "it has to refer to a row that in the end has to refer to it")
+                    }
                 )
             }
             waiting = left
@@ -158,7 +203,6 @@ struct ImportPlan {
 
     private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog) {
         var placed: Set<Place> = []
-        let coming = Set(targets.map { Place(collection: $0.row.collection, id: $0.id) })
         var second: [Planned] = []
         for target in targets {
             var patch = target.patch
@@ -167,7 +211,7 @@ struct ImportPlan {
                 let place = Place(collection: field.target ?? target.row.collection, id: id)
                 if placed.contains(place) { continue }
                 patch.remove(field.name)
-                if coming.contains(place) { later.set(field.name, to: .reference(id)) }
+                later.set(field.name, to: .reference(id))
             }
             if !later.isEmpty {
                 second.append(Planned(edit: .update(target.row.collection, target.id, later), rows: 0))
@@ -195,15 +239,22 @@ struct ImportPlan {
         if isSame { unchanged += 1 } else { updated += 1 }
     }
 
+    /// How many edits share a transaction. One, as long as the number of transactions allows: the server refuses a
+    /// transaction as a whole when one of its records has been deleted there, which nobody can know here.
+    private var editsPerTransaction: Int {
+        min((edits.count - 1) / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
+    }
+
     /// The next edits that are written together; nil at the end.
     mutating func nextChunk() -> Chunk? {
         guard position < edits.count else { return nil }
+        let most = editsPerTransaction
         var chunk = Chunk()
         while position < edits.count {
             let next = edits[position]
             let bytes = Self.byteCount(of: next.edit)
             if !chunk.edits.isEmpty,
-                chunk.edits.count >= ImportLimits.mutationsPerTransaction
+                chunk.edits.count >= most
                     || chunk.bytes + bytes > ImportLimits.bytesPerTransaction
             {
                 break
