@@ -27,10 +27,10 @@ public final class LinuxReachability: Reachability {
         let isStopped = Guarded(false)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-                let watch = { @Sendable [self] in
-                    done.resume(with: Result { try follow(until: { isStopped.withLock { $0 } }, bell) })
+                let work = { @Sendable [self] in
+                    done.resume(with: Result { try watch(until: { isStopped.withLock { $0 } }, bell) })
                 }
-                DispatchQueue(label: "tombolo.links").async(execute: watch)
+                DispatchQueue(label: "tombolo.links").async(execute: work)
             }
         } onCancel: {
             isStopped.withLock { $0 = true }
@@ -39,54 +39,51 @@ public final class LinuxReachability: Reachability {
         try Task.checkCancellation()
     }
 
+    private func watch(until isStopped: () -> Bool, _ bell: Bell) throws(NetlinkFailure) {
+        do throws(NetlinkFailure) {
+            try follow(until: isStopped, bell)
+        } catch {
+            // Nobody tells any more when a link comes back: the way counts as open.
+            tell(.up, always: false)
+            throw error
+        }
+    }
+
     /// Sleeps in the kernel until it has something to tell.
     private func follow(until isStopped: () -> Bool, _ bell: Bell) throws(NetlinkFailure) {
         let socket = try NetlinkSocket()
         var table = try Self.list(socket)
-        publish(table, routesChanged: false)
+        tell(table.state, always: false)
         while !isStopped() {
             switch try socket.receive(within: nil, until: bell) {
             case .overrun:
                 table = try Self.list(socket)
-                publish(table, routesChanged: true)
+                tell(table.state, always: true)
             case .messages(let messages):
                 guard !messages.isEmpty else { continue }
-                let hadRoute = table.hasDefaultRoute
+                let routes = table.routes
                 for message in messages { table.note(message) }
-                publish(table, routesChanged: hadRoute != table.hasDefaultRoute)
+                tell(table.state, always: routes != table.routes)
             }
         }
     }
 
-    /// Tells a change; a new default route too, because it is worth another try.
-    private func publish(_ table: LinkTable, routesChanged: Bool) {
+    /// Tells a change of the state; `always` also when it is the same: other routes are worth another try.
+    private func tell(_ new: LinkState, always: Bool) {
         guard !serverIsLoopback else { return }
-        let new = table.state
         let isNew = state.withLock { state in
             defer { state = new }
             return state != new
         }
-        if isNew || routesChanged { changes.publish(new) }
+        if isNew || always { changes.publish(new) }
     }
 
     private static func list(_ socket: borrowing NetlinkSocket) throws(NetlinkFailure) -> LinkTable {
-        var table = LinkTable()
-        for what in [NetlinkSocket.List.links, .routes] {
+        try LinkTable.listed { what throws(NetlinkFailure) in
             try socket.list(what)
-            var isDone = false
-            // Bounded: a kernel that does not answer is one that does not tell.
-            var silences = 0
-            while !isDone, silences < 5 {
-                guard case .messages(let messages) = try socket.receive(within: 200, until: nil) else { continue }
-                if messages.isEmpty { silences += 1 }
-                for message in messages {
-                    table.note(message)
-                    if case .failed(let code) = message { throw NetlinkFailure("listing the \(what)", errno: code) }
-                    if message == .done { isDone = true }
-                }
-            }
+        } hearing: { () throws(NetlinkFailure) in
+            try socket.receive(within: 200, until: nil)
         }
-        return table
     }
 
     private static func currentState() -> LinkState {

@@ -98,14 +98,37 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
         table.note(.link(index: 2, isUp: true, isLoopback: false))
         table.note(.defaultRoute(route))
         #expect(table.state == .up)
-        #expect(table.hasDefaultRoute)
+        #expect(table.routes == [route])
         table.note(.link(index: 2, isUp: false, isLoopback: false))
         #expect(table.state == .down("no network link is up"))
+        #expect(table.routes.isEmpty)
         table.note(.link(index: 2, isUp: true, isLoopback: false))
         #expect(table.state == .up)
+        table.note(.defaultRoute(route))
         table.note(.linkGone(index: 2))
         #expect(table.state == .down("this machine has no network link"))
-        #expect(!table.hasDefaultRoute)
+        #expect(table.routes.isEmpty)
+    }
+
+    private func listed(_ answers: [[RouteMessage]]) throws(NetlinkFailure) -> LinkTable {
+        var rest = answers[...]
+        return try LinkTable.listed { _ in
+        } hearing: {
+            .messages(rest.popFirst() ?? [])
+        }
+    }
+
+    @Test func `a list is what the kernel tells until it is done`() throws {
+        let link = RouteMessage.link(index: 2, isUp: true, isLoopback: false)
+        let table = try listed([[link], [], [.done], [.defaultRoute(route), .done]])
+        #expect(table.state == .up)
+        #expect(table.routes == [route])
+    }
+
+    @Test(arguments: [[], [[RouteMessage.done]], [[.link(index: 2, isUp: false, isLoopback: false)]]])
+    func `a kernel that falls silent is a failure, and no machine without links`(answers: [[RouteMessage]]) throws {
+        let failure = try #require(throws: NetlinkFailure.self) { try listed(answers) }
+        #expect(failure.description.contains("timed out"), "\(failure)")
     }
 }
 

@@ -73,6 +73,7 @@ struct ReachabilityService: Service {
             return
         } catch {
             logger.warning("Links and routes are not watched.", metadata: ["reason": "\(error)"])
+            // A service that ends by itself while the engine is stopping would have the engine cancelled.
             try? await gracefulShutdown()
         }
     }
