@@ -43,4 +43,23 @@ import Testing
         #expect(digest("caf\u{E9}") != digest("cafe\u{301}"))
         #expect(digest("a").count == 64)
     }
+
+    @Test func `each character of a JSON value counts`() {
+        let schema = ModelSchema(collection: "profile", fields: [.json("address")])
+        let digests = ["[1, 2]", "[1,\n2]", "[1,2]"].map { json in
+            var digest = RecordDigest()
+            let id = RecordID(bits: Identifier128(high: 1, low: 2))
+            digest.add(Record(id: id, uid: UID(1), version: Version(1), values: [.json(json)]), schema)
+            return digest.text
+        }
+        #expect(Set(digests).count == 3)
+    }
+}
+
+@Suite struct JSONLineTests {
+    @Test func `a JSON value over several lines stays on the line of its record`() {
+        var line = JSONLine()
+        line.set("value", .json("[1,\n{\"type\":\"user\"}\r\n, \"a\\nb\"]"))
+        #expect(line.text == #"{"value":[1, {"type":"user"}  , "a\nb"]}"#)
+    }
 }

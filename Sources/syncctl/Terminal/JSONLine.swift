@@ -33,7 +33,7 @@ struct JSONLine {
         case .real(let number): writer.real(number)
         case .text(let text): writer.string(text)
         case .reference(let id): writer.string(id.description)
-        case .json(let text): writer.verbatim(text.utf8)
+        case .json(let text): writer.verbatim(Self.onOneLine(text))
         }
     }
 
@@ -52,12 +52,17 @@ struct JSONLine {
         writer.endArray()
     }
 
+    /// Line breaks stand between the tokens of a JSON text, never within one: spaces mean the same there.
+    private static func onOneLine(_ json: String) -> [UInt8] {
+        json.utf8.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+    }
+
     private var closed: [UInt8] {
         var writer = writer
         writer.endObject()
         return writer.bytes
     }
 
-    /// Control characters are escaped by JSON itself; the rest is as it is.
+    /// One line without its end: control characters are escaped by JSON itself.
     var text: String { String(decoding: closed, as: UTF8.self) }
 }
