@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SyncRuntimeLive
 
 /// Prints what the engine costs, as ratios to the SQLite C API doing the same work in the same run.
 @main
@@ -55,5 +56,5 @@ struct MeasureCommand: ParsableCommand {
 
 /// Writes a line at once, also into a pipe. Not through stdio: flushing all streams waits for whoever reads one.
 func say(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    ByteSink.standardOutput.write(line + "\n")
 }

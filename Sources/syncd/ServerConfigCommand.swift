@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SyncBootstrap
 
 struct ServerConfigCommand: AsyncParsableCommand {
@@ -12,7 +11,7 @@ struct ServerConfigCommand: AsyncParsableCommand {
     func run() async throws {
         for entry in try options.configuration().entries {
             let line = "\(entry.key.name)\t\(entry.shownText ?? "-")\t\(entry.source)\n"
-            FileHandle.standardOutput.write(Data(line.utf8))
+            try Answer.write(line)
         }
     }
 }

@@ -7,13 +7,15 @@ import SyncBootstrap
     static let configuration = CommandConfiguration(
         commandName: "syncd", abstract: "Serve Tombolo's clients.",
         discussion: """
-            SIGTERM and SIGINT end it gracefully. Exit status: 0 after a graceful end, 1 when it could not serve, \
-            64 when the command line is not understood, 78 when the configuration is wrong.
+            SIGTERM and SIGINT end it gracefully. Exit status: 0 after a graceful end, 1 when it could not serve or \
+            answer, 64 when the command line is not understood, 78 when the configuration is wrong.
             """,
         version: ProgramVersion.text, subcommands: [ServeCommand.self, TokenCommand.self, ServerConfigCommand.self],
         defaultSubcommand: ServeCommand.self)
 
     static func main() async {
+        // A reader that goes away ends a write with an error, not this process with a signal.
+        signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
@@ -36,9 +38,23 @@ import SyncBootstrap
             status = 78
             if let advice = problem.advice { text += "  \(advice)\n" }
         }
-        FileHandle.standardError.write(Data(text.utf8))
+        ProgramOutput.note(text)
         Foundation.exit(status)
     }
+}
+
+/// What a command answers on standard output.
+enum Answer {
+    /// - Throws: `AnswerFailure`. When the reader has gone (`| head`), the program ends quietly, as others do.
+    static func write(_ text: String) throws(AnswerFailure) {
+        guard let code = ProgramOutput.answer(text) else { return }
+        if code == EPIPE { Foundation.exit(ProgramOutput.brokenPipeStatus) }
+        throw AnswerFailure(description: "the answer cannot be written: \(String(cString: strerror(code)))")
+    }
+}
+
+struct AnswerFailure: Error, CustomStringConvertible {
+    let description: String
 }
 
 struct ServerOptions: ParsableArguments {
@@ -106,7 +122,8 @@ struct ServeCommand: AsyncParsableCommand {
         let address = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         try await server.serve { @Sendable (listening: Int) in
             if let file = settings.portFile { Announcement.write(listening, to: file) }
-            FileHandle.standardOutput.write(Data("listening on \(scheme)://\(address):\(listening)\n".utf8))
+            // A server goes on without anybody who reads this.
+            ProgramOutput.answer("listening on \(scheme)://\(address):\(listening)\n")
         }
     }
 }
@@ -118,7 +135,7 @@ enum Announcement {
         do {
             try Data("\(port)\n".utf8).write(to: URL(filePath: path), options: .atomic)
         } catch {
-            FileHandle.standardError.write(Data("syncd: the port could not be written to \(path)\n".utf8))
+            ProgramOutput.note("syncd: the port could not be written to \(path)\n")
         }
     }
 }

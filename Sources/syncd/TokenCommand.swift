@@ -21,11 +21,20 @@ struct AddToken: AsyncParsableCommand {
     var output: String?
 
     func run() async throws {
-        let token = try options.server().tokens.add(name)
-        if let output {
-            try token.write(to: output)
-        } else {
-            FileHandle.standardOutput.write(Data((token.secret + "\n").utf8))
+        let tokens = try options.server().tokens
+        guard let output else {
+            try tokens.add(name) { token in try Answer.write(token.secret + "\n") }
+            return
+        }
+        var isMade = false
+        do {
+            try tokens.add(name) { token in
+                try token.write(to: output)
+                isMade = true
+            }
+        } catch {
+            if isMade { unlink(output) }
+            throw error
         }
     }
 }
@@ -37,7 +46,7 @@ struct ListTokens: AsyncParsableCommand {
 
     func run() async throws {
         for entry in try options.server().tokens.principals() {
-            FileHandle.standardOutput.write(Data("\(entry.name)\t\(entry.tokens)\n".utf8))
+            try Answer.write("\(entry.name)\t\(entry.tokens)\n")
         }
     }
 }

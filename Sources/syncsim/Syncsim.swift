@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import SyncRuntimeLive
 import SyncSimulation
 
 /// The program that breaks things on purpose: worlds of devices, a server and faults, each from a seed.
@@ -44,12 +45,16 @@ struct ProgramFailure: Error, CustomStringConvertible {
 }
 
 enum Output {
+    /// A line of the answer. Where it cannot be written, nothing is left to do.
     static func answer(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+        guard let code = ByteSink.standardOutput.write(text + "\n") else { return }
+        if code == EPIPE { Foundation.exit(ByteSink.brokenPipeStatus) }
+        note("syncsim: the answer cannot be written: \(String(cString: strerror(code)))")
+        Foundation.exit(ProgramFailure.machine)
     }
 
     /// Beside the answer: what goes on, and what went wrong.
     static func note(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        ByteSink.standardError.write(text + "\n")
     }
 }

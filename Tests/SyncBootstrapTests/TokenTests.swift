@@ -33,7 +33,52 @@ import Testing
         #expect(throws: ConfigurationProblem.self) { try read(text).get() }
     }
 
-    @Test func `a missing file is named`() {
-        #expect(throws: ConfigurationProblem.self) { try Token(file: "/nonexistent/token") }
+    @Test func `what is no file to read is told as what it is`() throws {
+        let folder = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "elsewhere")
+        #expect(mkfifo(folder + "/pipe", 0o600) == 0)
+        let words = [
+            "/missing": "there is no file", "/missing/token": "there is no file", "": "is a folder",
+            "/link": "is a symbolic link", "/pipe": "is no regular file",
+        ]
+        for (name, word) in words {
+            let problem = try #require(throws: ConfigurationProblem.self) { try Token(file: folder + name) }
+            #expect(
+                problem.message.contains("\(folder)\(name)") && problem.message.contains(word), "\(problem.message)")
+        }
+    }
+}
+
+@Suite struct TokenRegistryTests {
+    private let folder: String
+    private let registry: TokenRegistry
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "tombolo-tokens-\(UUID().uuidString)"
+        registry = TokenRegistry(path: folder + "/tokens", random: { 7 })
+    }
+
+    private struct Refusal: Error {}
+
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()) ?? [] }
+
+    @Test func `a token that could not be handed over is not accepted`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(throws: Refusal.self) { try registry.add("laptop") { _ in throw Refusal() } }
+        #expect(try registry.principals().isEmpty)
+        try registry.add("laptop") { _ in }
+        #expect(try registry.principals().map(\.name) == ["laptop"])
+        #expect(names == ["tokens", "tokens.lock"])
+    }
+
+    @Test func `a failed change leaves nothing beside, and names the reason`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // A folder in the place of the file: it can be read as no text, and not be replaced.
+        try FileManager.default.createDirectory(atPath: folder + "/tokens", withIntermediateDirectories: true)
+        let problem = try #require(throws: ConfigurationProblem.self) { try registry.add("laptop") { _ in } }
+        #expect(problem.message.contains("authority.token-file: \(folder)/tokens cannot be read"), "\(problem.message)")
+        #expect(names == ["tokens", "tokens.lock"])
     }
 }

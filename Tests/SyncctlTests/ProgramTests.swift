@@ -167,6 +167,31 @@ import Testing
         #expect(refused.errors.contains("line 2"), "\(refused.errors)")
     }
 
+    @Test(arguments: [
+        ("syncd token add laptop", Int32(1)), ("syncd config", 1), ("syncsim --seed 3 --steps 5", 74),
+        ("syncctl simulate --seed 3 --steps 5", 74), ("syncctl config show", 74),
+    ])
+    func `a full disk behind standard output ends no program with a trap`(command: String, status: Int32) throws {
+        let programs = try Programs()
+        let words = command.split(separator: " ").map(String.init)
+        let answer = try programs.run(
+            words[0], Array(words.dropFirst()), launcher: ["sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
+        #expect(answer.status == status, "\(answer.errors)")
+        #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
+    }
+
+    @Test func `a simulation whose reader has gone ends quietly, as others do`() throws {
+        let programs = try Programs()
+        let pipe = programs.folder + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        // A pipe that was opened for writing beside a reader, which then went.
+        let answer = try programs.syncctl(
+            "simulate", "--seed", "3", "--steps", "20",
+            launcher: ["sh", "-c", "exec 4<>\(pipe) 3>\(pipe) 4>&-; exec \"$0\" \"$@\" >&3"])
+        #expect(answer.status == 141, "\(answer.errors)")
+        #expect(answer.errors.isEmpty)
+    }
+
     @Test func `a server without tokens does not start, and says how to make one`() throws {
         let programs = try Programs()
         let answer = try programs.run("syncd", ["--port", "0"])
@@ -185,6 +210,7 @@ import Testing
         let file = programs.folder + "/laptop.token"
         #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 0)
         #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 78)
+        #expect(try programs.run("syncd", ["token", "list"]).output == "laptop\t1\n")
         let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
         #expect(try !String(contentsOfFile: tokens, encoding: .utf8).contains(token))

@@ -11,23 +11,27 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
 
     /// Reads the first line of a file that only its owner can read.
     public init(file path: String) throws(ConfigurationProblem) {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        guard let permissions = (attributes?[.posixPermissions] as? NSNumber)?.intValue,
-            attributes?[.type] as? FileAttributeType == .typeRegular
-        else {
-            throw ConfigurationProblem(
-                "server.token-file: there is no file \(path)",
-                advice: "syncd token add NAME on the server makes a token")
+        // Without waiting: opening a pipe would wait for its writer.
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.problem(opening: path, errno) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.problem(opening: path, errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            let kind = status.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file"
+            throw ConfigurationProblem("server.token-file: \(path) is \(kind); expected a file with a token")
         }
+        let permissions = status.st_mode & 0o7777
         guard permissions & 0o077 == 0 else {
             throw ConfigurationProblem(
                 "server.token-file: others may read \(path) (permissions \(String(permissions, radix: 8))); expected 600",
                 advice: "chmod 600 \(path)")
         }
-        guard let handle = FileHandle(forReadingAtPath: path),
-            let data = try? handle.read(upToCount: Self.largestSize + 1)
-        else {
-            throw ConfigurationProblem("server.token-file: \(path) cannot be read, or is empty")
+        let data: Data
+        do {
+            data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
+        } catch {
+            throw ConfigurationProblem("server.token-file: \(path) cannot be read: \(error.localizedDescription)")
         }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
         guard let line, data.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
@@ -35,6 +39,21 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
                 "server.token-file: the first line of \(path) is no token; expected printable ASCII without spaces")
         }
         self.init(line)
+    }
+
+    private static func problem(opening path: String, _ code: Int32) -> ConfigurationProblem {
+        switch code {
+        case ENOENT, ENOTDIR:
+            ConfigurationProblem(
+                "server.token-file: there is no file \(path)",
+                advice: "syncd token add NAME on the server makes a token")
+        case ELOOP:
+            ConfigurationProblem(
+                "server.token-file: \(path) is a symbolic link; expected the file itself",
+                advice: "name the file that it points at")
+        default:
+            ConfigurationProblem("server.token-file: \(path) cannot be opened: \(String(cString: strerror(code)))")
+        }
     }
 
     /// Tokens are some dozens of bytes.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncRuntimeLive
 import SyncServerHTTP
 
 /// Adds and removes the tokens that a server accepts. The file holds their hashes alone; the server reads it again by
@@ -14,8 +15,11 @@ public struct TokenRegistry: Sendable {
         self.random = random
     }
 
-    /// Makes a token for a principal, writes down its hash, and gives the token: nobody can tell it later.
-    public func add(_ principal: String) throws(ConfigurationProblem) -> Token {
+    /// Makes a token for a principal, hands it over, and writes down its hash: nobody can tell it later.
+    ///
+    /// - Parameter deliver: is given the token before the server accepts it, so that no token is accepted that nobody
+    ///   has. Where it throws, nothing is written down; where writing it down fails, what was delivered is worth nothing.
+    public func add(_ principal: String, delivering deliver: (Token) throws -> Void) throws {
         guard !principal.isEmpty, principal.utf8.count <= 128, !principal.hasPrefix("#"),
             principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
@@ -28,8 +32,8 @@ public struct TokenRegistry: Sendable {
             let digits = String(random(), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
+        try deliver(Token(secret))
         try change { lines in lines + [TokenFile.line(principal: principal, token: secret)] }
-        return Token(secret)
     }
 
     /// Takes back all tokens of a principal: how many there were.
@@ -57,10 +61,18 @@ public struct TokenRegistry: Sendable {
 
     // MARK: The file
 
+    /// The lines of the file; none when there is no file.
     private func read() throws(ConfigurationProblem) -> [String] {
-        guard FileManager.default.fileExists(atPath: path) else { return [] }
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw ConfigurationProblem("authority.token-file: \(path) cannot be read")
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == ENOENT { return [] }
+            throw failure("read", code)
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(validating: bytes, as: UTF8.self) else {
+            throw ConfigurationProblem(
+                "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")
         }
         return text.split(separator: "\n" as Character, omittingEmptySubsequences: false).map(String.init).dropLastEmpty
     }
@@ -68,24 +80,52 @@ public struct TokenRegistry: Sendable {
     /// Changes the file as a whole, one process at a time: a reader sees the old lines or the new ones, and others see
     /// neither, under any umask.
     private func change(_ body: ([String]) -> [String]) throws(ConfigurationProblem) {
-        let folder = (path as NSString).deletingLastPathComponent
-        try PrivateFolder.make(folder.isEmpty ? "." : folder)
-        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw failure("locked") }
+        let parent = (path as NSString).deletingLastPathComponent
+        let folder = parent.isEmpty ? "." : parent
+        try PrivateFolder.make(folder)
+        let lock = try takeLock()
         defer { close(lock) }
-        let text = body(try read()).map { $0 + "\n" }.joined()
+        let old = try read()
+        let new = body(old)
+        guard new != old else { return }
+        try replace(by: new.map { $0 + "\n" }.joined(), in: folder)
+    }
+
+    /// Waits for the lock. Closing the descriptor gives it back.
+    private func takeLock() throws(ConfigurationProblem) -> Int32 {
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw failure("locked", errno) }
+        while flock(lock, LOCK_EX) != 0 {
+            let code = errno
+            if code == EINTR { continue }
+            close(lock)
+            throw failure("locked", code)
+        }
+        return lock
+    }
+
+    private func replace(by text: String, in folder: String) throws(ConfigurationProblem) {
         let temporary = path + ".new"
         unlink(temporary)
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw failure("written") }
-        let bytes = Array(text.utf8)
-        let isWritten = write(file, bytes, bytes.count) == bytes.count && fsync(file) == 0
+        guard file >= 0 else { throw failure("written", errno) }
+        var code = ByteSink(descriptor: file).write(text)
+        if code == nil, fsync(file) != 0 { code = errno }
         close(file)
-        guard isWritten, rename(temporary, path) == 0 else { throw failure("written") }
+        if code == nil, rename(temporary, path) != 0 { code = errno }
+        if let code {
+            unlink(temporary)
+            throw failure("written", code)
+        }
+        // The name is flushed with the folder that it stands in. Some file systems know no such thing.
+        let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard place >= 0 else { throw failure("flushed", errno) }
+        defer { close(place) }
+        guard fsync(place) == 0 || errno == EINVAL else { throw failure("flushed", errno) }
     }
 
-    private func failure(_ verb: String) -> ConfigurationProblem {
-        ConfigurationProblem("authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(errno)))")
+    private func failure(_ verb: String, _ code: Int32) -> ConfigurationProblem {
+        ConfigurationProblem("authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(code)))")
     }
 }
 
@@ -97,16 +137,18 @@ extension [String] {
 }
 
 extension Token {
-    /// Writes the token into a new file that only its owner can read; refuses to replace one.
+    /// Writes the token into a new file that only its owner can read; refuses to replace one. Where that fails, no file
+    /// is left.
     public func write(to path: String) throws(ConfigurationProblem) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw ConfigurationProblem("\(path) cannot be made: \(String(cString: strerror(errno)))")
         }
-        defer { close(file) }
-        let bytes = Array((secret + "\n").utf8)
-        guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
-            throw ConfigurationProblem("\(path) cannot be written: \(String(cString: strerror(errno)))")
+        let code = ByteSink(descriptor: file).write(secret + "\n")
+        close(file)
+        if let code {
+            unlink(path)
+            throw ConfigurationProblem("\(path) cannot be written: \(String(cString: strerror(code)))")
         }
     }
 }

@@ -26,6 +26,8 @@ struct SimulateCommand: ParsableCommand {
         }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
+        // An ignored signal stays ignored in the next program, which shall end with its reader.
+        signal(SIGPIPE, SIG_DFL)
         // Returns only when it fails.
         execv(program, &words)
         throw CommandFailure(.machine, "\(program) cannot be run: \(String(cString: strerror(errno)))")

@@ -14,9 +14,6 @@ enum CommandStatus: Int32, CaseIterable, Error {
     case machine = 74
     case configuration = 78
 
-    /// What the shell reports of a program whose reader has gone.
-    static let brokenPipe: Int32 = 141
-
     var meaning: String {
         switch self {
         case .done: "Done."

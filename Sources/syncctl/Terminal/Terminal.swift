@@ -1,5 +1,5 @@
 import Glibc
-import SyncConcurrency
+import SyncBootstrap
 
 /// Where a command writes: answers to standard output, everything about them to standard error.
 struct Terminal: Sendable {
@@ -26,20 +26,25 @@ struct Terminal: Sendable {
         return Int(size.ws_col)
     }
 
-    /// A line of the answer.
+    /// A line of the answer. Where it cannot be written the command ends: half an answer is none.
     func say(_ line: String) {
-        Self.write(line + "\n", to: STDOUT_FILENO)
+        let failure = ProgramOutput.answer(line + "\n")
+        Self.check(failure)
+        if let failure {
+            note("syncctl: the answer cannot be written: \(String(cString: strerror(failure)))")
+            exit(CommandStatus.machine.rawValue)
+        }
     }
 
     /// A line about the answer: what a script does not want to read.
     func note(_ line: String) {
-        Self.write(line + "\n", to: STDERR_FILENO)
+        Self.check(ProgramOutput.note(line + "\n"))
     }
 
     /// Text that is written over: only to a terminal.
     func draw(_ text: String) {
         guard errorsAreTerminal else { return }
-        Self.write(text, to: STDERR_FILENO)
+        Self.check(ProgramOutput.note(text))
     }
 
     func bold(_ text: String) -> String { hasColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
@@ -47,17 +52,8 @@ struct Terminal: Sendable {
     func green(_ text: String) -> String { hasColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
     func red(_ text: String) -> String { hasColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
 
-    /// Writes all bytes. When the reader has gone (`| head`), the program ends quietly, as others do.
-    private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EPIPE { exit(CommandStatus.brokenPipe) }
-                return
-            }
-            bytes = bytes.dropFirst(count)
-        }
+    /// When the reader has gone (`| head`), the program ends quietly, as others do.
+    private static func check(_ failure: Int32?) {
+        if failure == EPIPE { exit(ProgramOutput.brokenPipeStatus) }
     }
 }
