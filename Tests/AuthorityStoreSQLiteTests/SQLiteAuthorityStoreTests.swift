@@ -42,6 +42,48 @@ import Testing
         try again.close()
     }
 
+    @Test func `it opens beside a backup that reads for long`() throws {
+        let folder = try Folder()
+        let epoch = Epoch(rawValue: "e")
+        let patience = SQLiteAuthorityConfiguration(busyTimeout: .milliseconds(50))
+        let store = try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, configuration: patience)
+        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) in
+            try transaction.takeVersion(in: .default)
+        }
+        _ = try store.write(take)
+        let backup = try DatabaseQueue(path: folder.file)
+        try backup.inDatabase { database in
+            // A snapshot with a part of the log, which goes on behind it.
+            try database.beginTransaction(.deferred)
+            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM server")
+            _ = try store.write(take)
+            try store.close()
+            let again = try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, configuration: patience)
+            #expect(try again.write(take) == Version(3))
+            try again.close()
+            try database.rollback()
+        }
+        try backup.close()
+    }
+
+    @Test(arguments: [":memory:", nil]) func `a read that fails leaves the store as it was`(location: String?) throws {
+        let folder = try Folder()
+        let store =
+            try location.map { try SQLiteAuthorityStore(singleConnectionTo: $0, newEpoch: Epoch(rawValue: "e")) }
+            ?? folder.open()
+        let failure = #expect(throws: AuthorityStoreFailure.self) {
+            try store.read { (view) throws(AuthorityStoreFailure) -> Void in
+                _ = try view.state()
+                throw AuthorityStoreFailure(.corrupt, "planted")
+            }
+        }
+        #expect(failure?.message == "planted")
+        #expect(try store.read { (view) throws(AuthorityStoreFailure) in try view.state() }.epoch.rawValue == "e")
+        try store.write { (transaction) throws(AuthorityStoreFailure) in
+            _ = try transaction.takeVersion(in: .default)
+        }
+    }
+
     @Test func `every commit is flushed to the disk by default, and that is read back`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"))

@@ -62,13 +62,16 @@ public final class SQLiteAuthorityStore: AuthorityStore {
             // GRDB would switch the connection to read-only and back, which throws away its prepared statements. A view
             // cannot write anyway.
             return try single.inDatabase { database in
-                var result: Result?
-                try database.inTransaction(.deferred) {
-                    result = try body(SQLiteTransaction(database: database))
-                    return .commit
+                try database.beginTransaction(.deferred)
+                do {
+                    let result = try body(SQLiteTransaction(database: database))
+                    try database.commit()
+                    return result
+                } catch {
+                    // SQLite has rolled back by itself after some errors. The first error is the one to tell.
+                    if database.isInsideTransaction { try? database.rollback() }
+                    throw error
                 }
-                guard let result else { preconditionFailure("a transaction that returns has run its body") }
-                return result
             }
         } catch {
             throw .wrapping(error, while: "read")
