@@ -41,26 +41,14 @@ struct DigestCommand: AsyncParsableCommand {
             if let replica {
                 for record in replica.records(of: schema.collection) { digest.add(record, schema) }
             } else {
-                try Self.read(schema, try client.store, progress) { digest.add($0, schema) }
+                progress.show("reading \(schema.collection)")
+                // One read, held in memory: pages would skip or repeat rows while a sync beside this moves them.
+                let records = try client.store.records(matching: RecordQuery(schema.collection, order: .id))
+                for record in records { digest.add(record, schema) }
             }
             digests.append((schema, digest))
         }
         progress.finish()
         return digests
     }
-
-    private static func read(
-        _ schema: ModelSchema, _ store: any LocalStore, _ progress: Progress, _ body: (Record) -> Void
-    ) throws {
-        var query = RecordQuery(schema.collection, order: .id, limit: page)
-        while true {
-            let records = try store.records(matching: query)
-            for record in records { body(record) }
-            guard records.count == page else { return }
-            query.offset += page
-            progress.show("reading \(schema.collection): \(query.offset)")
-        }
-    }
-
-    private static let page = 1_000
 }

@@ -72,22 +72,22 @@ struct ImportCommand: AsyncParsableCommand {
         let format = try format()
         let terminal = options.terminal
         let input = try read(format)
-        let client = try options.client()
-        let store = try client.store
-        let runtime = client.runtime
-        let importer = Importer(
-            store: store, space: .default,
-            identity: RecordIdentity(
-                source: source ?? (format == .passwd ? "machine " + ImportInput.machine() : "file")),
-            rules: CommunityRules.prepared, now: runtime.now)
-        let progress = Progress(terminal, uptime: runtime.uptime)
-        let summary = try importer.run(input.rows, strict: strict) { done, total in
-            progress.show("importing", done, of: total)
+        try await options.withClient { client in
+            let store = try client.store
+            let runtime = client.runtime
+            let importer = Importer(
+                store: store, space: .default,
+                identity: RecordIdentity(
+                    source: source ?? (format == .passwd ? "machine " + ImportInput.machine() : "file")),
+                rules: CommunityRules.prepared, now: runtime.now)
+            let progress = Progress(terminal, uptime: runtime.uptime)
+            let summary = try importer.run(input.rows, strict: strict) { done, total in
+                progress.show("importing", done, of: total)
+            }
+            progress.finish()
+            report(summary, input.name, in: progress.elapsed, terminal)
+            if summary.broken > 0 { throw CommandStatus.partly }
         }
-        progress.finish()
-        report(summary, input.name, in: progress.elapsed, terminal)
-        await client.close()
-        if summary.broken > 0 { throw CommandStatus.partly }
     }
 
     private func read(_ format: Format) throws -> (rows: ImportedRows, name: String) {
@@ -105,7 +105,7 @@ struct ImportCommand: AsyncParsableCommand {
                     uniqueKeysWithValues: CommunityCatalog.catalog.models.map {
                         ($0.collection.rawValue, $0.collection)
                     }),
-                fallbackKeys: ["user": "username"])
+                fallbackKeys: RecordNames.fields)
             return (reader.read(input.bytes), input.name)
         case .csv:
             let input = try ImportInput(file: try named())
@@ -115,7 +115,7 @@ struct ImportCommand: AsyncParsableCommand {
                 throw CommandFailure(.usage, "--type \(TerminalText.escaped(name)): expected user, avatar or profile")
             }
             return (
-                CSVImport(schema: schema, fallbackKey: Catalogue.nameField(of: collection)).read(input.bytes),
+                CSVImport(schema: schema, fallbackKey: RecordNames.nameField(of: collection)).read(input.bytes),
                 input.name
             )
         }

@@ -24,28 +24,28 @@ struct ListJournal: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let terminal = options.terminal
-        let entries = try store.journal(state: all ? nil : .active, limit: limit)
-        if terminal.isJSON {
-            for entry in entries { terminal.say(JournalShape.line(entry).text) }
-        } else if entries.isEmpty {
-            terminal.note(all ? "the journal is empty" : "nothing in the journal needs attention")
-        } else {
-            var table = Table([
-                .init(title: "ENTRY", isNumber: true), .init(title: "WHEN"), .init(title: "WHAT"),
-                .init(title: "STATE"), .init(title: "WHY"),
-            ])
-            for entry in entries {
-                table.add([
-                    String(entry.number), TimeText.text(entry.at), JournalShape.what(entry), entry.state.rawValue,
-                    JournalShape.why(entry),
+        try await options.withClient { client in
+            let store = try client.store
+            let terminal = options.terminal
+            let entries = try store.journal(state: all ? nil : .active, limit: limit)
+            if terminal.isJSON {
+                for entry in entries { terminal.say(JournalShape.line(entry).text) }
+            } else if entries.isEmpty {
+                terminal.note(all ? "the journal is empty" : "nothing in the journal needs attention")
+            } else {
+                var table = Table([
+                    .init(title: "ENTRY", isNumber: true), .init(title: "WHEN"), .init(title: "WHAT"),
+                    .init(title: "STATE"), .init(title: "WHY"),
                 ])
+                for entry in entries {
+                    table.add([
+                        String(entry.number), TimeText.text(entry.at), JournalShape.what(entry), entry.state.rawValue,
+                        JournalShape.why(entry),
+                    ])
+                }
+                table.print(to: terminal)
             }
-            table.print(to: terminal)
         }
-        await client.close()
     }
 }
 
@@ -57,20 +57,21 @@ struct ShowJournal: AsyncParsableCommand {
     @Argument(help: "The number of the entry.") var entry: Int64
 
     func run() async throws {
-        let client = try options.client()
-        let terminal = options.terminal
-        // The port gives the journal from its newest entry on.
-        let entries = try client.store.journal(state: nil, limit: .max)
-        guard let found = entries.first(where: { $0.number == entry }) else {
-            throw CommandFailure(
-                .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all")
+        try await options.withClient { client in
+            let terminal = options.terminal
+            // The port gives the journal from its newest entry on.
+            let entries = try client.store.journal(state: nil, limit: .max)
+            guard let found = entries.first(where: { $0.number == entry }) else {
+                throw CommandFailure(
+                    .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all"
+                )
+            }
+            if terminal.isJSON {
+                terminal.say(JournalShape.line(found).text)
+            } else {
+                for line in JournalShape.lines(found) { terminal.say(TerminalText.escaped(line)) }
+            }
         }
-        if terminal.isJSON {
-            terminal.say(JournalShape.line(found).text)
-        } else {
-            for line in JournalShape.lines(found) { terminal.say(TerminalText.escaped(line)) }
-        }
-        await client.close()
     }
 }
 
@@ -83,20 +84,20 @@ struct ResendJournal: AsyncParsableCommand {
     @Argument(help: "The number of the entry.") var entry: Int64
 
     func run() async throws {
-        let client = try options.client()
-        let sequence = try client.store.resend(journal: entry, now: client.runtime.now())
-        if options.json {
-            var line = JSONLine()
-            line.set("entry", entry)
-            line.set("result", sequence == nil ? "unchanged" : "resent")
-            if let sequence { line.set("outbox", sequence.rawValue) }
-            options.terminal.say(line.text)
-        } else {
-            options.terminal.say(
-                sequence.map { "entry \(entry) is in the outbox again, as \($0)" }
-                    ?? "entry \(entry) would change nothing: the records are so already")
+        try await options.withClient { client in
+            let sequence = try client.store.resend(journal: entry, now: client.runtime.now())
+            if options.json {
+                var line = JSONLine()
+                line.set("entry", entry)
+                line.set("result", sequence == nil ? "unchanged" : "resent")
+                if let sequence { line.set("outbox", sequence.rawValue) }
+                options.terminal.say(line.text)
+            } else {
+                options.terminal.say(
+                    sequence.map { "entry \(entry) is in the outbox again, as \($0)" }
+                        ?? "entry \(entry) would change nothing: the records are so already")
+            }
         }
-        await client.close()
     }
 }
 
@@ -113,17 +114,17 @@ struct DismissJournal: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let numbers = all ? try store.journal(state: .active, limit: .max).map(\.number) : entries
-        for number in numbers { try store.dismiss(journal: number) }
-        if options.json {
-            var line = JSONLine()
-            line.set("dismissed", numbers.count)
-            options.terminal.say(line.text)
-        } else {
-            options.terminal.say("dismissed \(numbers.count) \(numbers.count == 1 ? "entry" : "entries")")
+        try await options.withClient { client in
+            let store = try client.store
+            let numbers = all ? try store.journal(state: .active, limit: .max).map(\.number) : entries
+            for number in numbers { try store.dismiss(journal: number) }
+            if options.json {
+                var line = JSONLine()
+                line.set("dismissed", numbers.count)
+                options.terminal.say(line.text)
+            } else {
+                options.terminal.say("dismissed \(numbers.count) \(numbers.count == 1 ? "entry" : "entries")")
+            }
         }
-        await client.close()
     }
 }

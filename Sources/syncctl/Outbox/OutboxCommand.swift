@@ -23,27 +23,30 @@ struct ListOutbox: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let terminal = options.terminal
-        let entries = try store.outbox(after: after.map(OutboxSequence.init), limit: limit)
-        let summary = try store.outboxSummary()
-        if terminal.isJSON {
-            for entry in entries { terminal.say(Self.line(entry).text) }
-        } else if entries.isEmpty {
-            terminal.note(
-                summary.count == 0 ? "the outbox is empty" : "nothing behind entry \(after ?? 0) of \(summary.count)")
-        } else {
-            var table = Table([.init(title: "ENTRY", isNumber: true), .init(title: "STATE"), .init(title: "CHANGES")])
-            for entry in entries {
-                table.add([
-                    entry.sequence.description, entry.state.words, TransactionText.summary(entry.transaction),
+        try await options.withClient { client in
+            let store = try client.store
+            let terminal = options.terminal
+            let entries = try store.outbox(after: after.map(OutboxSequence.init), limit: limit)
+            let summary = try store.outboxSummary()
+            if terminal.isJSON {
+                for entry in entries { terminal.say(Self.line(entry).text) }
+            } else if entries.isEmpty {
+                terminal.note(
+                    summary.count == 0
+                        ? "the outbox is empty" : "nothing behind entry \(after ?? 0) of \(summary.count)")
+            } else {
+                var table = Table([
+                    .init(title: "ENTRY", isNumber: true), .init(title: "STATE"), .init(title: "CHANGES"),
                 ])
+                for entry in entries {
+                    table.add([
+                        entry.sequence.description, entry.state.words, TransactionText.summary(entry.transaction),
+                    ])
+                }
+                table.print(to: terminal)
+                if entries.count < summary.count { terminal.note("\(entries.count) of \(summary.count)") }
             }
-            table.print(to: terminal)
-            if entries.count < summary.count { terminal.note("\(entries.count) of \(summary.count)") }
         }
-        await client.close()
     }
 
     private static func line(_ entry: OutboxEntry) -> JSONLine {
@@ -85,16 +88,16 @@ struct CancelOutbox: AsyncParsableCommand {
     @Argument(help: "The number of the entry.") var entry: Int64
 
     func run() async throws {
-        let client = try options.client()
-        try client.store.cancel(OutboxSequence(rawValue: entry), now: client.runtime.now())
-        if options.json {
-            var line = JSONLine()
-            line.set("entry", entry)
-            line.set("result", "cancelled")
-            options.terminal.say(line.text)
-        } else {
-            options.terminal.say("cancelled entry \(entry); syncctl journal keeps it")
+        try await options.withClient { client in
+            try client.store.cancel(OutboxSequence(rawValue: entry), now: client.runtime.now())
+            if options.json {
+                var line = JSONLine()
+                line.set("entry", entry)
+                line.set("result", "cancelled")
+                options.terminal.say(line.text)
+            } else {
+                options.terminal.say("cancelled entry \(entry); syncctl journal keeps it")
+            }
         }
-        await client.close()
     }
 }

@@ -13,7 +13,7 @@ enum TransactionText {
         let word = mutation.collection.rawValue
         switch mutation.intent {
         case .create(let patch):
-            guard let name = Catalogue.nameField(of: mutation.collection), case .text(let text)? = patch[name] else {
+            guard let name = RecordNames.nameField(of: mutation.collection), case .text(let text)? = patch[name] else {
                 return "create \(word)"
             }
             return "create \(word) \(text)"

@@ -18,18 +18,17 @@ struct ExportRecording: AsyncParsableCommand {
     var to: String?
 
     func run() async throws {
-        let client = try options.client()
-        let segments = try client.recordings.recording()
-        let now = client.runtime.now()
-        let hint = client.settings.recorderEvents == 0 ? "set recorder.events and sync" : "sync first"
-        await client.close()
+        let (segments, now, capacity) = try await options.withClient { client in
+            (try client.recordings.recording(), client.runtime.now(), client.settings.recorderEvents)
+        }
         let reader = RingReader(segments)
         let terminal = options.terminal
         for problem in reader.problems {
             terminal.note("left out with the rest of its segment: " + TerminalText.escaped("\(problem)"))
         }
         guard !reader.entries.isEmpty else {
-            throw CommandFailure(.failed, "nothing is recorded", advice: hint)
+            throw CommandFailure(
+                .failed, "nothing is recorded", advice: capacity == 0 ? "set recorder.events and sync" : "sync first")
         }
         let recording = Recording(
             header: RecordingHeader(exportedAt: now, build: ProgramVersion.text, schema: ProgramVersion.localSchema),

@@ -18,31 +18,31 @@ struct RecordingStatus: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let client = try options.client()
-        let terminal = options.terminal
-        let capacity = client.settings.recorderEvents
-        let recordings = try client.recordings
-        let summary = try recordings.recordingSummary()
-        let since = RingReader(try recordings.recording()).firstStart
-        if terminal.isJSON {
-            var line = JSONLine()
-            line.set("capacity", capacity)
-            line.set("events", summary.turns)
-            line.set("segments", summary.segments)
-            line.set("bytes", summary.bytes)
-            line.set("since", since.map(TimeText.text))
-            terminal.say(line.text)
-        } else {
-            terminal.say(
-                capacity == 0
-                    ? "the recorder is off (recorder.events is 0)" : "the recorder keeps up to \(capacity) events")
-            if let since {
-                terminal.say("\(summary.turns) events since \(TimeText.text(since)), \(summary.bytes) bytes")
+        try await options.withClient { client in
+            let terminal = options.terminal
+            let capacity = client.settings.recorderEvents
+            let recordings = try client.recordings
+            let summary = try recordings.recordingSummary()
+            let since = RingReader(try recordings.recording()).firstStart
+            if terminal.isJSON {
+                var line = JSONLine()
+                line.set("capacity", capacity)
+                line.set("events", summary.turns)
+                line.set("segments", summary.segments)
+                line.set("bytes", summary.bytes)
+                line.set("since", since.map(TimeText.text))
+                terminal.say(line.text)
             } else {
-                terminal.say("nothing is recorded")
+                terminal.say(
+                    capacity == 0
+                        ? "the recorder is off (recorder.events is 0)" : "the recorder keeps up to \(capacity) events")
+                if let since {
+                    terminal.say("\(summary.turns) events since \(TimeText.text(since)), \(summary.bytes) bytes")
+                } else {
+                    terminal.say("nothing is recorded")
+                }
             }
         }
-        await client.close()
     }
 }
 
@@ -52,17 +52,17 @@ struct ClearRecording: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let client = try options.client()
-        let recordings = try client.recordings
-        let turns = try recordings.recordingSummary().turns
-        try recordings.clearRecording()
-        if options.json {
-            var line = JSONLine()
-            line.set("forgotten", turns)
-            options.terminal.say(line.text)
-        } else {
-            options.terminal.say("\(turns) events forgotten")
+        try await options.withClient { client in
+            let recordings = try client.recordings
+            let turns = try recordings.recordingSummary().turns
+            try recordings.clearRecording()
+            if options.json {
+                var line = JSONLine()
+                line.set("forgotten", turns)
+                options.terminal.say(line.text)
+            } else {
+                options.terminal.say("\(turns) events forgotten")
+            }
         }
-        await client.close()
     }
 }

@@ -26,41 +26,41 @@ struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let terminal = options.terminal
-        let shape = RecordShape(schema: Kind.schema, store: store)
-        var query = RecordQuery(
-            Kind.schema.collection,
-            where: try FieldArguments.patch(conditions, Kind.schema, in: store).map {
-                .init($0.field, equals: $0.value)
-            },
-            order: try order())
-        let total = try store.count(matching: query)
-        let wanted = max(0, min(limit ?? .max, total - offset))
-        let end = offset + wanted
-        var table = Table(RecordShape.columns(Kind.schema))
-        // In pages: memory does not grow with what is listed, except for the widths of a table.
-        for start in stride(from: offset, to: end, by: Self.page) {
-            query.offset = start
-            query.limit = min(Self.page, end - start)
-            for record in try store.records(matching: query) {
-                if terminal.isJSON {
-                    terminal.say(try shape.line(record).text)
-                } else {
-                    table.add(try shape.cells(record))
+        try await options.withClient { client in
+            let store = try client.store
+            let terminal = options.terminal
+            let shape = RecordShape(schema: Kind.schema, store: store)
+            var query = RecordQuery(
+                Kind.schema.collection,
+                where: try FieldArguments.patch(conditions, Kind.schema, in: store).map {
+                    .init($0.field, equals: $0.value)
+                },
+                order: try order())
+            let total = try store.count(matching: query)
+            let wanted = max(0, min(limit ?? .max, total - offset))
+            let end = offset + wanted
+            var table = Table(RecordShape.columns(Kind.schema))
+            // In pages: memory does not grow with what is listed, except for the widths of a table.
+            for start in stride(from: offset, to: end, by: Self.page) {
+                query.offset = start
+                query.limit = min(Self.page, end - start)
+                for record in try store.records(matching: query) {
+                    if terminal.isJSON {
+                        terminal.say(try shape.line(record).text)
+                    } else {
+                        table.add(try shape.cells(record))
+                    }
                 }
             }
-        }
-        if !terminal.isJSON {
-            if table.isEmpty {
-                terminal.note("no \(Kind.word)s here" + (conditions.isEmpty ? "" : " with these values"))
-            } else {
-                table.print(to: terminal)
+            if !terminal.isJSON {
+                if table.isEmpty {
+                    terminal.note("no \(Kind.word)s here" + (conditions.isEmpty ? "" : " with these values"))
+                } else {
+                    table.print(to: terminal)
+                }
+                if wanted < total { terminal.note("\(wanted) of \(total)") }
             }
-            if wanted < total { terminal.note("\(wanted) of \(total)") }
         }
-        await client.close()
     }
 
     private static var page: Int { 1_000 }
@@ -83,27 +83,27 @@ struct ShowRecord<Kind: RecordKind>: AsyncParsableCommand {
     @Argument(help: "Its uid, id or name.") var record: String
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let terminal = options.terminal
-        let found = try RecordReference(text: record).resolve(Kind.schema.collection, in: store)
-        let shape = RecordShape(schema: Kind.schema, store: store)
-        if terminal.isJSON {
-            terminal.say(try shape.line(found).text)
-        } else {
-            var rows = [("uid", RecordShape.uid(found.uid)), ("id", found.id.description)]
-            for (field, value) in zip(Kind.schema.fields, found.values) {
-                rows.append((field.name.rawValue, try shape.text(value, of: field)))
-            }
-            let isPending = try store.isPending(Kind.schema.collection, found.id)
-            rows.append(("version", found.version == .zero ? "-" : found.version.description))
-            rows.append(("state", isPending ? "pending: the server has not confirmed all of it" : "synced"))
-            let width = rows.map(\.0.count).max() ?? 0
-            for (name, value) in rows {
-                let padding = String(repeating: " ", count: width - name.count)
-                terminal.say("\(terminal.bold(name))\(padding)  \(TerminalText.escaped(value))")
+        try await options.withClient { client in
+            let store = try client.store
+            let terminal = options.terminal
+            let found = try RecordReference(text: record).resolve(Kind.schema.collection, in: store)
+            let shape = RecordShape(schema: Kind.schema, store: store)
+            if terminal.isJSON {
+                terminal.say(try shape.line(found).text)
+            } else {
+                var rows = [("uid", RecordShape.uid(found.uid)), ("id", found.id.description)]
+                for (field, value) in zip(Kind.schema.fields, found.values) {
+                    rows.append((field.name.rawValue, try shape.text(value, of: field)))
+                }
+                let isPending = try store.isPending(Kind.schema.collection, found.id)
+                rows.append(("version", found.version == .zero ? "-" : found.version.description))
+                rows.append(("state", isPending ? "pending: the server has not confirmed all of it" : "synced"))
+                let width = rows.map(\.0.count).max() ?? 0
+                for (name, value) in rows {
+                    let padding = String(repeating: " ", count: width - name.count)
+                    terminal.say("\(terminal.bold(name))\(padding)  \(TerminalText.escaped(value))")
+                }
             }
         }
-        await client.close()
     }
 }

@@ -11,7 +11,7 @@ struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
             discussion: """
                 Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
 
-                A record is named by its uid, its id\(Catalogue.nameField(of: Kind.schema.collection).map { " or its \($0)" } ?? ""). \
+                A record is named by its uid, its id\(RecordNames.nameField(of: Kind.schema.collection).map { " or its \($0)" } ?? ""). \
                 Changes are on this device at once; syncctl sync takes them to the server.
                 """,
             subcommands: [
@@ -37,14 +37,14 @@ struct CreateRecord<Kind: RecordKind>: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
-        var random = client.runtime.generator
-        let id = RecordID.make(at: client.runtime.now(), random: &random)
-        _ = try store.commit([.create(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
-        try RecordAnswer.print([id], Kind.schema, "created", store, options.terminal)
-        await client.close()
+        try await options.withClient { client in
+            let store = try client.store
+            let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
+            var random = client.runtime.generator
+            let id = RecordID.make(at: client.runtime.now(), random: &random)
+            _ = try store.commit([.create(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
+            try RecordAnswer.print([id], Kind.schema, "created", store, options.terminal)
+        }
     }
 }
 
@@ -60,14 +60,15 @@ struct SetRecord<Kind: RecordKind>: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
-        let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
-        let sequence = try store.commit(
-            [.update(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
-        try RecordAnswer.print([id], Kind.schema, sequence == nil ? "unchanged" : "changed", store, options.terminal)
-        await client.close()
+        try await options.withClient { client in
+            let store = try client.store
+            let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
+            let patch = try FieldArguments.edit(fields, Kind.schema, in: store)
+            let sequence = try store.commit(
+                [.update(Kind.schema.collection, id, patch)], in: .default, now: client.runtime.now())
+            try RecordAnswer.print(
+                [id], Kind.schema, sequence == nil ? "unchanged" : "changed", store, options.terminal)
+        }
     }
 }
 
@@ -83,17 +84,17 @@ struct DeleteRecords<Kind: RecordKind>: AsyncParsableCommand {
     @Argument(help: "Uids, ids or names.") var records: [String]
 
     func run() async throws {
-        let client = try options.client()
-        let store = try client.store
-        var ids: [RecordID] = []
-        for record in records {
-            let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
-            if !ids.contains(id) { ids.append(id) }
+        try await options.withClient { client in
+            let store = try client.store
+            var ids: [RecordID] = []
+            for record in records {
+                let id = try RecordReference(text: record).resolve(Kind.schema.collection, in: store).id
+                if !ids.contains(id) { ids.append(id) }
+            }
+            let edits = ids.map { RecordEdit.delete(Kind.schema.collection, $0) }
+            _ = try store.commit(edits, in: .default, now: client.runtime.now())
+            try RecordAnswer.print(ids, Kind.schema, "deleted", store, options.terminal)
         }
-        let edits = ids.map { RecordEdit.delete(Kind.schema.collection, $0) }
-        _ = try store.commit(edits, in: .default, now: client.runtime.now())
-        try RecordAnswer.print(ids, Kind.schema, "deleted", store, options.terminal)
-        await client.close()
     }
 }
 

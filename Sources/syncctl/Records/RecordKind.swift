@@ -28,10 +28,11 @@ enum ProfileKind: RecordKind {
     static var example: String { "user='Ned Stark' full_name='Eddard Stark'" }
 }
 
-/// The collections of this application, and what people call their records.
-enum Catalogue {
+/// What people call the records of this application.
+enum RecordNames {
+    /// The fields by which a person names a record, of the collections that have one.
+    static let fields: [CollectionName: FieldName] = [UserSchema.schema.collection: "username"]
+
     /// The field by which a person names a record, where there is one.
-    static func nameField(of collection: CollectionName) -> FieldName? {
-        collection == UserKind.schema.collection ? "username" : nil
-    }
+    static func nameField(of collection: CollectionName) -> FieldName? { fields[collection] }
 }

@@ -20,7 +20,7 @@ struct RecordReference {
             return record
         }
         let shown = TerminalText.escaped(String(text.prefix(64)))
-        guard let name = Catalogue.nameField(of: collection) else {
+        guard let name = RecordNames.nameField(of: collection) else {
             throw CommandFailure(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
         }
         let query = RecordQuery(collection, where: [.init(name, equals: .text(text))], limit: 2)

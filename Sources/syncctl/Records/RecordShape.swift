@@ -51,7 +51,7 @@ struct RecordShape {
 
     /// What people call a record: its name, else its uid, else its id.
     static func name(of record: Record, _ collection: CollectionName, _ catalog: SchemaCatalog) -> String {
-        if let name = Catalogue.nameField(of: collection), let position = catalog[collection]?.position(of: name),
+        if let name = RecordNames.nameField(of: collection), let position = catalog[collection]?.position(of: name),
             case .text(let text) = record.values[position]
         {
             return text

@@ -56,10 +56,7 @@ struct GlobalOptions: ParsableArguments {
         return try ResolvedConfiguration(sources, for: .syncctl)
     }
 
-    /// The client that the configuration describes.
-    ///
-    /// - Parameter creating: whether a database that is missing is to be made.
-    func client(creating: Bool = false) throws -> ClientComposition {
+    private func client(creating: Bool) throws -> ClientComposition {
         let configuration = try configuration()
         let recipes = try ClientRecipes.picked(by: configuration.environment)
         let settings = try ClientSettings(configuration)
@@ -70,8 +67,12 @@ struct GlobalOptions: ParsableArguments {
 
     /// Runs a command with the client that the configuration describes, and closes it also when the command fails: a
     /// connection to the server that nobody closes ends the process with a trap.
-    func withClient<Result>(_ body: (ClientComposition) async throws -> Result) async throws -> Result {
-        let client = try client()
+    ///
+    /// - Parameter creating: whether a database that is missing is to be made.
+    func withClient<Result>(
+        creating: Bool = false, _ body: (ClientComposition) async throws -> Result
+    ) async throws -> Result {
+        let client = try client(creating: creating)
         do {
             let result = try await body(client)
             await client.close()

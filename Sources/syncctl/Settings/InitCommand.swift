@@ -11,21 +11,21 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let client = try options.client(creating: true)
-        let session = try client.store.session()
-        let terminal = options.terminal
-        if terminal.isJSON {
-            var line = JSONLine()
-            line.set("database", client.settings.store.file)
-            line.set("client", session.identity.client.description)
-            terminal.say(line.text)
-        } else {
-            terminal.say("the database is \(TerminalText.escaped(client.settings.store.file))")
-            terminal.say(terminal.dim("this device is \(session.identity.client)"))
-            if client.settings.server == nil {
-                terminal.note("no server is configured yet: set server.url (syncctl config show)")
+        try await options.withClient(creating: true) { client in
+            let session = try client.store.session()
+            let terminal = options.terminal
+            if terminal.isJSON {
+                var line = JSONLine()
+                line.set("database", client.settings.store.file)
+                line.set("client", session.identity.client.description)
+                terminal.say(line.text)
+            } else {
+                terminal.say("the database is \(TerminalText.escaped(client.settings.store.file))")
+                terminal.say(terminal.dim("this device is \(session.identity.client)"))
+                if client.settings.server == nil {
+                    terminal.note("no server is configured yet: set server.url (syncctl config show)")
+                }
             }
         }
-        await client.close()
     }
 }

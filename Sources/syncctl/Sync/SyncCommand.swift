@@ -39,7 +39,7 @@ struct SyncCommand: AsyncParsableCommand {
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let before = try client.store.outboxSummary()
         let ending: SyncEnding
-        switch try client.acquireLease() {
+        switch try await client.acquireLease(within: Self.patienceWithLookers) {
         case .acquired(let lease):
             ending = try await run(client, progress)
             withExtendedLifetime(lease) {}
@@ -121,6 +121,8 @@ struct SyncCommand: AsyncParsableCommand {
         return .syncedElsewhere(process)
     }
 
+    /// Longer than syncctl status holds the lease to see whether it is free.
+    private static let patienceWithLookers = Duration.milliseconds(100)
     /// Longer than an engine takes for a usual outbox.
     private static let patienceWithOthers = Duration.seconds(30)
 }
