@@ -93,13 +93,12 @@ let package = Package(
         .target(
             name: "SyncTransportHTTP",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncWire", "SyncConcurrency",
+                "SyncModel", "SyncCore", "SyncWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
@@ -107,7 +106,7 @@ let package = Package(
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncJSON", "SyncWire", "Schemas",
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -188,8 +187,7 @@ let package = Package(
             swiftSettings: strict),
 
         // The machine's own clocks, dice, threads, links and routes.
-        .target(
-            name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncConcurrency", "SyncCore"], swiftSettings: strict),
+        .target(name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncCore"], swiftSettings: strict),
         .target(name: "CNetlink"),
         .target(
             name: "SyncReachabilityLinux", dependencies: ["SyncConcurrency", "SyncCore", "CNetlink"],
@@ -205,7 +203,7 @@ let package = Package(
         .target(
             name: "SyncBootstrap",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
                 "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
                 "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -248,8 +246,8 @@ let package = Package(
         .testTarget(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
-                "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncWire", "SyncSimulation",
-                "Schemas", .product(name: "GRDB", package: "GRDB.swift"),
+                "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
@@ -273,12 +271,9 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
