@@ -55,13 +55,13 @@ import Testing
         try backup.inDatabase { database in
             // A snapshot with a part of the log, which goes on behind it.
             try database.beginTransaction(.deferred)
+            defer { try? database.rollback() }
             _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM server")
             _ = try store.write(take)
             try store.close()
             let again = try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, configuration: patience)
             #expect(try again.write(take) == Version(3))
             try again.close()
-            try database.rollback()
         }
         try backup.close()
     }
