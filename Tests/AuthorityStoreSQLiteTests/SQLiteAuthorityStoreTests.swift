@@ -185,6 +185,20 @@ import Testing
         try folder.open().close()
     }
 
+    @Test func `a database is free once it is closed, also while a child process is being started`() throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        // Such a child shares the open files until it runs its program.
+        let shared = (3..<1_024).compactMap { descriptor -> Int32? in
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            return place == folder.file + "-serving" ? dup(Int32(descriptor)) : nil
+        }
+        defer { for descriptor in shared { Glibc.close(descriptor) } }
+        #expect(shared.count == 1)
+        try store.close()
+        try folder.open().close()
+    }
+
     @Test func `a full disk is a failure of its own, and nothing is half written`() throws {
         let folder = try Folder()
         let store = try folder.open()

@@ -28,6 +28,9 @@ final class ServingLock: Sendable {
             descriptor = nil
             return held
         }
-        if let held { close(held) }
+        guard let held else { return }
+        // Not by closing alone: a child process that is being started shares the lock until it runs its program.
+        flock(held, LOCK_UN)
+        close(held)
     }
 }
