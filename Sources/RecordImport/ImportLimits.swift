@@ -4,9 +4,11 @@ public enum ImportLimits {
     public static let inputBytes = 256 * 1_024 * 1_024
     /// The bytes of one line, or of one row of CSV over several lines.
     public static let rowBytes = 1_024 * 1_024
-    /// The transactions of an import, up to which each row is one of its own; rows beyond share them. Far below what an
-    /// outbox holds, and each is flushed to the disk.
+    /// The transactions of an import that hold one row each, where rows have to stand alone; rows beyond share them. Far
+    /// below what an outbox holds, and each is flushed to the disk.
     public static let transactions = 2_000
+    /// The newest entries of the journal that are searched for refused imports.
+    public static let journalEntries = 1_000
     /// The mutations of one local transaction, well below what a server takes.
     public static let mutationsPerTransaction = 500
     /// The bytes of one local transaction: a quarter of what the model allows.

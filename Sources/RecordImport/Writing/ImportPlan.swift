@@ -13,12 +13,15 @@ struct ImportPlan {
     let rowCount: Int
 
     private var edits: [Planned]
+    private var loneEdits = 0
     private var position = 0
 
     private struct Planned {
         let edit: RecordEdit
         /// 1 for the first edit of a row, 0 for the second round.
         let rows: Int
+        /// Whether it stands in a transaction of its own.
+        let isAlone: Bool
     }
 
     struct Chunk {
@@ -37,30 +40,26 @@ struct ImportPlan {
         var forward: [(field: FieldSchema, id: RecordID)]
     }
 
-    private struct Place: Hashable {
-        let collection: CollectionName
-        let id: RecordID
-    }
-
     init(_ rows: [ImportRow], store: any LocalStore, identity: RecordIdentity, rules: Importer.Rules)
         throws(StoreFailure)
     {
         edits = []
+        let refused = try RefusedRecords(in: store)
         var targets: [Target] = []
-        var places: [Place: Int] = [:]
+        var places: [RecordPlace: Int] = [:]
         for row in rows {
-            let place = Place(collection: row.collection, id: Self.id(of: row, identity))
+            let place = RecordPlace(collection: row.collection, id: Self.id(of: row, identity))
             if let earlier = places[place] {
                 problems.append(ImportProblem(line: row.line, "the same record as in line \(earlier)"))
                 continue
             }
             places[place] = row.line
-            switch try Self.target(row, place, store, rules) {
+            switch try Self.target(row, place, store, refused, rules) {
             case .success(let target): targets.append(target)
             case .failure(let problem): problems.append(problem)
             }
         }
-        var known: [Place: Bool] = [:]
+        var known: [RecordPlace: Bool] = [:]
         for index in targets.indices {
             try Self.link(&targets[index], among: places, store: store, identity: identity, known: &known, &problems)
         }
@@ -75,12 +74,13 @@ struct ImportPlan {
             problems += stuck
             targets = ordered
         } while !stuck.isEmpty
-        plan(ordered, store.catalog)
+        plan(ordered, store.catalog, suspects: refused.suspects)
     }
 
     /// Looks up the record of a row.
     private static func target(
-        _ row: ImportRow, _ place: Place, _ store: any LocalStore, _ rules: Importer.Rules
+        _ row: ImportRow, _ place: RecordPlace, _ store: any LocalStore, _ refused: RefusedRecords,
+        _ rules: Importer.Rules
     ) throws(StoreFailure) -> Result<Target, ImportProblem> {
         let patch: Patch
         do {
@@ -94,6 +94,12 @@ struct ImportPlan {
                 ImportProblem(
                     line: row.line, "its record was deleted on this device, and a deleted record stays deleted"))
         }
+        if existing == nil, refused.deleted.contains(place) {
+            return .failure(
+                ImportProblem(
+                    line: row.line,
+                    "its record was deleted, says the server (see the journal), and a deleted record stays deleted"))
+        }
         return .success(Target(row: row, id: place.id, existing: existing, patch: patch, forward: []))
     }
 
@@ -106,8 +112,8 @@ struct ImportPlan {
 
     /// Looks up what a row refers to: a record of the store, or a row of this input.
     private static func link(
-        _ target: inout Target, among places: [Place: Int], store: any LocalStore, identity: RecordIdentity,
-        known: inout [Place: Bool], _ problems: inout [ImportProblem]
+        _ target: inout Target, among places: [RecordPlace: Int], store: any LocalStore, identity: RecordIdentity,
+        known: inout [RecordPlace: Bool], _ problems: inout [ImportProblem]
     ) throws(StoreFailure) {
         guard let schema = store.catalog[target.row.collection] else {
             problems.append(ImportProblem(line: target.row.line, "there is no collection \(target.row.collection)"))
@@ -120,7 +126,7 @@ struct ImportPlan {
             guard case .reference(let id) = value, let field = schema.field(named: name), let to = field.target else {
                 continue
             }
-            let place = Place(collection: to, id: id)
+            let place = RecordPlace(collection: to, id: id)
             let isStored: Bool
             if let answer = known[place] { isStored = answer } else { isStored = try store.record(to, .id(id)) != nil }
             known[place] = isStored
@@ -150,10 +156,10 @@ struct ImportPlan {
     private static func removeDependants(from targets: inout [Target]) -> [ImportProblem] {
         var problems: [ImportProblem] = []
         while true {
-            let coming = Set(targets.map { Place(collection: $0.row.collection, id: $0.id) })
+            let coming = Set(targets.map { RecordPlace(collection: $0.row.collection, id: $0.id) })
             let missing = { (target: Target) in
                 target.forward.first {
-                    !coming.contains(Place(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                    !coming.contains(RecordPlace(collection: $0.field.target ?? target.row.collection, id: $0.id))
                 }
             }
             let broken = targets.compactMap { target in
@@ -171,7 +177,7 @@ struct ImportPlan {
 
     /// Rows after those that they must refer to; and those for which there is no such order.
     private static func order(_ targets: [Target]) -> ([Target], [ImportProblem]) {
-        var placed: Set<Place> = []
+        var placed: Set<RecordPlace> = []
         var ordered: [Target] = []
         var waiting = targets
         while !waiting.isEmpty {
@@ -179,12 +185,13 @@ struct ImportPlan {
             for target in waiting {
                 let needs = target.forward.contains {
                     $0.field.isRequired
-                        && !placed.contains(Place(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                        && !placed.contains(
+                            RecordPlace(collection: $0.field.target ?? target.row.collection, id: $0.id))
                 }
                 if needs {
                     left.append(target)
                 } else {
-                    placed.insert(Place(collection: target.row.collection, id: target.id))
+                    placed.insert(RecordPlace(collection: target.row.collection, id: target.id))
                     ordered.append(target)
                 }
             }
@@ -201,26 +208,54 @@ struct ImportPlan {
         return (ordered, [])
     }
 
-    private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog) {
-        var placed: Set<Place> = []
+    private mutating func plan(_ targets: [Target], _ catalog: SchemaCatalog, suspects: Set<RecordPlace>) {
+        var placed: Set<RecordPlace> = []
         var second: [Planned] = []
+        let doubtful = Self.doubtful(targets, suspects)
         for target in targets {
+            let place = RecordPlace(collection: target.row.collection, id: target.id)
+            let isAlone = doubtful.contains(place)
             var patch = target.patch
             var later = Patch()
             for (field, id) in target.forward {
-                let place = Place(collection: field.target ?? target.row.collection, id: id)
+                let place = RecordPlace(collection: field.target ?? target.row.collection, id: id)
                 if placed.contains(place) { continue }
                 patch.remove(field.name)
                 later.set(field.name, to: .reference(id))
             }
             if !later.isEmpty {
-                second.append(Planned(edit: .update(target.row.collection, target.id, later), rows: 0))
+                second.append(
+                    Planned(edit: .update(target.row.collection, target.id, later), rows: 0, isAlone: isAlone))
             }
-            placed.insert(Place(collection: target.row.collection, id: target.id))
-            edits.append(Planned(edit: edit(target, patch), rows: 1))
+            placed.insert(place)
+            edits.append(Planned(edit: edit(target, patch), rows: 1, isAlone: isAlone))
             count(target, catalog)
         }
         edits += second
+        loneEdits = edits.count { $0.isAlone }
+    }
+
+    /// The records that the server may refuse: suspects that are made here, and what refers to such.
+    private static func doubtful(_ targets: [Target], _ suspects: Set<RecordPlace>) -> Set<RecordPlace> {
+        guard !suspects.isEmpty else { return [] }
+        var doubtful: Set<RecordPlace> = []
+        for target in targets where target.existing == nil {
+            let place = RecordPlace(collection: target.row.collection, id: target.id)
+            if suspects.contains(place) { doubtful.insert(place) }
+        }
+        var count = -1
+        while count < doubtful.count {
+            count = doubtful.count
+            for target in targets {
+                let refersToDoubt = target.forward.contains {
+                    doubtful.contains(RecordPlace(collection: $0.field.target ?? target.row.collection, id: $0.id))
+                }
+                if refersToDoubt {
+                    doubtful.insert(RecordPlace(collection: target.row.collection, id: target.id))
+                }
+            }
+        }
+        return doubtful
     }
 
     private func edit(_ target: Target, _ patch: Patch) -> RecordEdit {
@@ -239,22 +274,18 @@ struct ImportPlan {
         if isSame { unchanged += 1 } else { updated += 1 }
     }
 
-    /// How many edits share a transaction. One, as long as the number of transactions allows: the server refuses a
-    /// transaction as a whole when one of its records has been deleted there, which nobody can know here.
-    private var editsPerTransaction: Int {
-        min((edits.count - 1) / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
-    }
-
-    /// The next edits that are written together; nil at the end.
+    /// The next edits that are written together; nil at the end. A row goes in with others, except where the server
+    /// may refuse it: it would refuse all of them.
     mutating func nextChunk() -> Chunk? {
         guard position < edits.count else { return nil }
-        let most = editsPerTransaction
+        let isAlone = edits[position].isAlone
+        let most = isAlone ? editsPerLoneTransaction : ImportLimits.mutationsPerTransaction
         var chunk = Chunk()
         while position < edits.count {
             let next = edits[position]
             let bytes = Self.byteCount(of: next.edit)
             if !chunk.edits.isEmpty,
-                chunk.edits.count >= most
+                next.isAlone != isAlone || chunk.edits.count >= most
                     || chunk.bytes + bytes > ImportLimits.bytesPerTransaction
             {
                 break
@@ -265,6 +296,11 @@ struct ImportPlan {
             position += 1
         }
         return chunk
+    }
+
+    /// One, as long as the number of transactions allows.
+    private var editsPerLoneTransaction: Int {
+        min(loneEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }
 
     private static func byteCount(of edit: RecordEdit) -> Int {

@@ -22,7 +22,8 @@ struct ImportCommand: AsyncParsableCommand {
 
             A key is a name that is unique among the rows of a source; @key refers to the row of that key, a UUID to a \
             record. Users need no key: their username is one. The same source and key give the same record each time, \
-            so importing twice changes nothing, on any device. A record that was deleted stays deleted.
+            so importing twice changes nothing, on any device. A record that was deleted stays deleted: its row is left \
+            out. Where the server alone knows of the delete, it refuses the transaction; import again then.
 
             A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -, \
             standard input.

@@ -1,0 +1,33 @@
+import SyncCore
+import SyncModel
+
+/// What the journal tells of records that the server knows as deleted, which nothing else here does.
+///
+/// The server refuses a transaction as a whole when one of its records was deleted, and names the first one. The entries
+/// that nobody has dealt with count: whoever dismisses one wants to try again.
+struct RefusedRecords {
+    /// Records that the server has named as deleted.
+    private(set) var deleted: Set<RecordPlace> = []
+    /// Records whose transaction was refused because of a deleted one: any of them may be deleted too.
+    private(set) var suspects: Set<RecordPlace> = []
+
+    init(in store: any LocalStore) throws(StoreFailure) {
+        guard try store.outboxSummary().journal > 0 else { return }
+        for entry in try store.journal(state: .active, limit: ImportLimits.journalEntries) {
+            guard case .rejected(let transaction, let rejection) = entry.event, rejection.code == .recordDeleted else {
+                continue
+            }
+            for (index, mutation) in transaction.mutations.enumerated() {
+                let place = RecordPlace(collection: mutation.collection, id: mutation.record)
+                suspects.insert(place)
+                if index == rejection.mutation { deleted.insert(place) }
+            }
+        }
+    }
+}
+
+/// A record of a collection, whether or not it exists.
+struct RecordPlace: Hashable {
+    let collection: CollectionName
+    let id: RecordID
+}
