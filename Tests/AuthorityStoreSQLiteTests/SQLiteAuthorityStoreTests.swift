@@ -189,12 +189,12 @@ import Testing
         let folder = try Folder()
         let store = try folder.open()
         // Such a child shares the open files until it runs its program.
-        let shared = (3..<1_024).compactMap { descriptor -> Int32? in
+        let held = (3..<1_024).first { descriptor in
             let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
-            return place == folder.file + "-serving" ? dup(Int32(descriptor)) : nil
+            return place == folder.file + "-serving"
         }
-        defer { for descriptor in shared { Glibc.close(descriptor) } }
-        #expect(shared.count == 1)
+        let shared = dup(Int32(try #require(held)))
+        defer { Glibc.close(shared) }
         try store.close()
         try folder.open().close()
     }
