@@ -186,7 +186,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // The machine's own clocks, dice, threads, links and routes.
+        // The machine's own clocks, dice, threads, streams, links and routes.
         .target(name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncCore"], swiftSettings: strict),
         .target(name: "CNetlink"),
         .target(
