@@ -19,8 +19,8 @@ public final class SimulatedNetwork: Sendable {
         var nextExchange = 0
         /// What the next requests of a device meet on their way.
         var scripted: [String: (answer: ScriptedAnswer, times: Int)] = [:]
-        /// What a cache has kept.
-        var cache: [String: [[UInt8]: [UInt8]]] = [:]
+        /// What a cache has kept. Without being told to, none gives one user what was meant for another (RFC 9111 §3.5).
+        var cache: [Caller: [[UInt8]: [UInt8]]] = [:]
     }
 
     /// A call that a device waits for.
@@ -170,7 +170,7 @@ public final class SimulatedNetwork: Sendable {
             return
         }
         if let answer = state.withLock({ $0.takeScript(for: call, of: device) }) {
-            return meet(answer, request, call, device, mailbox, record)
+            return meet(answer, request, call, device, caller, mailbox, record)
         }
         if journey.isRequestLost {
             fault(.requestLost, call, device)
@@ -194,7 +194,7 @@ public final class SimulatedNetwork: Sendable {
         state.withLock { state in
             state.exchanges[number]?.phase = call.phases.answered
             if case .push = call { return }
-            if state.cache[device]?[request] == nil { state.cache[device, default: [:]][request] = answer }
+            if state.cache[caller]?[request] == nil { state.cache[caller, default: [:]][request] = answer }
         }
         if journey.isAnswerLate { tally.count(.late, [call.phases.answered]) }
         let answerRecord = record.answer(isLate: journey.isAnswerLate)
@@ -220,7 +220,7 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func meet(
-        _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerCall, _ device: String,
+        _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerCall, _ device: String, _ caller: Caller,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) {
         record.ended(.intercepted)
@@ -228,7 +228,7 @@ public final class SimulatedNetwork: Sendable {
         simulation.note("\(answer.rawValue): \(call.word)", by: device)
         if let failure = answer.failure {
             mailbox.yield(.failed(failure))
-        } else if answer == .stale, let kept = state.withLock({ $0.cache[device]?[request] }) {
+        } else if answer == .stale, let kept = state.withLock({ $0.cache[caller]?[request] }) {
             mailbox.yield(.answer(kept))
         } else {
             mailbox.yield(.answer([0, 0, 0] + Array("{\"ok\":true}".utf8)))

@@ -22,6 +22,7 @@ extension WriteTransaction {
             if known != nil {
                 for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
                 try forgetVersions()
+                try forgetDeletions()
                 try renewIdentity(forgettingVersions: true)
             }
         }
@@ -54,6 +55,30 @@ extension WriteTransaction {
     private func forgetVersions() throws(StoreFailure) {
         for table in tables { try connection.execute("UPDATE \(table.quoted) SET version = 0, sync_fields = NULL") }
         try connection.execute("UPDATE sync_base SET version = 0, field_versions = NULL")
+    }
+
+    /// What another history has deleted, this one may never have heard of: a create that is still to be sent will bring it
+    /// to the server, so it is shown (I15).
+    private func forgetDeletions() throws(StoreFailure) {
+        for table in tables {
+            let deleted = try connection.statement(
+                "SELECT id FROM sync_base WHERE collection = ?1 AND is_deleted = 1 ORDER BY id")
+            deleted.bind(1, table.name)
+            var places: [RecordPlace] = []
+            do {
+                defer { deleted.reset() }
+                while try deleted.step() {
+                    places.append(RecordPlace(table: table.position, id: try deleted.recordID(0)))
+                }
+            }
+            for place in places {
+                try dropBase(place)
+                guard let sequence = try sequences(linkedTo: place, onlyChanging: true).last,
+                    let entry = try entry(sequence)
+                else { continue }
+                try recompute(place, in: try SpaceRow.load(entry.space, connection).key)
+            }
+        }
     }
 
     /// The next incarnation: everything that is not confirmed goes back to waiting, and is sent from number 0.

@@ -36,6 +36,25 @@ struct FoundBySeedsTests {
         #expect(try store.record("islander", .uid(UID(0)))?.id == other)
     }
 
+    @Test func `what an older history has deleted is shown again while its create is still to be sent`() throws {
+        let store = try makeStore()
+        _ = try store.adopt(old, as: account)
+        _ = try store.commit([.create("islander", id(1), ["name": .text("a")])], in: .default, now: now)
+        let created = RecordChange(
+            collection: "islander", id: id(1), effect: .created(uid: UID(0), ["name": .text("a")]))
+        let deleted = RecordChange(collection: "islander", id: id(1), effect: .deleted)
+        _ = try apply(
+            feed(
+                [
+                    Commit(version: Version(1), changes: [created]),
+                    Commit(version: Version(2), changes: [deleted]),
+                ], of: old), to: store)
+        #expect(try store.record("islander", .id(id(1))) == nil)
+        _ = try store.adopt(new, as: account)
+        #expect(try store.record("islander", .id(id(1)))?.values.first == .text("a"))
+        #expect(try store.outboxSummary().waiting == 1)
+    }
+
     @Test func `a uid is not taken from a record that this history has shown`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
