@@ -268,3 +268,7 @@ void mount_drop(fault_mount *mount) {
     sqlite3_vfs_unregister(&mount->vfs);
     free(mount);
 }
+
+bool fault_vfs_stop_counting_memory(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
+}

@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Glibc
 import SyncConcurrency
+import SyncSimulation
 
 /// Threads that share the work; each world stays on one of them.
 struct Workers: ParsableArguments {
@@ -18,6 +19,7 @@ struct Workers: ParsableArguments {
 
     /// Calls `body` on every thread at once, with the number of the thread.
     func run(_ body: @Sendable (Int) -> Void) {
+        SimulatedDisk.prepareForManyThreads()
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
 

@@ -223,6 +223,31 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "two words"]).status == 78)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `what one account has written waits for its token`() throws {
+        let programs = try Programs()
+        let tokens = ["ada", "bo"].map { "\(programs.folder)/\($0).token" }
+        for (name, token) in zip(["ada", "bo"], tokens) {
+            #expect(try programs.run("syncd", ["token", "add", name, "--output", token]).status == 0)
+        }
+        let (_, url) = try programs.serve()
+        let there = ["--server", url, "--token-file"]
+        #expect(try programs.syncctl("init").status == 0)
+        #expect(try programs.run("syncctl", ["sync"] + there + [tokens[0]]).status == 0)
+        #expect(try programs.syncctl("user", "create", "username=Ned").status == 0)
+
+        let refused = try programs.run("syncctl", ["sync"] + there + [tokens[1]])
+        #expect(refused.status == CommandStatus.refused.rawValue)
+        #expect(
+            refused.errors.contains("the token is of 'bo', but this database belongs to 'ada'"), "\(refused.errors)")
+        let status = try programs.run("syncctl", ["status", "--json"] + there + [tokens[1]]).output
+        #expect(status.contains("\"state\":\"refused\"") && status.contains("\"account\":\"ada\""), "\(status)")
+        #expect(status.contains("\"waiting\":1"), "\(status)")
+
+        #expect(try programs.run("syncctl", ["sync"] + there + [tokens[0]]).status == 0)
+        #expect(
+            try programs.run("syncctl", ["status", "--json"] + there + [tokens[0]]).output.contains("\"waiting\":0"))
+    }
+
     @Test(.timeLimit(.minutes(1))) func `two devices meet a server, which ends gracefully`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"

@@ -52,8 +52,8 @@ final class Programs {
     }
 
     /// Starts a server on a free port; it ends with this object at the latest.
-    func serve() throws -> (process: Process, url: String) {
-        let (process, output, _) = try start("syncd", ["--port", "0"])
+    func serve(_ arguments: String...) throws -> (process: Process, url: String) {
+        let (process, output, _) = try start("syncd", ["--port", "0"] + arguments)
         servers.append(process)
         let line = try Self.text(of: output, upTo: "\n")
         #expect(line.hasPrefix("listening on http://127.0.0.1:"), "\(line)")
@@ -93,12 +93,5 @@ final class Programs {
             status: process.terminationReason == .uncaughtSignal
                 ? 128 + process.terminationStatus : process.terminationStatus,
             output: String(decoding: text, as: UTF8.self), errors: String(decoding: words, as: UTF8.self))
-    }
-
-    /// Starts a server on a free port, and waits until it listens.
-    func serve(_ arguments: String...) throws -> (process: Process, url: String) {
-        let (process, output, _) = try start("syncd", ["--port", "0"] + arguments)
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        return (process, line.split(whereSeparator: \.isWhitespace).last.map(String.init) ?? "")
     }
 }

@@ -142,4 +142,8 @@ size_t fault_mount_open_files(fault_mount *mount);
 /// Gives the process up: its name goes with the last file that it has open.
 void fault_mount_release(fault_mount *mount);
 
+/// Lets SQLite count no memory in this process: the counts are under one lock, at which disks of several threads would wait
+/// for each other. False when SQLite is in use already.
+bool fault_vfs_stop_counting_memory(void);
+
 #endif

@@ -58,7 +58,8 @@ extension ModelFailure {
             case .invalidValue, .danglingReference, .stillReferenced, .tooLarge, .unknownCollection: .invalidValue
             case .missingRecord: .notHere
             case .duplicateRecord: .alreadyExists
-            case .outboxFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema, .otherSchema, .corrupt,
+            case .outboxFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema, .otherSchema,
+                .corrupt,
                 .unsafePermissions, .missingFile, .diskFull, .readOnly, .busy, .inputOutput:
                 .store
             }

@@ -15,6 +15,12 @@ public final class SimulatedDisk: Sendable {
         address = UInt(bitPattern: fault_disk_create(seed))
     }
 
+    /// Lets worlds on several threads not wait for each other: SQLite counts its memory under one lock of the process. To be
+    /// called before anything uses SQLite, and without effect afterwards.
+    public static func prepareForManyThreads() {
+        _ = fault_vfs_stop_counting_memory()
+    }
+
     deinit {
         fault_disk_release(pointer)
     }

@@ -33,7 +33,8 @@ struct ListOutbox: AsyncParsableCommand {
             } else if entries.isEmpty {
                 terminal.note(
                     summary.count == 0
-                        ? "the outbox is empty" : "nothing behind entry \(after ?? 0) of \(summary.count)")
+                        ? "the outbox is empty"
+                        : "nothing behind entry \(after ?? 0); \(summary.count) in all")
             } else {
                 var table = Table([
                     .init(title: "ENTRY", isNumber: true), .init(title: "STATE"), .init(title: "CHANGES"),

@@ -143,17 +143,20 @@ struct StatusReport {
         line.set("sent", outbox.sent)
         line.set("answered", outbox.answered)
         line.set("journal", outbox.journal)
-        line.set(
-            "spaces",
-            session.spaces.map { space in
-                var line = JSONLine()
-                line.set("space", space.space.rawValue)
-                line.set("version", space.version.rawValue)
-                line.set("complete", space.isComplete)
-                return line
-            })
+        line.set("spaces", session.spaces.map(\.line))
         line.set("database", file)
         line.set("environment", environment.rawValue)
+        return line
+    }
+}
+
+extension StoredSpace {
+    /// Where the device stands in the space.
+    var line: JSONLine {
+        var line = JSONLine()
+        line.set("space", space.rawValue)
+        line.set("version", version.rawValue)
+        line.set("complete", isComplete)
         return line
     }
 }

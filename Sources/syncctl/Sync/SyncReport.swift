@@ -87,15 +87,7 @@ struct SyncReport {
         line.set("outbox", after.count)
         line.set("journal", after.journal)
         line.set("new_in_journal", news)
-        line.set(
-            "spaces",
-            session.spaces.map { space in
-                var line = JSONLine()
-                line.set("space", space.space.rawValue)
-                line.set("version", space.version.rawValue)
-                line.set("complete", space.isComplete)
-                return line
-            })
+        line.set("spaces", session.spaces.map(\.line))
         return line
     }
 
