@@ -2,7 +2,7 @@ import Logging
 import SyncAuthority
 import SyncConcurrency
 public import SyncCore
-public import SyncModel
+import SyncModel
 
 /// One device: its disk, its clocks and its network link, and the application's process, which can die and come back.
 public final class SimulatedDevice: Sendable {
@@ -295,7 +295,7 @@ public final class SimulatedDevice: Sendable {
 }
 
 /// Sees what a device's engine takes out of its store.
-public protocol DeviceWitness: Sendable {
+protocol DeviceWitness: Sendable {
     /// - Parameter numbered: the beginning of the outbox, in which are all entries that have a number.
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
     /// The store of a living process cannot be read, although its disk works.

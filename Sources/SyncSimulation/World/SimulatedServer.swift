@@ -193,7 +193,7 @@ public final class SimulatedServer: Sendable {
 }
 
 /// Sees what the server is asked and what it answers, before the network gets hold of it.
-public protocol ServerWitness: Sendable {
+protocol ServerWitness: Sendable {
     /// - Parameter device: whom the server takes the sender for: a device, or one of which it is a copy.
     func pushArrived(_ request: PushRequest, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
@@ -205,10 +205,10 @@ public protocol ServerWitness: Sendable {
 }
 
 /// On whose behalf a request is made, and whose token comes with it: not always the same, where users change.
-public struct Caller: Hashable, Sendable {
+struct Caller: Hashable, Sendable {
     /// To whom the database belongs.
-    public let owner: Principal
-    public let bearer: Principal
+    let owner: Principal
+    let bearer: Principal
 }
 
 extension TransportFailure {

@@ -117,7 +117,7 @@ extension World {
 
     /// Asks a server that has come up what it has done before it died.
     func settle() throws {
-        guard let outcome else { return }
+        guard let outcome = parts.outcome else { return }
         try server.disk.withoutFaults {
             _ = try server.ask { authority, _ in try history.settle { try outcome(authority, $0) } }
         }
@@ -143,7 +143,7 @@ extension World {
             count(.serverDiskFilled)
             server.disk.fill(leaving: room)
         case .emptied:
-            guard let beginning, upkeep != nil else { return }
+            guard let beginning, parts.upkeep != nil else { return }
             count(.serverEmptied)
             try restore(DiskImage(files: []), beginning)
             simulation.note("is another, and empty", by: "server")
@@ -156,7 +156,7 @@ extension World {
             count(.serverPowerLost)
             simulation.start("power of server") { [server] in server.losePower(seed: seed) }
         case .compacted(let kept):
-            guard server.isUp, upkeep != nil else { return }
+            guard server.isUp, parts.upkeep != nil else { return }
             count(.serverCompacted)
             simulation.note("keeps \(kept) commits", by: "server")
             try followFeed()
@@ -168,7 +168,7 @@ extension World {
                 simulation.note("cannot compact: \(failure)", by: "server")
             }
         case .backedUp:
-            guard server.isUp, upkeep != nil else { return }
+            guard server.isUp, parts.upkeep != nil else { return }
             // A cold one: what is in a running server's log, and not committed, would come to life with the copy.
             server.stop()
             try server.disk.withoutFaults { try startServer() }
@@ -200,7 +200,7 @@ extension World {
     }
 
     private func doUpkeep(_ task: WorldParts.Upkeep) throws {
-        guard let upkeep else { return }
+        guard let upkeep = parts.upkeep else { return }
         try server.disk.withoutFaults {
             _ = try server.ask { authority, _ in try upkeep(task, authority) }
         }

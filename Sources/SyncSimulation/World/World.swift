@@ -21,8 +21,6 @@ public final class World {
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
     private let recording: WorldRecording?
-    let upkeep: (@Sendable (WorldParts.Upkeep, any AuthorityService) throws -> Void)?
-    let outcome: (@Sendable (any AuthorityService, WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
     var report: WorldReport
     private var step = 0
     /// How often the world was looked at.
@@ -96,8 +94,6 @@ public final class World {
                         owner: owner, bearer: bearer)
                 }, wrap: parts.wrapTransport, recorder: parts.recorder)
         }
-        upkeep = parts.upkeep
-        outcome = parts.outcome
         report = WorldReport(seed: setting.seed)
         recording?.begin(script, devices.map(\.name))
     }

@@ -11,10 +11,10 @@ extension SQLiteStore: LocalStore {
             let statement: Statement
             switch key {
             case .id(let id):
-                statement = try statements.selectByID(on: connection)
+                statement = try statements.statement(.selectByID, on: connection)
                 statement.bind(1, id)
             case .uid(let uid):
-                statement = try statements.selectByUID(on: connection)
+                statement = try statements.statement(.selectByUID, on: connection)
                 statement.bind(1, uid.rawValue)
             }
             defer { statement.reset() }

@@ -144,59 +144,36 @@ extension RecordTable {
     }
 }
 
-/// The kept statements of one table on one connection.
+/// The kept statements of one table on one connection: no text is hashed on the way to one.
 final class TableStatements {
+    enum Use: Int, CaseIterable {
+        case selectByID, selectByUID, upsert, deleteByID, releaseUID
+    }
+
     let table: RecordTable
-    private var byID: Statement?
-    private var byUID: Statement?
-    private var upserting: Statement?
-    private var deleting: Statement?
-    private var releasing: Statement?
+    private var kept = [Statement?](repeating: nil, count: Use.allCases.count)
 
     init(_ table: RecordTable) {
         self.table = table
     }
 
-    func selectByID(on connection: Connection) throws(StoreFailure) -> Statement {
-        if let byID { return byID }
-        let statement = try connection.prepare(table.selectByID)
-        byID = statement
-        return statement
-    }
-
-    func selectByUID(on connection: Connection) throws(StoreFailure) -> Statement {
-        if let byUID { return byUID }
-        let statement = try connection.prepare(table.selectByUID)
-        byUID = statement
-        return statement
-    }
-
-    func upsert(on connection: Connection) throws(StoreFailure) -> Statement {
-        if let upserting { return upserting }
-        let statement = try connection.prepare(table.upsert)
-        upserting = statement
-        return statement
-    }
-
-    func deleteByID(on connection: Connection) throws(StoreFailure) -> Statement {
-        if let deleting { return deleting }
-        let statement = try connection.prepare(table.deleteByID)
-        deleting = statement
-        return statement
-    }
-
-    func releaseUID(on connection: Connection) throws(StoreFailure) -> Statement {
-        if let releasing { return releasing }
-        let statement = try connection.prepare(table.releaseUID)
-        releasing = statement
+    /// The statement for one use, prepared when first asked for.
+    func statement(_ use: Use, on connection: Connection) throws(StoreFailure) -> Statement {
+        if let statement = kept[use.rawValue] { return statement }
+        let sql =
+            switch use {
+            case .selectByID: table.selectByID
+            case .selectByUID: table.selectByUID
+            case .upsert: table.upsert
+            case .deleteByID: table.deleteByID
+            case .releaseUID: table.releaseUID
+            }
+        let statement = try connection.prepare(sql)
+        kept[use.rawValue] = statement
         return statement
     }
 
     func forget() {
-        releasing = nil
-        byID = nil
-        byUID = nil
-        upserting = nil
-        deleting = nil
+        for index in kept.indices { kept[index] = nil }
     }
 }

@@ -219,7 +219,7 @@ struct CatalogMigration {
                 row.record.unknown.remove(name)
                 if value.type == table.model.fields[position].type { row.record.values[position] = value }
             }
-            let upsert = try statements.upsert(on: connection)
+            let upsert = try statements.statement(.upsert, on: connection)
             try table.bind(row, to: upsert)
             try upsert.run()
         }

@@ -194,7 +194,7 @@ extension WriteTransaction {
     }
 
     private func exists(_ place: RecordPlace) throws(StoreFailure) -> Bool {
-        let statement = try connection.table(place.table).selectByID(on: connection)
+        let statement = try connection.table(place.table).statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
         return try statement.step()

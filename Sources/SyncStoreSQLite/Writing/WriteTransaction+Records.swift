@@ -19,7 +19,7 @@ extension WriteTransaction {
     // MARK: Current
 
     func row(_ place: RecordPlace) throws(StoreFailure) -> StoredRow? {
-        let statement = try connection.table(place.table).selectByID(on: connection)
+        let statement = try connection.table(place.table).statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
         return try statement.step() ? try tables[place.table].row(statement) : nil
@@ -27,7 +27,7 @@ extension WriteTransaction {
 
     func write(_ row: StoredRow, to table: RecordTable) throws(StoreFailure) {
         if mayHoldOldUIDs { try release(row.record.uid, for: row.record.id, in: table) }
-        let statement = try connection.table(table.position).upsert(on: connection)
+        let statement = try connection.table(table.position).statement(.upsert, on: connection)
         do throws(StoreFailure) {
             try table.bind(row, to: statement)
         } catch {
@@ -44,7 +44,7 @@ extension WriteTransaction {
     /// Such records have version 0. One that this history has shown keeps its uid, and the page is refused (I13).
     func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws(StoreFailure) {
         guard uid.isValid else { return }
-        let row = try connection.table(table.position).releaseUID(on: connection)
+        let row = try connection.table(table.position).statement(.releaseUID, on: connection)
         row.bind(1, uid.rawValue)
         row.bind(2, id)
         try row.run()
@@ -57,7 +57,7 @@ extension WriteTransaction {
     }
 
     func deleteRow(_ place: RecordPlace) throws(StoreFailure) {
-        let statement = try connection.table(place.table).deleteByID(on: connection)
+        let statement = try connection.table(place.table).statement(.deleteByID, on: connection)
         statement.bind(1, place.id)
         try statement.run()
         change.touch(tables[place.table].model.collection, place.id)
