@@ -82,8 +82,8 @@ struct LocalDuels {
         while let batch = try store.takeBatch(BatchLimit(transactions: 1_000, bytes: 8_000_000)) {
             let rejection = Rejection(code: .malformed, message: "benchmark", mutation: nil)
             _ = try store.record(
-                batch.transactions.map { TransactionResult(number: $0.number, outcome: .rejected(rejection)) }, now: now
-            )
+                batch.transactions.map { TransactionResult(number: $0.number, outcome: .rejected(rejection)) },
+                of: batch.identity, now: now)
         }
         try store.checkpoint()
     }

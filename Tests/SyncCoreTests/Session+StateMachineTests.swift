@@ -157,7 +157,7 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push?.request.epoch == SessionHarness.epoch)
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
-        guard case .record(let results, _)? = harness.storeOrders.first else {
+        guard case .record(let results, _, _)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
         }
@@ -238,7 +238,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
         harness.answerPush(.failure(TransportFailure(.tooLarge, "at most 1 MB")))
-        guard case .record(let results, _)? = harness.storeOrders.first,
+        guard case .record(let results, _, _)? = harness.storeOrders.first,
             case .rejected(let rejection)? = results.first?.outcome
         else {
             Issue.record("\(harness.storeOrders)")

@@ -111,7 +111,7 @@ private struct RandomWorld {
                     count == 0
                         ? .nothingToPush(summary)
                         : .batchTaken(SessionHarness.batch(0...Int64(count - 1), outbox: summary)))
-            case .record(let results, _):
+            case .record(let results, _, _):
                 if fails {
                     harness.answerStore(.storeFailed(.recordingResults, broken))
                     continue
@@ -186,7 +186,7 @@ private struct RandomWorld {
                     count == 0
                         ? .nothingToPush(summary)
                         : .batchTaken(SessionHarness.batch(0...Int64(count - 1), outbox: summary)))
-            case .record(let results, _):
+            case .record(let results, _, _):
                 unanswered = max(0, unanswered - results.count)
                 answered += results.count
                 harness.answerStore(.resultsRecorded(summary))

@@ -112,7 +112,8 @@ import Testing
         _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000))
         let no = Rejection(code: .forbidden, message: "no", mutation: nil)
         _ = try store.record(
-            [TransactionResult(number: .first, outcome: .rejected(no))], now: Samples.now)
+            [TransactionResult(number: .first, outcome: .rejected(no))], of: try store.session().identity,
+            now: Samples.now)
         #expect(try store.record("users", .id(Samples.id(1)))?.values == [.text("ada"), .text("hello"), .null])
         #expect(try store.count(matching: RecordQuery("notes")) == 0)
         #expect(try RawDatabase(scratch.file).run("SELECT motto FROM users_shown") == ["hello"])

@@ -12,10 +12,10 @@ extension SyncEngine {
                 if let batch = try store.takeBatch(limit) { return .batchTaken(batch) }
                 return .nothingToPush(try store.outboxSummary())
             }
-        case .record(let results, let serverTime):
+        case .record(let results, let identity, let serverTime):
             answer(.recordingResults) { () throws(StoreFailure) in
                 try store.observe(serverTime, now: runtime.now())
-                return .resultsRecorded(try store.record(results, now: runtime.now()))
+                return .resultsRecorded(try store.record(results, of: identity, now: runtime.now()))
             }
         case .apply(let page, let cursor, let brake):
             answer(.applyingPage(page.space)) { () throws(StoreFailure) in

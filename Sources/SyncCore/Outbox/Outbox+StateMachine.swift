@@ -20,7 +20,8 @@ package struct OutboxMachine: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         case resting
         case taking
-        case inFlight(request: Serial, deadline: ArmedTimer, count: Int, first: MutationNumber?)
+        case inFlight(
+            request: Serial, deadline: ArmedTimer, identity: ClientIdentity, count: Int, first: MutationNumber?)
         case recording
         case waiting(ArmedTimer, Obstacle)
         case renewing
@@ -115,14 +116,16 @@ package struct OutboxMachine: Hashable, Sendable {
         ]
         state = .inFlight(
             request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions),
-            count: batch.transactions.count, first: batch.transactions.first?.number)
+            identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number)
         return actions
     }
 
     mutating func pushEnded(
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
-        guard case .inFlight(request, let deadline, let count, let first) = state else { return ([], nil) }
+        guard case .inFlight(request, let deadline, let identity, let count, let first) = state else {
+            return ([], nil)
+        }
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(.answered(let results, _, let serverTime)):
@@ -131,7 +134,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 return ([disarm] + wait(for: .transport(failure), &turn), nil)
             }
             state = .recording
-            return ([disarm, .record(results, serverTime: serverTime)], nil)
+            return ([disarm, .record(results, of: identity, serverTime: serverTime)], nil)
         case .success(.refused(.epochChanged)):
             state = .resting
             return ([disarm], .epochDoubted)
@@ -145,7 +148,7 @@ package struct OutboxMachine: Hashable, Sendable {
         case .success(.refused(.identityConflict(let number))):
             return ([disarm] + renew(because: "the server has seen number \(number) with other contents", &turn), nil)
         case .failure(let failure):
-            let (actions, news) = failed(failure, count: count, first: first, &turn)
+            let (actions, news) = failed(failure, as: identity, count: count, first: first, &turn)
             return ([disarm] + actions, news)
         }
     }
@@ -178,10 +181,10 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], news: News?) {
         switch state {
-        case .inFlight(let request, let deadline, let count, let first) where deadline.serial == timer:
+        case .inFlight(let request, let deadline, let identity, let count, let first) where deadline.serial == timer:
             let failure = TransportFailure(
                 .timedOut, "the server did not answer a push in \(turn.policy.requestDeadline)")
-            let (actions, news) = failed(failure, count: count, first: first, &turn)
+            let (actions, news) = failed(failure, as: identity, count: count, first: first, &turn)
             return ([.abandon(request)] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             if case .identity = obstacle {
@@ -211,7 +214,7 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
         return switch state {
-        case .inFlight(let request, let deadline, _, _): [.abandon(request), .disarm(deadline.serial)]
+        case .inFlight(let request, let deadline, _, _, _): [.abandon(request), .disarm(deadline.serial)]
         case .waiting(let timer, _): [.disarm(timer.serial)]
         case .resting, .taking, .recording, .renewing: []
         }
@@ -220,7 +223,8 @@ package struct OutboxMachine: Hashable, Sendable {
     // MARK: Moves
 
     private mutating func failed(
-        _ failure: TransportFailure, count: Int, first: MutationNumber?, _ turn: inout Turn
+        _ failure: TransportFailure, as identity: ClientIdentity, count: Int, first: MutationNumber?,
+        _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch failure.code {
         case .tooLarge where count > 1:
@@ -234,7 +238,9 @@ package struct OutboxMachine: Hashable, Sendable {
             let rejection = Rejection(code: .tooLarge, message: failure.message, mutation: nil)
             return (
                 [
-                    .record([TransactionResult(number: first, outcome: .rejected(rejection))], serverTime: .zero),
+                    .record(
+                        [TransactionResult(number: first, outcome: .rejected(rejection))], of: identity,
+                        serverTime: .zero),
                     .renewIdentity,
                 ], nil
             )

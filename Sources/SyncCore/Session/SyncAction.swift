@@ -15,7 +15,8 @@ package enum SyncAction: Hashable, Sendable {
     // To the store. Each is answered by one event before the next order is carried out.
     case countOutbox
     case takeBatch(BatchLimit)
-    case record([TransactionResult], serverTime: HybridTime)
+    /// The identity is the one that the transactions were pushed as.
+    case record([TransactionResult], of: ClientIdentity, serverTime: HybridTime)
     /// The cursor is the one that was asked with.
     case apply(PullPage, after: Cursor?, brake: DeleteBrake?)
     case resetCursor(SpaceID)

@@ -15,7 +15,12 @@ public protocol EngineStore: Sendable {
 
     /// Writes down outcomes, in one transaction: uids and the state `answered`; or, for a rejection, the effect taken
     /// back, the transaction and its unsent dependants in the journal. Outcomes that are known already change nothing.
-    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary
+    ///
+    /// - Parameter identity: as whom the transactions were pushed. Outcomes of another one than the stored change nothing:
+    ///   another engine of this database has taken a new incarnation, whose numbers stand for other transactions.
+    func record(
+        _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
+    ) throws(StoreFailure) -> OutboxSummary
 
     /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
     /// and answered entries up to the page's version leave the outbox.

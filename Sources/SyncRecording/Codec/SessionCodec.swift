@@ -57,10 +57,11 @@ extension JSONWriter {
         switch outbox.state {
         case .resting: member("is", "resting")
         case .taking: member("is", "taking")
-        case .inFlight(let request, let deadline, let count, let first):
+        case .inFlight(let request, let deadline, let identity, let count, let first):
             member("is", "in_flight")
             member("request", request.rawValue)
             timer(deadline)
+            member("incarnation", identity.incarnation)
             member("count", count)
             if let first { member("first", first.rawValue) }
         case .recording: member("is", "recording")
@@ -200,7 +201,8 @@ extension RecordingNode {
         case "in_flight":
             let first = try optional("first").map { node throws(RecordingProblem) in try node.number() }
             state = .inFlight(
-                request: try request(), deadline: try timer(), count: try member("count").count(), first: first)
+                request: try request(), deadline: try timer(), identity: try identity(),
+                count: try member("count").count(), first: first)
         case "recording": state = .recording
         case "waiting":
             if let failure = optional("failure") {

@@ -43,7 +43,8 @@ extension Redaction {
                     space: space(request.space), cursor: cursor(request.cursor), limit: request.limit,
                     account: request.account.map(account)))
         case .openHints(let serial, let names): .openHints(serial, names.map(space))
-        case .record(let results, let time): .record(results.map(result), serverTime: time)
+        case .record(let results, let sender, let time):
+            .record(results.map(result), of: identity(sender), serverTime: time)
         case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
         case .resetCursor(let name): .resetCursor(space(name))
         case .adopt(let history, let owner): .adopt(epoch(history), account(owner))
@@ -72,7 +73,10 @@ extension Redaction {
     private func outbox(_ outbox: OutboxMachine) -> OutboxMachine {
         let state: OutboxMachine.State =
             switch outbox.state {
-            case .resting, .taking, .inFlight, .recording, .renewing: outbox.state
+            case .resting, .taking, .recording, .renewing: outbox.state
+            case .inFlight(let request, let deadline, let sender, let count, let first):
+                .inFlight(
+                    request: request, deadline: deadline, identity: identity(sender), count: count, first: first)
             case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
             case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
             case .waiting(let timer, .identity): .waiting(timer, .identity(""))

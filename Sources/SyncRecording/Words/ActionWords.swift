@@ -16,8 +16,8 @@ package enum ActionWords {
         case .abandon(let serial): "abandon \(serial)"
         case .countOutbox: "count the outbox"
         case .takeBatch(let limit): "take a batch of \(limit.transactions) transactions, \(limit.bytes) bytes"
-        case .record(let results, let time):
-            "record \(results.map(result).joined(separator: " ")) at \(time)"
+        case .record(let results, let identity, let time):
+            "record \(results.map(result).joined(separator: " ")) of incarnation \(identity.incarnation) at \(time)"
         case .apply(let page, let cursor, let brake):
             "apply \(content(page.content)) of \(page.space) in \(page.epoch) from \(cursor?.rawValue ?? "the beginning") to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : ""), at \(page.serverTime), \(words(brake))"
         case .resetCursor(let space): "reset the cursor of \(space)"

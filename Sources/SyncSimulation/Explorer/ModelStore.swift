@@ -72,7 +72,7 @@ struct ModelStore: Hashable, Sendable {
         switch action {
         case .countOutbox: return .outboxCounted(summary)
         case .takeBatch(let limit): return takeBatch(limit).map { .batchTaken($0) } ?? .nothingToPush(summary)
-        case .record(let results, _):
+        case .record(let results, _, _):
             for result in results { record(result) }
             return .resultsRecorded(summary)
         case .apply(let page, _, _):

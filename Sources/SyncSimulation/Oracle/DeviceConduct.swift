@@ -42,7 +42,11 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 
     /// Another disk is in the device now.
     func rolledBack(_ device: String) {
-        state.withLock { state in state.devices[device] = Device(isOfDoubtfulOrigin: true) }
+        state.withLock { state in
+            // What stands on its way to the server stays there.
+            let meetsStaleAnswers = state.devices[device]?.metStaleAnswers ?? false
+            state.devices[device] = Device(isOfDoubtfulOrigin: true, metStaleAnswers: meetsStaleAnswers)
+        }
     }
 
     /// Another device has its disk, too.

@@ -40,7 +40,10 @@ final class History: ServerWitness, DeviceWitness {
     }
 
     fileprivate struct Owed: Sendable {
+        /// As what it was sent last, and with which contents: after a disk was rolled back, a number may have been that of
+        /// another transaction before.
         var operation: Operation?
+        var hash: PayloadHash?
     }
 
     /// The naive model at each version.
@@ -168,13 +171,15 @@ final class History: ServerWitness, DeviceWitness {
     // MARK: The devices' side
 
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
+        let sent = Dictionary(batch.transactions.map { ($0.number, $0) }) { $1 }
         state.withLock { state in
             for entry in numbered {
-                guard case .sent(let number, _) = entry.state else { continue }
-                let operation = Operation(identity: batch.identity, number: number)
-                if state.owed[device]?[entry.sequence] != nil {
-                    state.owed[device]?[entry.sequence]?.operation = operation
-                }
+                // Another engine may have taken a batch since, as someone else.
+                guard case .sent(let number, _) = entry.state, let pushed = sent[number],
+                    pushed.transaction == entry.transaction, state.owed[device]?[entry.sequence] != nil
+                else { continue }
+                state.owed[device]?[entry.sequence] = Owed(
+                    operation: Operation(identity: batch.identity, number: number), hash: pushed.hash)
             }
         }
     }
@@ -407,6 +412,14 @@ extension History.State {
         }
     }
 
+    /// What the server has made of it; nil when that is not known, or when it has seen another transaction under its number.
+    private func outcome(of debt: History.Owed) -> Outcome? {
+        guard let operation = debt.operation, let sent = sent[operation], sent.transaction.hash == debt.hash else {
+            return nil
+        }
+        return sent.outcome
+    }
+
     fileprivate mutating func checkOwed(
         _ device: String, _ entries: [OutboxEntry], _ journal: [JournalEntry]
     ) throws(Violation) {
@@ -415,7 +428,7 @@ extension History.State {
         var told: [OutboxSequence: [JournalEntry.Event]] = [:]
         for entry in journal { told[entry.sequence, default: []].append(entry.event) }
         for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {
-            let outcome = debt.operation.flatMap { sent[$0]?.outcome }
+            let outcome = outcome(of: debt)
             try Settlement(
                 device: device, sequence: sequence, operation: debt.operation, outcome: outcome,
                 told: told[sequence] ?? []
@@ -424,7 +437,7 @@ extension History.State {
             let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isRefused {
                 self.owed[device]?[sequence] = nil
-            } else if let operation = debt.operation, case .applied? = sent[operation]?.outcome {
+            } else if case .applied? = outcome {
                 self.owed[device]?[sequence] = nil
             } else {
                 throw Violation(

@@ -77,8 +77,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.takingBatch) { () throws(StoreFailure) in try store.takeBatch(limit) }
     }
 
-    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
-        try watch(.recordingResults) { () throws(StoreFailure) in try store.record(results, now: now) }
+    func record(
+        _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
+    ) throws(StoreFailure) -> OutboxSummary {
+        try watch(.recordingResults) { () throws(StoreFailure) in try store.record(results, of: identity, now: now) }
     }
 
     func apply(

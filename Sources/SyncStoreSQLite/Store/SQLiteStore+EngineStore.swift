@@ -22,8 +22,10 @@ extension SQLiteStore: EngineStore {
         }
     }
 
-    public func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
-        try write { transaction throws(StoreFailure) in try transaction.record(results, now: now) }
+    public func record(
+        _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
+    ) throws(StoreFailure) -> OutboxSummary {
+        try write { transaction throws(StoreFailure) in try transaction.record(results, of: identity, now: now) }
     }
 
     public func apply(

@@ -58,7 +58,10 @@ extension WriteTransaction {
         return try statement.step() ? MutationNumber(statement.integer(0)) : meta.nextNumber
     }
 
-    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
+    func record(
+        _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
+    ) throws(StoreFailure) -> OutboxSummary {
+        guard identity == meta.identity else { return meta.outbox }
         for result in results {
             // Numbers that are not here, and answered ones, are late or repeated news.
             guard let entry = try entry(numbered: result.number), entry.version == nil else { continue }

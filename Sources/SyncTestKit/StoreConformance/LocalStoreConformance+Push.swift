@@ -149,13 +149,25 @@ extension LocalStoreConformance {
             Check("a negative uid is refused") { world in
                 try world.greet()
                 let (id, _) = try world.createUser()
-                _ = try world.push()
+                let batch = try world.push()
                 try world.expect(.corrupt) { () throws(StoreFailure) in
                     let uid = AssignedUID(collection: "users", record: id, uid: UID(-5))
                     _ = try world.store.record(
-                        [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))], now: world.now())
+                        [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))],
+                        of: batch.identity, now: world.now())
                 }
                 try world.expect(try world.store.outboxSummary().sent, is: 1, "the count of sent entries")
+            },
+            Check("an outcome of an earlier incarnation says nothing about the numbers of this one") { world in
+                try world.greet()
+                _ = try world.createUser("one")
+                let before = try world.push()
+                _ = try world.store.renewIdentity()
+                _ = try world.push()
+                let summary = try world.store.record(
+                    [TransactionResult(number: .first, outcome: world.applied(1))], of: before.identity,
+                    now: world.now())
+                try world.expect(summary.answered, is: 0, "the count of answered entries")
             },
         ]
     }

@@ -135,7 +135,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             results.append(TransactionResult(number: numbered.number, outcome: outcome))
         }
         if loses && dice.below(3) == 0 { return }
-        _ = try world.store.record(results, now: world.now())
+        _ = try world.store.record(results, of: batch.identity, now: world.now())
     }
 
     mutating func decide(_ transaction: Transaction, mayRefuse: Bool) -> Outcome {
@@ -170,7 +170,9 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         guard !numbers.isEmpty else { return }
         let number = numbers[dice.below(numbers.count)]
         guard let outcome = outcomes[number] else { return }
-        _ = try world.store.record([TransactionResult(number: number, outcome: outcome)], now: world.now())
+        _ = try world.store.record(
+            [TransactionResult(number: number, outcome: outcome)], of: try world.store.session().identity,
+            now: world.now())
     }
 
     mutating func cancel() throws {

@@ -107,7 +107,8 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
 
     @discardableResult
     func answer(_ number: MutationNumber, _ outcome: Outcome) throws -> OutboxSummary {
-        try store.record([TransactionResult(number: number, outcome: outcome)], now: now())
+        try store.record(
+            [TransactionResult(number: number, outcome: outcome)], of: try store.session().identity, now: now())
     }
 
     func applied(_ version: Int64, uids: [AssignedUID] = [], conflicts: [FieldConflict] = []) -> Outcome {

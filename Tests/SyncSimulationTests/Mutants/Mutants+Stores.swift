@@ -35,38 +35,38 @@ extension Mutant {
             }
         },
         store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
-            $0.onRecord = { (base, _, _) throws(StoreFailure) in try base.outboxSummary() }
+            $0.onRecord = { (base, _, _, _) throws(StoreFailure) in try base.outboxSummary() }
         },
         store("rejection taken for success", breaks: [.I17, .I1], "a refused transaction counts as applied") {
-            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+            $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
                         guard case .rejected = result.outcome else { return result }
                         return TransactionResult(
                             number: result.number,
                             outcome: .applied(version: Version(1), uids: [], conflicts: []))
-                    }, now: now)
+                    }, of: identity, now: now)
             }
         },
         store("success taken for rejection", breaks: [.I17], "an applied transaction goes to the journal") {
-            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+            $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
                         guard result.number.rawValue % 7 == 6 else { return result }
                         return TransactionResult(
                             number: result.number,
                             outcome: .rejected(Rejection(code: .forbidden, message: "planted", mutation: nil)))
-                    }, now: now)
+                    }, of: identity, now: now)
             }
         },
         store("merge not reported", breaks: [.I17, .I6], "conflicts are not written into the journal") {
-            $0.onRecord = { (base, results, now) throws(StoreFailure) in
+            $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
                         guard case .applied(let version, let uids, _) = result.outcome else { return result }
                         return TransactionResult(
                             number: result.number, outcome: .applied(version: version, uids: uids, conflicts: []))
-                    }, now: now)
+                    }, of: identity, now: now)
             }
         },
         store("page in halves", breaks: [.I8, .I18], "half of a page is applied, and the cursor behind all of it") {
@@ -203,9 +203,9 @@ extension Mutant {
                     kept.withLock { $0 = batch }
                     return batch
                 }
-                $0.onRecord = { (base, results, now) throws(StoreFailure) in
+                $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
                     kept.withLock { $0 = nil }
-                    return try base.record(results, now: now)
+                    return try base.record(results, of: identity, now: now)
                 }
             }),
         store(

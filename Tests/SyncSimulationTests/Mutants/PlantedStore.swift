@@ -16,9 +16,10 @@ struct PlantedStore: LocalStore, EngineStore {
         (base, limit) throws(StoreFailure) in try base.takeBatch(limit)
     }
     var onRecord:
-        @Sendable (SimulatedDevice.Store, [TransactionResult], WallTime) throws(StoreFailure) -> OutboxSummary = {
-            (base, results, now) throws(StoreFailure) in try base.record(results, now: now)
-        }
+        @Sendable (SimulatedDevice.Store, [TransactionResult], ClientIdentity, WallTime) throws(StoreFailure) ->
+            OutboxSummary = {
+                (base, results, identity, now) throws(StoreFailure) in try base.record(results, of: identity, now: now)
+            }
     var onApply:
         @Sendable (SimulatedDevice.Store, PullPage, Cursor?, DeleteBrake?, WallTime) throws(StoreFailure) -> ApplyResult =
             {
@@ -77,8 +78,10 @@ struct PlantedStore: LocalStore, EngineStore {
 
     func session() throws(StoreFailure) -> StoredSession { try base.session() }
     func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? { try onTakeBatch(base, limit) }
-    func record(_ results: [TransactionResult], now: WallTime) throws(StoreFailure) -> OutboxSummary {
-        onSummary(try onRecord(base, results, now))
+    func record(
+        _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
+    ) throws(StoreFailure) -> OutboxSummary {
+        onSummary(try onRecord(base, results, identity, now))
     }
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime

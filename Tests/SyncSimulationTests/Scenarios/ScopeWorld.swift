@@ -98,7 +98,7 @@ final class ScopeWorld {
                     transactions: batch.transactions), by: principal, now: now)
             try keep(.push(reply), for: name)
             guard case .answered(let results, _, _) = reply else { return }
-            _ = try store.record(results, now: now)
+            _ = try store.record(results, of: batch.identity, now: now)
         }
         for space in Self.spaces[name] ?? [] {
             while true {
