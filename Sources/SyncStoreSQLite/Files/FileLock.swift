@@ -39,6 +39,8 @@ struct FileLock: ~Copyable, Sendable {
     }
 
     deinit {
+        // Not by closing alone: a child process that is being started shares the lock until it runs its program.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
