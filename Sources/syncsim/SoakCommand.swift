@@ -120,7 +120,9 @@ struct SoakCommand: ParsableCommand {
     private func add(_ result: Result<WorldReport, any Error>, of seed: UInt64, to tally: inout Tally) {
         tally.worlds += 1
         switch result {
-        case .failure(let failure): tally.broken.append((seed, "\(failure)"))
+        case .failure(let failure):
+            tally.broken.append((seed, "\(failure)"))
+            Output.note("seed \(seed) breaks a promise")
         case .success(let report):
             tally.operations += steps
             tally.commits += report.commits

@@ -35,6 +35,9 @@ final class History: ServerWitness, DeviceWitness {
         var uids: [CollectionName: [UID: RecordID]] = [:]
         /// What users have taken back.
         var cancelled: [String: Set<OutboxSequence>] = [:]
+        /// What was applied, and lost with a server that was restored: also of devices that only an old image of a disk
+        /// brings back.
+        var lost: Set<Operation> = []
         /// What a server had answered may be forgotten since a restore: outcomes are then no proof any more.
         var wasRestored = false
     }
@@ -212,14 +215,8 @@ final class History: ServerWitness, DeviceWitness {
     /// told so cannot be blamed: that loss is permitted, and only that.
     func rollBack(to memory: Memory) {
         state.withLock { state in
-            for device in state.owed.keys.sorted() {
-                for (sequence, debt) in state.owed[device] ?? [:] {
-                    if let operation = debt.operation, case .applied? = state.sent[operation]?.outcome {
-                        state.owed[device]?[sequence] = nil
-                    }
-                }
-            }
-            for operation in state.sent.keys {
+            for (operation, sent) in state.sent {
+                if case .applied? = sent.outcome { state.lost.insert(operation) }
                 // Also what another history has answered otherwise meanwhile.
                 if let known = memory.answered[operation] {
                     state.sent[operation]?.transaction = known.transaction
@@ -438,6 +435,8 @@ extension History.State {
             if isRefused {
                 self.owed[device]?[sequence] = nil
             } else if case .applied? = outcome {
+                self.owed[device]?[sequence] = nil
+            } else if let operation = debt.operation, lost.contains(operation) {
                 self.owed[device]?[sequence] = nil
             } else {
                 throw Violation(
