@@ -16,8 +16,8 @@ final class History: ServerWitness, DeviceWitness {
 
     fileprivate struct Sent: Sendable {
         var transaction: NumberedTransaction
-        /// What else came under the same number before it was known what became of the first.
-        var others: [NumberedTransaction] = []
+        /// What else came under the same number before it was known what became of the first, and when it came last.
+        var others: [(transaction: NumberedTransaction, now: WallTime)] = []
         let device: String
         /// The clock of the server, when it may have been applied.
         var now: WallTime
@@ -87,8 +87,10 @@ final class History: ServerWitness, DeviceWitness {
                     guard earlier.outcome == nil else { continue }
                     if earlier.transaction == numbered {
                         state.sent[operation]?.now = now
-                    } else if !earlier.others.contains(numbered) {
-                        state.sent[operation]?.others.append(numbered)
+                    } else if let place = earlier.others.firstIndex(where: { $0.transaction == numbered }) {
+                        state.sent[operation]?.others[place].now = now
+                    } else {
+                        state.sent[operation]?.others.append((numbered, now))
                     }
                 } else {
                     state.sent[operation] = Sent(transaction: numbered, device: device, now: now)
@@ -161,8 +163,11 @@ final class History: ServerWitness, DeviceWitness {
             guard let (hash, outcome) = try outcome(sender) else { continue }
             state.withLock { state in
                 guard let sent = state.sent[operation],
-                    let transaction = ([sent.transaction] + sent.others).first(where: { $0.hash == hash })
+                    let (transaction, now) = ([(sent.transaction, sent.now)] + sent.others).first(where: {
+                        $0.0.hash == hash
+                    })
                 else { return }
+                state.sent[operation]?.now = now
                 state.sent[operation]?.transaction = transaction
                 state.sent[operation]?.outcome = outcome
                 state.note(outcome, of: operation, transaction.transaction)
