@@ -95,7 +95,30 @@ extension TransportConformance {
                 try world.expect(
                     try await world.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
                     "a stranger's push took effect")
-            }
+            },
+            Check("what is meant for another account than the token's is neither taken nor given") { world in
+                let account = AccountID(rawValue: world.hello.account.rawValue + " and someone else")
+                let whole = try world.request(world.makeClient(), [world.create(world.makeRecord())])
+                let request = PushRequest(
+                    identity: whole.identity, epoch: whole.epoch, account: account, acknowledged: whole.acknowledged,
+                    transactions: whole.transactions)
+                let failures = [
+                    try await world.failure("push") { () throws(TransportFailure) in
+                        try await world.transport.push(request)
+                    },
+                    try await world.failure("pull") { () throws(TransportFailure) in
+                        try await world.transport.pull(
+                            PullRequest(space: world.subject.space, cursor: nil, limit: 1, account: account))
+                    },
+                ]
+                for failure in failures {
+                    try world.expect(
+                        failure.code == .otherAccount, "\(failure.code): \(failure), otherAccount expected")
+                }
+                try world.expect(
+                    try await world.fetch(request.transactions[0].transaction.mutations[0].record) == nil,
+                    "a push of another account took effect")
+            },
         ]
     }
 }
