@@ -13,7 +13,7 @@ package struct JSONKey {
         }
     }
 
-    /// Equal by the bytes that the keys stand for, not by Unicode's equivalence (RELIABILITY S38).
+    /// Equal by the bytes that the keys stand for, not by Unicode's equivalence.
     static func == (left: JSONKey, right: JSONKey) -> Bool {
         if left.isEscaped || right.isEscaped { return left.decoded == right.decoded }
         return left.bytes.count == right.bytes.count && left.bytes.elementsEqual(right.bytes)

@@ -1,7 +1,7 @@
 import Dispatch
 
 /// A thread of its own for an actor whose work blocks, so that it does not hold one of the few threads of Swift's
-/// global pool (DETERMINISM §4.17).
+/// global pool.
 ///
 /// Dispatch on Linux has no `DispatchSerialQueue`, hence this shim over an ordinary serial queue.
 public final class DispatchExecutor: SerialExecutor {

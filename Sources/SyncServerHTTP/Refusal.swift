@@ -61,7 +61,7 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// The fields of every answer: nothing is kept by caches, guessed at or run by browsers (RELIABILITY S21).
+    /// The fields of every answer: nothing is kept by caches, guessed at or run by browsers.
     static func plain(type: String) -> HTTPFields {
         var fields: HTTPFields = [
             .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",

@@ -10,7 +10,7 @@ import SyncWire
 /// Which request means which call.
 ///
 /// A path is compared byte by byte with the few that exist: no other spelling of one leads anywhere, and everything
-/// but the two open routes asks for a token first (RELIABILITY S4).
+/// but the two open routes asks for a token first.
 struct Routes: HTTPResponder {
     typealias Context = RouteContext
 

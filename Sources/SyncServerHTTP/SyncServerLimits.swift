@@ -1,6 +1,6 @@
 /// The limits of the HTTP server that nobody needs to configure.
 enum SyncServerLimits {
-    /// The longest header field and the longest list of them, in bytes (RELIABILITY S14).
+    /// The longest header field and the longest list of them, in bytes.
     static let headerBytes = 16 * 1_024
     static let headerFields = 64
     /// The spaces of one event stream.

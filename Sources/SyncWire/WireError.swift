@@ -31,7 +31,7 @@ extension WireError: CustomStringConvertible {
 
 /// Who wrote a message, and so how strictly it is read.
 package enum Strictness: Hashable, Sendable {
-    /// A request: a key that this build does not know is refused (RELIABILITY S2).
+    /// A request: a key that this build does not know is refused.
     case refusingUnknownKeys
     /// A reply: a newer server may say more than this build understands.
     case ignoringUnknownKeys

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Rules of the house that the compiler does not know (STYLE, habits 15 and 16; DETERMINISM §4).
+/// Rules of the house that the compiler does not know.
 @Suite struct SourceRuleTests {
     struct Rule: Sendable, CustomTestStringConvertible {
         let what: String

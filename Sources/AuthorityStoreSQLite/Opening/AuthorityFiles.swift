@@ -1,8 +1,7 @@
 import Glibc
 import SyncAuthority
 
-/// The files of a server's database: for the server alone, 0600 in a folder that nobody else may write
-/// (RELIABILITY S30).
+/// The files of a server's database: for the server alone, 0600 in a folder that nobody else may write.
 struct AuthorityFiles: Hashable, Sendable {
     let path: String
 

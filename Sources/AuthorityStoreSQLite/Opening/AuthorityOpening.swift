@@ -44,7 +44,7 @@ struct AuthorityOpening: Sendable {
 
     /// Flushes what SQLite has just recovered from the log of a process that was killed in the middle of a commit: it
     /// is visible, but nothing has flushed it yet. Clients that were shown such commits would hold versions which the
-    /// next loss of power takes away, and which are then given to other commits (RELIABILITY I1, I9).
+    /// next loss of power takes away, and which are then given to other commits (I1, I9).
     ///
     /// A commit flushes the whole log, so the smallest one will do. A checkpoint would have to wait for whoever reads
     /// beside: a backup that takes hours.

@@ -2,7 +2,7 @@ import SyncConcurrency
 public import SyncModel
 
 extension Authority {
-    /// Applies transactions in order, each exactly once (RELIABILITY I2).
+    /// Applies transactions in order, each exactly once (I2).
     ///
     /// Transactions are made durable in groups (`transactionsPerWrite`): the effects, outcome, uids and ledger of each
     /// are in one database transaction. When the store fails after a first group, the outcomes until then are the answer.

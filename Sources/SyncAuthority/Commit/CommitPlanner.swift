@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// Decides what a transaction does: pure but for the records that it looks up (DESIGN §5, STYLE: merge by plan).
+/// Decides what a transaction does: pure but for the records that it looks up.
 package struct CommitPlanner: Sendable {
     let catalog: SchemaCatalog
     /// Who made the transaction.

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// Who may do what in which space. What no rule grants is refused (RELIABILITY S1, I21).
+/// Who may do what in which space. What no rule grants is refused (I21).
 public struct AccessRules: Hashable, Sendable {
     public var rules: [Rule]
 

@@ -4,7 +4,7 @@ public import SyncModel
 public struct AuthorityPolicy: Hashable, Sendable {
     /// What `hello` tells.
     public var limits: ServerLimits
-    /// How far after the server's own time a stamp may lie before it is clamped (RELIABILITY I22).
+    /// How far after the server's own time a stamp may lie before it is clamped (I22).
     public var permittedSkew: Duration
     /// The stored bytes after which a page is not filled further.
     public var pageBytes: Int

@@ -12,7 +12,7 @@ public struct Principal: Hashable, Sendable {
     public var account: AccountID { AccountID(rawValue: name) }
 
     /// A request on behalf of one account may come with the token of another: when the user of a device changes, what
-    /// was written before is still on its way (RELIABILITY I21, S8).
+    /// was written before is still on its way (I21).
     ///
     /// - Throws: `otherAccount`.
     package func check(isMeantBy account: AccountID?) throws(AuthorityFailure) {

@@ -1,7 +1,7 @@
 public import SyncModel
 
 /// Whose transactions are counted together. The principal belongs to the key: nobody can use up or read the numbers
-/// of another's device by naming its client id (RELIABILITY S12).
+/// of another's device by naming its client id.
 public struct LedgerKey: Hashable, Sendable {
     public let principal: Principal
     public let identity: ClientIdentity

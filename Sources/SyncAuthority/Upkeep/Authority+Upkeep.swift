@@ -36,7 +36,7 @@ extension Authority {
     }
 
     /// Starts a new history, after the database was restored from a backup: every client notices at its next contact,
-    /// compares what it holds, and offers what this server does not know (RELIABILITY I15).
+    /// compares what it holds, and offers what this server does not know (I15).
     ///
     /// - Parameter epoch: a name that was never used before: letters, digits, `-` and `_`.
     public func startNewEpoch(_ epoch: Epoch) throws(AuthorityFailure) {

@@ -93,7 +93,7 @@ public struct OpenTransport: Sendable {
     }
 }
 
-/// Whether this process may sync the database (RELIABILITY I24).
+/// Whether this process may sync the database (I24).
 public enum LeaseAttempt: Sendable {
     /// It may, for as long as it holds the value.
     case acquired(any Sendable)

@@ -108,7 +108,7 @@ public enum ConfigurationKeys {
     ]
 }
 
-/// What an acknowledged write survives (DESIGN §9).
+/// What an acknowledged write survives.
 public enum Durability: String, Hashable, Sendable, CaseIterable {
     /// The crash of the process.
     case normal

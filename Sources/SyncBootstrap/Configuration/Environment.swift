@@ -15,7 +15,7 @@ public enum Environment: String, Hashable, Sendable, CaseIterable {
 extension Environment {
     /// All that an environment decides.
     struct Choices: Hashable, Sendable {
-        /// Whether a server that is not on this machine has to be reached over TLS (RELIABILITY S34).
+        /// Whether a server that is not on this machine has to be reached over TLS.
         let requiresTLS: Bool
         /// Whether folders that nobody named are looked for in the user's home.
         let usesHomeFolders: Bool

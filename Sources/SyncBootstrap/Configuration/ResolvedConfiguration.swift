@@ -19,7 +19,7 @@ public struct ResolvedConfiguration: Sendable {
         }
     }
 
-    /// Reads every given value, those that are not needed too: a wrong one stops the start (STACK §7).
+    /// Reads every given value, those that are not needed too: a wrong one stops the start.
     ///
     /// - Throws: the first wrong value, with its source and what was expected.
     public init(_ sources: ConfigurationSources, for program: Program) throws(ConfigurationProblem) {

@@ -7,7 +7,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     public let isEncrypted: Bool
 
     /// Nil when the text is no absolute `http` or `https` URL, or carries a name, a password, a query or a fragment:
-    /// secrets do not belong into URLs (RELIABILITY S31).
+    /// secrets do not belong into URLs.
     public init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty,

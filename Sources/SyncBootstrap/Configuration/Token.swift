@@ -1,6 +1,6 @@
 import Foundation
 
-/// A secret that a client shows its server. It never prints itself (RELIABILITY S31).
+/// A secret that a client shows its server. It never prints itself.
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The characters themselves, for the one place that sends them.
     public let secret: String

@@ -241,7 +241,7 @@ public actor SyncEngine {
     // MARK: Executor
 
     private nonisolated let executor: (any SerialExecutor)?
-    /// Stands in for the executor of an ordinary actor when none is injected (DETERMINISM §3).
+    /// Stands in for the executor of an ordinary actor when none is injected.
     private nonisolated let anchor = Anchor()
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {

@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// Sends the outbox: one batch at a time, so that no number is sent while an earlier one is uncertain (RELIABILITY I3).
+/// Sends the outbox: one batch at a time, so that no number is sent while an earlier one is uncertain (I3).
 ///
 ///     resting → taking → inFlight → recording → resting
 ///        ↑                  │ failed               │

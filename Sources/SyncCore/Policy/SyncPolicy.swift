@@ -11,7 +11,7 @@ public struct SyncPolicy: Hashable, Sendable {
     public var stopDeadline = Duration.seconds(5)
     /// How much one push carries: large enough to amortise a round trip, small enough to be lost and sent again.
     public var batch = BatchLimit(transactions: 200, bytes: 512 * 1_024)
-    /// Rows of one page: at a thousand, the cost of a transaction no longer shows (PERFORMANCE §6).
+    /// Rows of one page: at a thousand, the cost of a transaction no longer shows.
     public var pageRows = 1_000
     /// Rows below which a page is not cut when answers come too late.
     public var smallestPage = 50
@@ -29,8 +29,7 @@ public struct SyncPolicy: Hashable, Sendable {
     public init() {}
 }
 
-/// Exponential back-off with full jitter, taken after the cap, so that a herd does not gather at the cap
-/// (PEERS, complaint 42).
+/// Exponential back-off with full jitter, taken after the cap, so that a herd does not gather at the cap.
 public struct BackoffPolicy: Hashable, Sendable {
     /// The longest first wait.
     public var initial = Duration.seconds(1)

@@ -266,7 +266,7 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// What a page says that it must not say: each would otherwise be a way to loop or to go back (RELIABILITY S18).
+    /// What a page says that it must not say: each would otherwise be a way to loop or to go back.
     private func fault(of page: PullPage, after cursor: Cursor?) -> TransportFailure? {
         if page.space != space {
             return TransportFailure(.notUnderstood, "a page of space \(page.space) in answer to a pull of \(space)")

@@ -28,8 +28,7 @@ public struct EngineRuntime: Sendable {
         self.actorExecutor = actorExecutor
     }
 
-    /// The only place in the package that starts an unstructured task: the simulation must see all of them
-    /// (DETERMINISM §4).
+    /// The only place in the package that starts an unstructured task: the simulation must see all of them.
     public func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: taskExecutor, operation: body)
     }

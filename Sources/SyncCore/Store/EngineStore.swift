@@ -2,7 +2,7 @@ public import SyncModel
 
 /// The engine's face of the local cache. Same promises as `LocalStore`: synchronous, one transaction a call.
 ///
-/// Only the holder of the sync lease calls the methods that change something (RELIABILITY I24).
+/// Only the holder of the sync lease calls the methods that change something (I24).
 public protocol EngineStore: Sendable {
     /// What is durable, read when the engine starts.
     func session() throws(StoreFailure) -> StoredSession
@@ -134,7 +134,7 @@ public enum ApplyResult: Hashable, Sendable {
     case braked(deletes: Int, of: Int)
 }
 
-/// The mass-delete brake (DESIGN §9, RELIABILITY S42): a completed snapshot that would remove more than both limits
+/// The mass-delete brake: a completed snapshot that would remove more than both limits
 /// is not applied, unless the user has said so.
 public struct DeleteBrake: Hashable, Sendable {
     public let records: Int

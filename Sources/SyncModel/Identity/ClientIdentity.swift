@@ -1,7 +1,7 @@
 /// Whom a server takes the bearer of a token for.
 ///
 /// What was written under one account is never sent with the token of another, and what one may see never gets into the
-/// other's database (RELIABILITY I21): a database belongs to the account that it first met the server with.
+/// other's database (I21): a database belongs to the account that it first met the server with.
 public struct AccountID: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -44,7 +44,7 @@ extension ClientID: CustomStringConvertible {
 /// Who pushes: a client id and its incarnation.
 ///
 /// A database that was copied or rolled back re-uses mutation numbers that the server has already seen with other
-/// contents. It then takes the next incarnation, whose numbers start again at 0 (RELIABILITY I16).
+/// contents. It then takes the next incarnation, whose numbers start again at 0 (I16).
 public struct ClientIdentity: Hashable, Sendable {
     public let client: ClientID
     public let incarnation: Int

@@ -2,7 +2,7 @@
 /// letters, digits or underscores.
 ///
 /// The names of collections and fields become names of tables and columns, so their alphabet is the first guard
-/// against injection (RELIABILITY S10).
+/// against injection.
 public protocol PlainName: RawRepresentable<String>, Hashable, Comparable, Sendable, CustomStringConvertible,
     ExpressibleByStringLiteral
 {

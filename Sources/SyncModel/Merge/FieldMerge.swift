@@ -56,7 +56,7 @@ public enum FieldMerge: Hashable, Sendable {
     /// The field stays as it is. With a conflict when the pushed value had to give way.
     case keep(FieldConflict?)
 
-    /// Decides one pushed field against what the server has (DESIGN §5).
+    /// Decides one pushed field against what the server has.
     ///
     /// - Parameters:
     ///   - stored: the value and stamp that the server has for the field, with the version that set them.

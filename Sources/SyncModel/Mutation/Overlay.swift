@@ -1,4 +1,4 @@
-/// Current = base with the outbox applied: what reads return (DESIGN §3).
+/// Current = base with the outbox applied: what reads return.
 public enum Overlay {
     /// The record as its user sees it, or nil when it does not exist for them.
     ///

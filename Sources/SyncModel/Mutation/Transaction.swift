@@ -19,7 +19,7 @@ public struct Transaction: Hashable, Sendable {
     }
 }
 
-/// SHA-256 over the canonical bytes of a transaction: tells a repeat from a re-used number (RELIABILITY I2, I16).
+/// SHA-256 over the canonical bytes of a transaction: tells a repeat from a re-used number (I2, I16).
 public struct PayloadHash: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// 64 lower-case hexadecimal digits.
     public let rawValue: String

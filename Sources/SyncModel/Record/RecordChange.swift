@@ -41,7 +41,7 @@ extension Record {
 
     /// This record after an `updated` change of a commit.
     ///
-    /// Fields that already show a later version stay: a page of a snapshot may be ahead of the feed (DESIGN §4).
+    /// Fields that already show a later version stay: a page of a snapshot may be ahead of the feed.
     public func updated(by patch: Patch, at version: Version, schema: ModelSchema) -> Record {
         var result = self
         var changed: [Int] = []

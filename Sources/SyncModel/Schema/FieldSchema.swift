@@ -1,4 +1,4 @@
-/// How two edits of one field are joined when neither has seen the other (DESIGN §5).
+/// How two edits of one field are joined when neither has seen the other.
 public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     /// The edit with the greater stamp wins. Stamps from the future are clamped first.
     case latestEdit

@@ -1,7 +1,7 @@
 /// The value of one field of one record.
 ///
 /// Equality is by bytes, not by Unicode equivalence: SQLite and PostgreSQL compare bytes, and two replicas must
-/// agree on what is a change (RELIABILITY S38).
+/// agree on what is a change.
 public enum FieldValue: Sendable {
     case null
     case boolean(Bool)

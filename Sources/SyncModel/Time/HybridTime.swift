@@ -53,7 +53,7 @@ public struct HybridClock: Hashable, Sendable {
     }
 
     /// Takes note of a reading made elsewhere, but never of one further than `skew` in the future: one bad clock
-    /// must not drag all others along for years (RELIABILITY I22).
+    /// must not drag all others along for years (I22).
     public mutating func observe(_ other: HybridTime, now: WallTime, permitting skew: Duration) {
         last = max(last, other.clamped(notAfter: now.advanced(by: skew)))
     }

@@ -132,7 +132,7 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// DESIGN §5, word by word.
+    /// The rules of merging, word by word.
     private static func takes(_ pushed: Field, seen: Version, over stored: Field, _ rule: MergeRule) -> Bool {
         // One's own earlier edits are seen, also those that were confirmed after this one was made; and what one has
         // said before does not take back what one has said since.

@@ -2,7 +2,7 @@ import Glibc
 import SyncCore
 import SyncModel
 
-/// The files of one database and their permissions: 0600 in a folder that nobody else may write (RELIABILITY S30).
+/// The files of one database and their permissions: 0600 in a folder that nobody else may write.
 struct DatabaseFiles: Hashable, Sendable {
     let path: String
 

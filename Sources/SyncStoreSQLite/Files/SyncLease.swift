@@ -2,7 +2,7 @@ import Glibc
 public import SyncCore
 import SyncModel
 
-/// The right to sync one database: at most one engine has it (RELIABILITY I24).
+/// The right to sync one database: at most one engine has it (I24).
 ///
 /// It is a lock of the kernel's on `<database>.sync`: a holder that is killed loses it at once, and neither clocks nor
 /// process ids decide anything. The holder's process id stands in the file, for people.

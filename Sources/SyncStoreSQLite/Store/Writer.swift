@@ -105,7 +105,7 @@ final class Writer {
             throw StoreFailure(.inputOutput, "SQLite did not take the durability \(configuration.durability)")
         }
         try Self.harden(connection)
-        // Replaces the automatic checkpoints, which are the cause of the WAL-reset race (DESIGN §9).
+        // Replaces the automatic checkpoints, which are the cause of the WAL-reset race.
         sqlite3_wal_hook(
             connection.handle,
             { context, _, _, pages in
@@ -114,7 +114,7 @@ final class Writer {
             }, logPages)
     }
 
-    /// What every connection of ours refuses to do for a hostile file (RELIABILITY S28).
+    /// What every connection of ours refuses to do for a hostile file.
     static func harden(_ connection: Connection) throws(StoreFailure) {
         try connection.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
         let code = csqlitestore_set_defensive(connection.handle)

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// A local commit: rows, bases, links and the outbox entry, together (DESIGN §3).
+// A local commit: rows, bases, links and the outbox entry, together.
 extension WriteTransaction {
     /// - Returns: the place in the outbox; nil when the edits change nothing.
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {

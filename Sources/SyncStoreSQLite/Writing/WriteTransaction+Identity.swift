@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Who the database is, and which history of the server it follows (RELIABILITY I15, I16).
+// Who the database is, and which history of the server it follows (I15, I16).
 extension WriteTransaction {
     func session() throws(StoreFailure) -> StoredSession {
         StoredSession(

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Applying a page with its cursor (DESIGN §4).
+// Applying a page with its cursor.
 extension WriteTransaction {
     func apply(_ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?) throws(StoreFailure) -> ApplyResult {
         guard meta.epoch == page.epoch else {

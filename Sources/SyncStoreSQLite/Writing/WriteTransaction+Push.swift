@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What goes to the server, and what it answers (DESIGN §3).
+// What goes to the server, and what it answers.
 extension WriteTransaction {
     /// Numbers and freezes the oldest unanswered transactions.
     func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {

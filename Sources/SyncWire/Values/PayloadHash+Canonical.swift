@@ -2,7 +2,7 @@ import Crypto
 package import SyncModel
 
 extension PayloadHash {
-    /// The hash of a transaction: SHA-256 over its canonical bytes (RELIABILITY I2, I16).
+    /// The hash of a transaction: SHA-256 over its canonical bytes (I2, I16).
     ///
     /// Throws `unencodable` when a value has no form on the wire.
     package init(of transaction: Transaction) throws(WireError) {

@@ -1,4 +1,4 @@
-/// Text of strangers, made safe for a terminal (RELIABILITY S35): what would move the cursor, ring, change the
+/// Text of strangers, made safe for a terminal: what would move the cursor, ring, change the
 /// direction of writing, or be seen by nobody is shown as its code.
 enum TerminalText {
     static func escaped(_ text: String) -> String {

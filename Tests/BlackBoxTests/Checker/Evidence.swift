@@ -34,7 +34,7 @@ struct QuietTime: Sendable {
 
 /// A broken promise.
 struct Finding: Hashable, Sendable, CustomStringConvertible {
-    /// As RELIABILITY numbers them: `I1`.
+    /// As `Invariant` numbers them: `I1`.
     let invariant: String
     let words: String
 
