@@ -91,7 +91,7 @@ private struct NoLinks: Reachability {
         }
         let client = ClientComposition(
             settings: try settings(), recipes: recipes, logger: Logger(label: "test"), creatingStore: false)
-        guard case .acquired = try await client.acquireLease(within: .seconds(60)) else {
+        guard case .acquired = try await client.acquireLease(within: .seconds(900)) else {
             Issue.record("not acquired after \(asked.withLock { $0 }) attempts")
             return
         }

@@ -20,7 +20,7 @@ import Testing
         return subject
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: rules)
+    @Test(.timeLimit(.minutes(10)), arguments: rules)
     func `a server in process keeps the rules of transports`(rule: String) async throws {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
@@ -28,7 +28,7 @@ import Testing
         try await TransportConformance(TestServer.subject(transport)).run(rule)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: rules)
+    @Test(.timeLimit(.minutes(10)), arguments: rules)
     func `the mock server without a script keeps the rules of transports`(rule: String) async throws {
         let mock = MockServer(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
@@ -36,7 +36,7 @@ import Testing
         try await TransportConformance(TestServer.subject(mock)).run(rule)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a server over HTTP 1 keeps the rules of transports`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a server over HTTP 1 keeps the rules of transports`() async throws {
         let violations = try await TestServer.run(TestServer.authority()) { port in
             try await Self.check(HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"))
         }
@@ -44,7 +44,7 @@ import Testing
         #expect(Self.everyRule.count > Self.rules.count)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
     func `a server over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }

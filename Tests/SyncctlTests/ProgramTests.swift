@@ -223,7 +223,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "two words"]).status == 78)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what one account has written waits for its token`() throws {
+    @Test(.timeLimit(.minutes(10))) func `what one account has written waits for its token`() throws {
         let programs = try Programs()
         let tokens = ["ada", "bo"].map { "\(programs.folder)/\($0).token" }
         for (name, token) in zip(["ada", "bo"], tokens) {
@@ -248,7 +248,7 @@ import Testing
             try programs.run("syncctl", ["status", "--json"] + there + [tokens[0]]).output.contains("\"waiting\":0"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `two devices meet a server, which ends gracefully`() throws {
+    @Test(.timeLimit(.minutes(10))) func `two devices meet a server, which ends gracefully`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
@@ -299,7 +299,7 @@ import Testing
         #expect(gone.errors.contains("safe in the outbox"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a sync that would delete much stops, and goes through when that is agreed to`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
@@ -333,7 +333,7 @@ import Testing
         second.waitUntilExit()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `imports again and again lose only the rows whose records the server knows as deleted`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"

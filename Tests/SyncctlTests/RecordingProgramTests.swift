@@ -34,7 +34,7 @@ import Testing
         return file
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a sync is recorded, exported without secrets, and done again`() throws {
+    @Test(.timeLimit(.minutes(10))) func `a sync is recorded, exported without secrets, and done again`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", Self.canary, "--output", token]).status == 0)
