@@ -30,6 +30,20 @@ public protocol AuthorityService: Sendable {
     var commits: CoalescingFeed<SpaceHeads> { get }
 }
 
+extension AuthorityService {
+    /// The newest versions of those of `spaces` that the principal may read: what a stream of hints begins with.
+    public func heads(
+        of spaces: [SpaceID], for principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> SpaceHeads {
+        var heads: [SpaceID: Version] = [:]
+        for space in spaces where mayRead(space, principal) {
+            let first = PullRequest(space: space, cursor: nil, limit: 1)
+            if case .page(let page) = try pull(first, by: principal, now: now) { heads[space] = page.head }
+        }
+        return SpaceHeads(heads: heads)
+    }
+}
+
 /// The newest versions of the spaces in which something was committed.
 public struct SpaceHeads: Coalescing, Hashable, Sendable {
     public var heads: [SpaceID: Version]

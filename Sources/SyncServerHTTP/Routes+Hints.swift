@@ -25,7 +25,7 @@ extension Routes {
             status: .ok, headers: .plain(type: "text/event-stream"),
             body: ResponseBody { [self] writer in
                 try await body.consumeWithCancellationOnInboundClose { _ in
-                    try await send(heads, commits, of: Set(spaces), to: &writer) {
+                    try await send(heads.heads, commits, of: Set(spaces), to: &writer) {
                         authenticator.principal(bearing: secret) == principal
                     }
                 }

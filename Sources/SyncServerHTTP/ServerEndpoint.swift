@@ -40,17 +40,8 @@ struct ServerEndpoint: Sendable {
     }
 
     /// The newest versions of the spaces.
-    func heads(of spaces: [SpaceID], for principal: Principal) async throws -> [SpaceID: Version] {
-        try await threads.runIfActive {
-            var heads: [SpaceID: Version] = [:]
-            for space in spaces {
-                let first = PullRequest(space: space, cursor: nil, limit: 1)
-                if case .page(let page) = try authority.pull(first, by: principal, now: now()) {
-                    heads[space] = page.head
-                }
-            }
-            return heads
-        }
+    func heads(of spaces: [SpaceID], for principal: Principal) async throws -> SpaceHeads {
+        try await threads.runIfActive { try authority.heads(of: spaces, for: principal, now: now()) }
     }
 
     /// The first of `spaces` of which the principal may not be told.

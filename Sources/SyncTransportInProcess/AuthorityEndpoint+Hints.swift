@@ -4,7 +4,7 @@ import SyncCore
 package import SyncModel
 
 extension AuthorityEndpoint {
-    /// What is committed from now on in those of `spaces` that the principal may read.
+    /// The newest versions of `spaces`, and then what is committed in them.
     ///
     /// Ends with the authority's feed. A space that may not be read ends it at once, as an HTTP server would.
     package func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
@@ -16,20 +16,13 @@ extension AuthorityEndpoint {
         // The heads are read after that: whoever has seen them misses no commit.
         let news = authority.commits.subscribe()
         do throws(AuthorityFailure) {
-            var heads: [Hint] = []
-            for space in spaces { if let head = try head(of: space) { heads.append(head) } }
+            let heads = try authority.heads(of: spaces, for: principal, now: now())
             let source = HintSource(heads, news, spaces: Set(spaces))
             return AsyncThrowingStream { await source.next() }
         } catch {
             let failure = TransportFailure(error)
             return AsyncThrowingStream { throw failure }
         }
-    }
-
-    private func head(of space: SpaceID) throws(AuthorityFailure) -> Hint? {
-        let first = PullRequest(space: space, cursor: nil, limit: 1)
-        guard case .page(let page) = try authority.pull(first, by: principal, now: now()) else { return nil }
-        return Hint(space: space, head: page.head)
     }
 }
 
@@ -40,10 +33,17 @@ private actor HintSource {
     /// What the last news told, the first to be given out at the end.
     private var waiting: [Hint]
 
-    init(_ heads: [Hint], _ subscription: CoalescingFeed<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
+    init(_ heads: SpaceHeads, _ subscription: CoalescingFeed<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
         news = subscription.makeAsyncIterator()
         self.spaces = spaces
-        waiting = heads.reversed()
+        waiting = Self.hints(heads, of: spaces)
+    }
+
+    /// The last to be given out first.
+    private static func hints(_ heads: SpaceHeads, of spaces: Set<SpaceID>) -> [Hint] {
+        heads.heads.filter { spaces.contains($0.key) }
+            .map { Hint(space: $0.key, head: $0.value) }
+            .sorted { $0.space > $1.space }
     }
 
     func next() async -> Hint? {
@@ -51,9 +51,7 @@ private actor HintSource {
             var iterator = news
             guard let heads = await iterator.next(isolation: self) else { return nil }
             news = iterator
-            waiting = heads.heads.filter { spaces.contains($0.key) }
-                .map { Hint(space: $0.key, head: $0.value) }
-                .sorted { $0.space > $1.space }
+            waiting = Self.hints(heads, of: spaces)
         }
         return waiting.popLast()
     }

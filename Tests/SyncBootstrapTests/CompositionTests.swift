@@ -81,31 +81,4 @@ private struct NoLinks: Reachability {
         let other = try self.client(workshop, ["server.url": "http://127.0.0.1:1"])
         #expect(throws: ConfigurationProblem("no way to http://127.0.0.1:1")) { try other.transport }
     }
-
-    @Test func `a lease that somebody has taken for a look is taken a moment later`() async throws {
-        let asked = Guarded(0)
-        var recipes = ClientRecipes.live
-        recipes.store.lease = { _ in
-            asked.withLock { $0 += 1 }
-            return asked.withLock { $0 } < 4 ? .held(by: 7) : .acquired(8)
-        }
-        let client = ClientComposition(
-            settings: try settings(), recipes: recipes, logger: Logger(label: "test"), creatingStore: false)
-        guard case .acquired = try await client.acquireLease(within: .seconds(900)) else {
-            Issue.record("not acquired after \(asked.withLock { $0 }) attempts")
-            return
-        }
-        #expect(asked.withLock { $0 } == 4)
-    }
-
-    @Test func `a lease that stays with another process is told with its number`() async throws {
-        var recipes = ClientRecipes.live
-        recipes.store.lease = { _ in .held(by: 7) }
-        let client = ClientComposition(
-            settings: try settings(), recipes: recipes, logger: Logger(label: "test"), creatingStore: false)
-        guard case .held(by: 7) = try await client.acquireLease(within: .milliseconds(12)) else {
-            Issue.record("acquired, or without the number")
-            return
-        }
-    }
 }

@@ -104,6 +104,31 @@ import Testing
         withExtendedLifetime(lease) {}
     }
 
+    @Test func `a lease that somebody has taken for a look is waited for, and no other for long`() throws {
+        let scratch = try Scratch()
+        let file = scratch.file
+        var look: SyncLease?
+        if case .acquired(let lease) = try SyncLease.tryAcquire(file: file) { look = lease }
+        try #require(look != nil)
+        guard case .held = try SyncLease.tryAcquire(file: file, within: .milliseconds(12)) else {
+            Issue.record("the lease was given twice")
+            return
+        }
+        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let isAcquired = Guarded(false)
+        DispatchQueue(label: "a second engine").async { [file = file as String] in
+            begun.signal()
+            if case .acquired? = try? SyncLease.tryAcquire(file: file, within: .seconds(900)) {
+                isAcquired.withLock { $0 = true }
+            }
+            done.signal()
+        }
+        begun.wait()
+        look = nil
+        done.wait()
+        #expect(isAcquired.withLock { $0 }, "the lease was not waited for")
+    }
+
     @Test func `a lease is free again once its holder is gone`() async throws {
         let scratch = try Scratch()
         let file = scratch.file

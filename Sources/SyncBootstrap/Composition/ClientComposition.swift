@@ -57,20 +57,8 @@ public final class ClientComposition {
     }
 
     /// Tries to become the one process that syncs this database.
-    public func acquireLease() throws(StoreFailure) -> LeaseAttempt {
-        try recipes.store.lease(settings)
-    }
-
-    /// Tries to become the one process that syncs this database, again and again for a while: somebody who looks whether
-    /// it is synced takes the lease for a moment.
-    public func acquireLease(within patience: Duration) async throws -> LeaseAttempt {
-        let start = runtime.uptime()
-        while true {
-            let attempt = try acquireLease()
-            if case .acquired = attempt { return attempt }
-            guard runtime.uptime() - start < patience else { return attempt }
-            try await runtime.clock.sleep(for: .milliseconds(5))
-        }
+    public func acquireLease(within patience: Duration = .zero) throws(StoreFailure) -> LeaseAttempt {
+        try recipes.store.lease(settings, patience)
     }
 
     // MARK: Remote

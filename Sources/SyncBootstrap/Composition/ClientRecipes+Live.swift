@@ -49,8 +49,8 @@ extension ClientRecipes.Store {
                 },
                 close: { store.close() })
         },
-        lease: { (settings) throws(StoreFailure) in
-            switch try SyncLease.tryAcquire(file: settings.store.file) {
+        lease: { (settings, patience) throws(StoreFailure) in
+            switch try SyncLease.tryAcquire(file: settings.store.file, within: patience) {
             case .acquired(let lease): .acquired(lease)
             case .held(let process): .held(by: process)
             }

@@ -33,11 +33,12 @@ public struct ClientRecipes: Sendable {
     public struct Store: Sendable {
         /// Opens the database; makes it only when told to.
         public var open: @Sendable (ClientSettings, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
-        public var lease: @Sendable (ClientSettings) throws(StoreFailure) -> LeaseAttempt
+        /// Tries to take the lease, for so long.
+        public var lease: @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
 
         public init(
             open: @escaping @Sendable (ClientSettings, EngineRuntime, Bool) throws(StoreFailure) -> OpenStore,
-            lease: @escaping @Sendable (ClientSettings) throws(StoreFailure) -> LeaseAttempt
+            lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
         ) {
             self.open = open
             self.lease = lease

@@ -93,9 +93,17 @@ public final class SimulatedTransport: RemoteTransport {
         }
         let subscription = commits.subscribe()
         // After the subscription: what is committed in between is told twice, and never missed.
-        let heads = server.heads(of: spaces, for: bearer())
+        let heads: SpaceHeads?
+        do {
+            heads = try server.disk.withoutFaults {
+                try server.ask { authority, now in try authority.heads(of: spaces, for: bearer(), now: now) }
+            }
+        } catch {
+            mailbox.finish(throwing: TransportFailure(.serverFailed, "the heads cannot be read: \(error)"))
+            return hints
+        }
         let task = simulation.start("hints of \(device)") { [self] in
-            if await !tell(heads, about: spaces, to: mailbox) {
+            if let heads, await !tell(heads, about: spaces, to: mailbox) {
                 for await news in subscription {
                     if await tell(news, about: spaces, to: mailbox) || Task.isCancelled { break }
                 }

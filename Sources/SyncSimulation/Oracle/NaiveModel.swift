@@ -184,6 +184,9 @@ struct NaiveModel: Hashable, Sendable {
             return
         }
         let fields = catalog[place.collection]?.fields ?? []
+        if found.values.count != fields.count {
+            lines.append("\(place) has \(found.values.count) fields, not \(fields.count)")
+        }
         for (field, value) in zip(fields, found.values) where expected(field.name) != value {
             lines.append("\(place).\(field.name) is \(value), not \(expected(field.name).map { "\($0)" } ?? "nothing")")
         }

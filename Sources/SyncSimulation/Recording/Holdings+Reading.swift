@@ -39,11 +39,8 @@ extension Holdings {
     mutating func read(_ authority: any AuthorityService, now: WallTime) throws {
         let reader = Principal(name: "device0")
         add("epoch", "\(try authority.hello(for: reader, now: now).epoch)")
-        let reply = try authority.pull(
-            PullRequest(space: .default, cursor: nil, limit: 1), by: reader, now: now)
-        switch reply {
-        case .page(let page): add("head of \(page.space)", "\(page.head)")
-        case .mustReset(let reason): add("head of default", "not shown: \(reason.rawValue)")
+        for (space, head) in try authority.heads(of: [.default], for: reader, now: now).heads {
+            add("head of \(space)", "\(head)")
         }
     }
 }

@@ -90,20 +90,6 @@ public final class SimulatedServer: Sendable {
         return try body(authority, wallClock.now)
     }
 
-    /// The newest versions of the spaces that the bearer of a token may read, as a stream of hints begins with them.
-    func heads(of spaces: [SpaceID], for bearer: Principal) -> SpaceHeads {
-        var heads: [SpaceID: Version] = [:]
-        for space in spaces {
-            let reply = try? disk.withoutFaults {
-                try ask { authority, now in
-                    try authority.pull(PullRequest(space: space, cursor: nil, limit: 1), by: bearer, now: now)
-                }
-            }
-            if case .page(let page) = reply { heads[space] = page.head }
-        }
-        return SpaceHeads(heads: heads)
-    }
-
     /// What the server holds: of its disk, as a copy of it shows.
     func holdings() -> Holdings {
         var holdings = Holdings(isUp: isUp)

@@ -43,7 +43,7 @@ extension World {
     /// Whether it is time to look at a device whole. That takes as long as its outbox is, so a long one has to wait.
     private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
         let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerLook
-        guard looks - (lastLooks[device.name] ?? .min / 2) > wait else { return false }
+        if let last = lastLooks[device.name], looks - last <= wait { return false }
         lastLooks[device.name] = looks
         return true
     }
@@ -101,12 +101,9 @@ extension World {
 
     /// The newest version that the server has; nil when it is down.
     func headOfServer() throws -> Version? {
-        let reply = try server.ask { authority, now in
-            try authority.pull(
-                PullRequest(space: Self.space, cursor: nil, limit: 1), by: Principal(name: "device0"), now: now)
-        }
-        guard case .page(let page)? = reply else { return nil }
-        return page.head
+        try server.ask { authority, now in
+            try authority.heads(of: [Self.space], for: Principal(name: "device0"), now: now).heads[Self.space]
+        } ?? nil
     }
 
     /// Everything that the server shows of the space, as a fresh client would get it.

@@ -7,7 +7,7 @@ import SyncModel
 /// code with the parts under test.
 ///
 /// A run has three phases. *Safety*: users write and faults strike, as the script says; promises are checked at every
-/// step. *Heal*: all faults end. *Liveness*: within bounded time everything must have arrived.
+/// step, but for what takes long to look at: files, and devices with long outboxes, have their turn less often. *Heal*: all faults end. *Liveness*: within bounded time everything must have arrived.
 public final class World {
     public let script: WorldScript
     public let simulation: Simulation

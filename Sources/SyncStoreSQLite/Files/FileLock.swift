@@ -21,8 +21,8 @@ struct FileLock: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes the lock, looking again every few milliseconds.
-    init(locking path: String, within patience: Duration) throws(StoreFailure) {
+    /// Takes the lock, looking again every few milliseconds; nil when another open file still holds it after so long.
+    init?(locking path: String, within patience: Duration) throws(StoreFailure) {
         let pause = Duration.milliseconds(5)
         var waited = Duration.zero
         while true {
@@ -30,9 +30,7 @@ struct FileLock: ~Copyable, Sendable {
                 self = lock
                 return
             }
-            guard waited < patience else {
-                throw StoreFailure(.busy, "another program has been opening the database for \(patience): \(path)")
-            }
+            guard waited < patience else { return nil }
             poll(nil, 0, Int32(pause.wholeMilliseconds))
             waited += pause
         }

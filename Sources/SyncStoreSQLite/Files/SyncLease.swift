@@ -19,10 +19,13 @@ public final class SyncLease: Sendable {
         case held(by: Int32?)
     }
 
-    /// Takes the lease of the database at `file`, without waiting. It is given back when the lease is released.
-    public static func tryAcquire(file: String) throws(StoreFailure) -> Attempt {
+    /// Takes the lease of the database at `file`. It is given back when the lease is released.
+    ///
+    /// - Parameter patience: how long to block the thread for a holder that lets go of it soon: one that only looked
+    ///   whether it is free.
+    public static func tryAcquire(file: String, within patience: Duration = .zero) throws(StoreFailure) -> Attempt {
         let path = DatabaseFiles(path: file).syncLock
-        guard let lock = try FileLock(tryingToLock: path) else {
+        guard let lock = try FileLock(locking: path, within: patience) else {
             let text = FileLock.text(in: path)?.split(whereSeparator: \.isNewline).first
             return .held(by: text.flatMap { Int32($0) })
         }

@@ -72,7 +72,11 @@ public final class SQLiteStore: Sendable {
         try files.prepare(creatingIfMissing: configuration.createsIfMissing)
         try files.checkWritable()
         // Two processes that make or migrate one file at once would meet half-made tables.
-        let lock = try FileLock(locking: files.openLock, within: configuration.limits.busyTimeout)
+        let patience = configuration.limits.busyTimeout
+        guard let lock = try FileLock(locking: files.openLock, within: patience) else {
+            throw StoreFailure(
+                .busy, "another program has been opening the database for \(patience): \(files.openLock)")
+        }
         defer { withExtendedLifetime(lock) {} }
         try files.checkHeader()
         let writer = try Writer(

@@ -39,7 +39,7 @@ struct SyncCommand: AsyncParsableCommand {
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
         let before = try client.store.outboxSummary()
         let ending: SyncEnding
-        switch try await client.acquireLease(within: Self.patienceWithLookers) {
+        switch try client.acquireLease(within: Self.patienceWithLookers) {
         case .acquired(let lease):
             ending = try await run(client, progress)
             withExtendedLifetime(lease) {}
