@@ -299,7 +299,8 @@ let package = Package(
             name: "SyncReachabilityLinuxTests", dependencies: ["SyncReachabilityLinux", "SyncCore"],
             swiftSettings: strict),
         .testTarget(
-            name: "RecordImportTests", dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite"],
+            name: "RecordImportTests",
+            dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"],
             swiftSettings: strict),
         .testTarget(
             name: "SyncBootstrapTests",

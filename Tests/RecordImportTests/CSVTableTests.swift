@@ -1,3 +1,4 @@
+import SyncSimulation
 import Testing
 
 @testable import RecordImport
@@ -63,7 +64,7 @@ private func rows(_ bytes: [UInt8]) -> [[String]] {
 
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `any bytes end in rows and problems, in the order of their lines`(seed: UInt64) {
-        var random = Dice(state: seed)
+        var random = SeededRandom(seed: seed, stream: "csv")
         let alphabet = Array("a,\"\r\n\u{FEFF}".utf8)
         for _ in 0..<100 {
             let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
@@ -78,18 +79,5 @@ private func rows(_ bytes: [UInt8]) -> [[String]] {
             #expect(lines == lines.sorted(), "\(bytes)")
             #expect(lines.count <= bytes.count + 1, "\(bytes)")
         }
-    }
-}
-
-/// Random numbers that are the same in each run (SplitMix64).
-private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -64,14 +64,7 @@ extension WriteTransaction {
             let deleted = try connection.statement(
                 "SELECT id FROM sync_base WHERE collection = ?1 AND is_deleted = 1 ORDER BY id")
             deleted.bind(1, table.name)
-            var places: [RecordPlace] = []
-            do {
-                defer { deleted.reset() }
-                while try deleted.step() {
-                    places.append(RecordPlace(table: table.position, id: try deleted.recordID(0)))
-                }
-            }
-            for place in places {
+            for place in try places(in: table, from: deleted) {
                 try dropBase(place)
                 guard let sequence = try sequences(linkedTo: place, onlyChanging: true).last,
                     let entry = try entry(sequence)

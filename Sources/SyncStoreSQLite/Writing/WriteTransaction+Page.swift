@@ -175,14 +175,9 @@ extension WriteTransaction {
                     """)
             missing.bind(1, space.key)
             missing.bind(2, table.name)
-            var places: [RecordPlace] = []
-            do {
-                defer { missing.reset() }
-                while try missing.step() {
-                    places.append(RecordPlace(table: table.position, id: try missing.recordID(0)))
-                }
+            for place in try places(in: table, from: missing) where try isGone(place, from: space) {
+                gone.places.append(place)
             }
-            for place in places where try isGone(place, from: space) { gone.places.append(place) }
         }
         return gone
     }

@@ -145,6 +145,16 @@ extension WriteTransaction {
         try statement.run()
     }
 
+    /// The records of a table whose ids a statement selects first.
+    func places(in table: RecordTable, from statement: Statement) throws(StoreFailure) -> [RecordPlace] {
+        defer { statement.reset() }
+        var places: [RecordPlace] = []
+        while try statement.step() {
+            places.append(RecordPlace(table: table.position, id: try statement.recordID(0)))
+        }
+        return places
+    }
+
     // MARK: Both
 
     /// Makes the row what its base and the pending changes say; drops the base once nothing is pending.

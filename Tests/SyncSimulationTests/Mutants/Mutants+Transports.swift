@@ -12,6 +12,17 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
     }
 
+    /// Tries forty times without a pause.
+    private static func insisting<Reply>(
+        _ call: () async throws(TransportFailure) -> Reply
+    ) async throws(TransportFailure) -> Reply {
+        var last = TransportFailure(.cancelled, "")
+        for _ in 0..<40 {
+            do throws(TransportFailure) { return try await call() } catch { last = error }
+        }
+        throw last
+    }
+
     /// Bugs between a device's engine and the network.
     static let transports: [Mutant] = [
         transport(
@@ -19,11 +30,7 @@ extension Mutant {
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                    var last = TransportFailure(.cancelled, "")
-                    for _ in 0..<40 {
-                        do throws(TransportFailure) { return try await base.push(request) } catch { last = error }
-                    }
-                    throw last
+                    try await insisting { () async throws(TransportFailure) in try await base.push(request) }
                 }
             }),
         transport(
@@ -31,11 +38,7 @@ extension Mutant {
             shape: { $0.setting.network.refuseRate = 0.5 },
             plant: {
                 $0.onPull = { (base, request, _) async throws(TransportFailure) in
-                    var last = TransportFailure(.cancelled, "")
-                    for _ in 0..<40 {
-                        do throws(TransportFailure) { return try await base.pull(request) } catch { last = error }
-                    }
-                    throw last
+                    try await insisting { () async throws(TransportFailure) in try await base.pull(request) }
                 }
             }),
         transport(
