@@ -4,7 +4,7 @@ import SyncModel
 import SyncSimulation
 import Testing
 
-@Suite
+@Suite(.onWorldThreads)
 struct SimulationTests {
     @Test(arguments: SchedulingPolicy.allCases)
     func `the same seed gives the same trace`(policy: SchedulingPolicy) throws {

@@ -3,7 +3,7 @@ import GRDB
 import SyncSimulation
 import Testing
 
-@Suite
+@Suite(.onWorldThreads)
 struct SimulatedDiskTests {
     @Test(arguments: Bank.JournalMode.allCases)
     func `a database works, and is found again by the next process`(mode: Bank.JournalMode) throws {

@@ -2,7 +2,7 @@ import SyncSimulation
 import Testing
 
 /// Small worlds, completely. Larger ones are explored by the soak.
-@Suite struct ExplorerTests {
+@Suite(.onWorldThreads) struct ExplorerTests {
     @Test func `every state of two devices with one write each keeps the invariants`() {
         let report = Explorer(writes: 1, faults: 0).run()
         #expect(report.violation == nil, "\(report.violation.map(\.description) ?? "")")

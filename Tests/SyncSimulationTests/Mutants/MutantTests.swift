@@ -4,7 +4,7 @@ import SyncSimulation
 import Testing
 
 /// The proof that the oracles see: a world with a planted bug does not get far.
-@Suite
+@Suite(.onWorldThreads)
 struct MutantTests {
     /// The quick run leaves out those that need many worlds.
     static let mutants = Mutant.all.filter { Soak.isOn || $0.isQuick }

@@ -4,7 +4,7 @@ import SimulationRecipes
 import SyncSimulation
 import Testing
 
-@Suite
+@Suite(.onWorldThreads)
 struct HTMLReportTests {
     /// Texts that would end an element, or that are changed easily.
     static let hostile = [

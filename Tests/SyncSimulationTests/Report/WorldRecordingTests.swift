@@ -2,7 +2,7 @@ import SimulationRecipes
 import SyncSimulation
 import Testing
 
-@Suite
+@Suite(.onWorldThreads)
 struct WorldRecordingTests {
     @Test(arguments: [0, 3, 5, 9, 10, 12] as [UInt64])
     func `a run is the same with a recording and without`(seed: UInt64) throws {

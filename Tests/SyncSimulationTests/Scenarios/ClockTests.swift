@@ -4,7 +4,7 @@ import SyncSimulation
 import Testing
 
 /// Wall clocks decide nothing but which of two edits is the later (I22).
-@Suite
+@Suite(.onWorldThreads)
 struct ClockTests {
     /// What may not depend on the clock: everything but names and stamps.
     struct Outcome: Hashable {

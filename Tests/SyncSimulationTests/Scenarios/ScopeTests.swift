@@ -4,7 +4,7 @@ import SyncSimulation
 import Testing
 
 /// Nobody is shown what they may not read (I21).
-@Suite
+@Suite(.onWorldThreads)
 struct ScopeTests {
     static let seeds = 0..<(Soak.isOn ? 40 : 4) as Range<UInt64>
 

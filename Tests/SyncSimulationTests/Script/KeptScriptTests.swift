@@ -4,7 +4,7 @@ import SyncSimulation
 import Testing
 
 /// Scripts that once broke a promise, reduced; each must keep them all now. `syncsim shrink` makes them.
-@Suite struct KeptScriptTests {
+@Suite(.onWorldThreads) struct KeptScriptTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("KeptScripts")
 

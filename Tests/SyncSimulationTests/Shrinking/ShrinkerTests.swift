@@ -2,7 +2,7 @@ import SimulationRecipes
 import SyncSimulation
 import Testing
 
-@Suite struct ShrinkerTests {
+@Suite(.onWorldThreads) struct ShrinkerTests {
     @Test func `a failing world is reduced to the few happenings that make it fail`() throws {
         let (script, failure) = try Self.failing(.forgetsWhatItHasSeen)
         var shrinker = Shrinker(budget: 300) { Self.run($0, .forgetsWhatItHasSeen) }

@@ -3,7 +3,7 @@ import SyncSimulation
 import Testing
 
 /// A slice of the crash points; `syncsim crash` runs all of them.
-@Suite struct CrashPointTests {
+@Suite(.onWorldThreads) struct CrashPointTests {
     static let series = CrashSeries.all.filter { $0.scenario.name == "two devices write" }
 
     @Test(arguments: series)

@@ -2,7 +2,7 @@ import SimulationRecipes
 import SyncSimulation
 import Testing
 
-@Suite
+@Suite(.onWorldThreads)
 struct WorldTests {
     @Test func `a calm world comes to rest`() throws {
         let report = try World(.calm(seed: 1), parts: .onSQLite()).run()
