@@ -82,7 +82,8 @@ final class RequestWatch: Sendable {
         }
     }
 
-    func linkChanged(of device: String) {
+    /// The user asks for it, or what stood in the way may be gone: another link, or other credentials.
+    func hasReason(toTryAgain device: String) {
         devices.withLock { devices in
             for name in devices.keys where name == device || name.hasPrefix(device + ".") {
                 devices[name]?.failed = [:]

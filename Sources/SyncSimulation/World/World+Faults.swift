@@ -56,7 +56,7 @@ extension World {
         case .losesLink:
             count(.linkDown)
             mark("loses its link")
-            network.watch.linkChanged(of: device.name)
+            network.watch.hasReason(toTryAgain: device.name)
             device.reachability.set(.down("no carrier"))
         case .clock(let error):
             count(.clockJumped)
@@ -88,7 +88,7 @@ extension World {
         simulation.resume(device.name)
         network.mend(device.name)
         free(device)
-        network.watch.linkChanged(of: device.name)
+        network.watch.hasReason(toTryAgain: device.name)
         device.reachability.set(.up)
         if !device.isUp || device.ending != nil { try startDevice(device) }
     }

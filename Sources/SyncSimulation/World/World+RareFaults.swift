@@ -39,7 +39,10 @@ extension World {
             }
             count(.userChanged)
             device.changeUser()
-            if isTold { device.renewCredentials() }
+            if isTold {
+                network.watch.hasReason(toTryAgain: device.name)
+                device.renewCredentials()
+            }
         case .recovers, .killed, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack: return
         }
     }

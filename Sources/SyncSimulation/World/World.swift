@@ -176,7 +176,7 @@ public final class World {
         for device in devices {
             device.disk.clearPlans()
             free(device)
-            network.watch.linkChanged(of: device.name)
+            network.watch.hasReason(toTryAgain: device.name)
             simulation.resume(device.name)
             device.reachability.set(.up)
             device.buryIfDead()

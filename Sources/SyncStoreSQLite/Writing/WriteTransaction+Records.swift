@@ -118,6 +118,8 @@ extension WriteTransaction {
             statement.bind(7, text: try StoredForm.bytes(of: Patch()))
             statement.bind(8, nil as String?)
         case .shown(let record):
+            // Also when no row is written now: that of a record that waits to be deleted may come back.
+            if mayHoldOldUIDs { try release(record.uid, for: record.id, in: table) }
             var fields = Patch()
             for (field, value) in zip(table.model.fields, record.values) where !value.isNull {
                 fields.set(field.name, to: value)

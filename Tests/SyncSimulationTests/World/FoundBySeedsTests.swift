@@ -8,7 +8,7 @@ import SyncWire
 import Testing
 
 /// What worlds of many seeds have found, each as a story of its own.
-@Suite
+@Suite(.onWorldThreads)
 struct FoundBySeedsTests {
     private let old = Epoch(rawValue: "old")
     private let new = Epoch(rawValue: "new")
@@ -34,6 +34,24 @@ struct FoundBySeedsTests {
             collection: "islander", id: other, effect: .created(uid: UID(0), ["name": .text("b")]))
         _ = try apply(feed([Commit(version: Version(1), changes: [change])], of: new), to: store)
         #expect(try store.record("islander", .uid(UID(0)))?.id == other)
+    }
+
+    @Test func `a uid is given back also when its new owner waits to be deleted here`() throws {
+        let store = try makeStore()
+        let (mine, other) = (id(1), id(2))
+        _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: old), to: store)
+        // A server deletes the one, and creates the other with uid 1; its history is lost before it could show that.
+        _ = try store.commit([.delete("islander", other)], in: .default, now: now)
+        _ = try store.commit([.create("islander", mine, ["name": .text("b")])], in: .default, now: now)
+        let deletion = Outcome.applied(version: Version(2), uids: [], conflicts: [])
+        try answer(deletion, .applied(version: Version(3), uids: [uid(1, of: mine)], conflicts: []), to: store)
+        _ = try store.adopt(new, as: account)
+        // The new history has the first under this uid, and refuses to delete it.
+        _ = try apply(snapshot([record(other, uid: 1, version: 1)], at: 1, of: new), to: store)
+        let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
+        try answer(refusal, .applied(version: Version(2), uids: [uid(2, of: mine)], conflicts: []), to: store)
+        #expect(try store.record("islander", .uid(UID(1)))?.id == other)
+        #expect(try store.record("islander", .uid(UID(2)))?.id == mine)
     }
 
     @Test func `what an older history has deleted is shown again while its create is still to be sent`() throws {
@@ -134,6 +152,18 @@ struct FoundBySeedsTests {
     /// As an answer to a pull from where the store stands.
     private func apply(_ page: PullPage, to store: SQLiteStore) throws -> ApplyResult {
         try store.apply(page, after: try store.session().spaces.first?.cursor, brake: nil, now: now)
+    }
+
+    /// The answers to all that is to be pushed.
+    private func answer(_ outcomes: Outcome..., to store: SQLiteStore) throws {
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000)))
+        try #require(batch.transactions.count == outcomes.count)
+        let results = zip(batch.transactions, outcomes).map { TransactionResult(number: $0.number, outcome: $1) }
+        _ = try store.record(results, of: batch.identity, now: now)
+    }
+
+    private func uid(_ uid: Int64, of record: RecordID) -> AssignedUID {
+        AssignedUID(collection: "islander", record: record, uid: UID(uid))
     }
 
     private func id(_ number: UInt64) -> RecordID {
