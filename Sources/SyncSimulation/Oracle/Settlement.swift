@@ -25,12 +25,12 @@ struct Settlement {
             }
         }
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, isCertain {
-            // After the device's disk was rolled back it may have been refused under another number since.
+            // After the device's disk was rolled back it may have been refused under another number since, or taken back
+            // while it waited for one: it is in the journal, whole.
             let isTold = told.contains { event in
                 switch event {
                 case .merged(let said): said == conflicts
-                case .rejected: true
-                case .cancelled: false
+                case .rejected, .cancelled: true
                 }
             }
             guard isTold else {

@@ -15,7 +15,8 @@ final class Database {
         }
         self.handle = handle
         self.path = path
-        sqlite3_busy_timeout(handle, 10_000)
+        // A process that is stopped while it opens the database keeps it locked until it goes on.
+        sqlite3_busy_timeout(handle, Int32(Duration.patience.components.seconds * 1_000))
     }
 
     deinit { sqlite3_close_v2(handle) }

@@ -54,7 +54,7 @@ final class Child: Sendable {
 
     deinit {
         send(SIGKILL)
-        _ = try? wait(atMost: .seconds(20))
+        _ = try? wait(atMost: .patience)
     }
 
     /// How it ended, or nil while it runs.

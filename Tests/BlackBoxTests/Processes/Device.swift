@@ -105,7 +105,7 @@ final class Device: Sendable {
         guard let child = state.withLock({ $0.watch }) else { return nil }
         child.send(SIGCONT)
         child.send(signal)
-        let status = try? child.wait(atMost: .seconds(20))
+        let status = try? child.wait(atMost: .patience)
         state.withLock { $0.watch = nil }
         return status
     }

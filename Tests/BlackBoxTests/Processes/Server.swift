@@ -44,7 +44,7 @@ final class Server: Sendable {
             BuiltProgram.syncd.path, "token", "add", name, "--folder", folder, "--output", file,
         ]
         let child = try Child("syncd token add", words, variables: variables, log: "\(logs)/token-\(name)")
-        try demand(try child.wait(atMost: .seconds(20)) == 0, "syncd token add: \(child.errors)")
+        try demand(try child.wait(atMost: .patience) == 0, "syncd token add: \(child.errors)")
     }
 
     /// Starts it, and waits until it listens.
@@ -84,7 +84,7 @@ final class Server: Sendable {
     func end(_ signal: Int32) -> Int32? {
         guard let child = state.withLock({ $0.child }) else { return nil }
         child.send(signal)
-        let status = try? child.wait(atMost: .seconds(20))
+        let status = try? child.wait(atMost: .patience)
         state.withLock { $0.child = nil }
         return status
     }

@@ -22,7 +22,7 @@ import Testing
                     !sync.isRunning || scribe.device.proxy.traffic.requests >= before + round + 2
                 }
                 town.server.end(SIGKILL)
-                let status = try sync.wait(atMost: .seconds(20))
+                let status = try sync.wait(atMost: .patience)
                 try demand([0, 4].contains(status), "sync ended with \(status): \(sync.errors)")
                 if status == 4 { inTheMiddle += 1 }
                 try town.server.start()
@@ -43,7 +43,7 @@ import Testing
             try scribe.create("meanwhile")
             town.server.send(SIGSTOP)
             let start = ContinuousClock.now
-            let answer = try scribe.device.expect(4, "sync", within: .seconds(20))
+            let answer = try scribe.device.expect(4, "sync", within: .patience)
             let lasted = ContinuousClock.now - start
             try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
             // The deadline of the request is 1.5 s.
