@@ -71,7 +71,7 @@ let package = Package(
             name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording"],
             resources: [
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
-                .embedInCode("local/m0003_account.sql"),
+                .embedInCode("local/m0003_account.sql"), .embedInCode("local/m0004_forgotten.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ],
@@ -261,7 +261,8 @@ let package = Package(
         .testTarget(
             name: "SyncStoreSQLiteTests",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit", "SyncSimulation",
+                "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
+                "SyncSimulation",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             exclude: ["local-schema.golden.sql"],

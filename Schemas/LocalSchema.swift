@@ -11,6 +11,7 @@ public enum LocalSchema {
         Migration(name: "m0001_local_cache", sql: text(PackageResources.m0001_local_cache_sql)),
         Migration(name: "m0002_recording", sql: text(PackageResources.m0002_recording_sql)),
         Migration(name: "m0003_account", sql: text(PackageResources.m0003_account_sql)),
+        Migration(name: "m0004_forgotten", sql: text(PackageResources.m0004_forgotten_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -115,29 +115,6 @@ import Testing
         #expect(refusal { () throws(StoreFailure) in try store.append(parts("a", 1), keeping: limits) } == .inputOutput)
     }
 
-    @Test func `a database of the schema before the ring opens, keeps what it holds, and gets one`() throws {
-        let scratch = try Scratch()
-        var store = try scratch.open()
-        let identity = try store.session().identity
-        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        store.close()
-        do {
-            // As the build before this one left it.
-            let raw = try RawDatabase(scratch.file)
-            try raw.run("DROP TABLE sync_recording_turn")
-            try raw.run("DROP TABLE sync_recording_segment")
-            try raw.run("ALTER TABLE sync_meta DROP COLUMN account")
-            try raw.run("DELETE FROM grdb_migrations WHERE identifier IN ('m0002_recording', 'm0003_account')")
-            try raw.run("PRAGMA user_version = 1")
-        }
-        store = try scratch.open()
-        #expect(try store.session().identity == identity)
-        #expect(try store.outboxSummary().waiting == 1)
-        #expect(try store.setting("user_version") == "3")
-        try store.append(parts("a", 2), keeping: limits)
-        #expect(try store.recordingSummary().turns == 2)
-    }
-
     @Test(arguments: 0..<60)
     func `a ring is whole after a loss of power at any moment`(seed: Int) throws {
         let disk = SimulatedDisk(seed: UInt64(seed))

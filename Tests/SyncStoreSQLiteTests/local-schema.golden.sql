@@ -62,12 +62,19 @@ CREATE TABLE sync_field (
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE sync_journal (
+CREATE TABLE sync_former (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE "sync_journal" (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- Milliseconds since 1970.
     at INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'cancelled')),
+    sequence INTEGER,
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'cancelled', 'forgotten')),
     state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
     -- The transaction, as JSON; NULL for a merged one.
     payload TEXT,

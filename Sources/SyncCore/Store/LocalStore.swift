@@ -40,7 +40,7 @@ public protocol LocalStore: Sendable {
     /// The journal, newest first.
     func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry]
 
-    /// Writes a rejected or cancelled transaction again, over what the records are now.
+    /// Writes a rejected, cancelled or forgotten transaction again, over what the records are now.
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence?
 
     /// Marks a journal entry as seen.

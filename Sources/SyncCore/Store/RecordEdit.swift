@@ -70,7 +70,8 @@ public enum TransactionFate: Hashable, Sendable {
 public struct JournalEntry: Hashable, Sendable {
     public let number: Int64
     public let at: WallTime
-    public let sequence: OutboxSequence
+    /// The transaction's place in the outbox; nil when no transaction of this device is behind the entry.
+    public let sequence: OutboxSequence?
     public let event: Event
     public let state: State
 
@@ -81,13 +82,16 @@ public struct JournalEntry: Hashable, Sendable {
         case merged([FieldConflict])
         /// The user took the transaction back before it was sent.
         case cancelled(Transaction)
+        /// The server has lost its history, and the one that replaced it, such as a restored backup, does not have this:
+        /// what would bring it back (I15). Whether it should come back is for a person to say.
+        case forgotten(Transaction)
     }
 
     public enum State: String, Hashable, Sendable, CaseIterable {
         case active, resent, dismissed
     }
 
-    public init(number: Int64, at: WallTime, sequence: OutboxSequence, event: Event, state: State) {
+    public init(number: Int64, at: WallTime, sequence: OutboxSequence?, event: Event, state: State) {
         self.number = number
         self.at = at
         self.sequence = sequence

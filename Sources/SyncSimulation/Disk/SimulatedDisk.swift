@@ -48,7 +48,7 @@ public final class SimulatedDisk: Sendable {
     }
 
     /// Lets `body` look at what is on the disk without meeting a planned fault.
-    public func withoutFaults<Result>(_ body: () throws -> Result) rethrows -> Result {
+    public func withoutFaults<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         fault_disk_set_lenient(pointer, true)
         defer { fault_disk_set_lenient(pointer, false) }
         return try body()

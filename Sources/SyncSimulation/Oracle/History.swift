@@ -428,7 +428,9 @@ extension History.State {
         guard let owed = owed[device], !owed.isEmpty else { return }
         let kept = Set(entries.map(\.sequence))
         var told: [OutboxSequence: [JournalEntry.Event]] = [:]
-        for entry in journal { told[entry.sequence, default: []].append(entry.event) }
+        for entry in journal {
+            if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
+        }
         for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {
             let outcome = outcome(of: debt)
             try Settlement(

@@ -21,7 +21,7 @@ struct Settlement {
             case .cancelled where !wasCancelled:
                 throw Violation(.I1, "\(device) took transaction \(sequence) back, which nobody had asked for")
             case .rejected(_, let rejection) where isCertain: try check(rejection)
-            case .cancelled, .rejected, .merged: break
+            case .cancelled, .rejected, .merged, .forgotten: break
             }
         }
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, isCertain {
@@ -31,6 +31,7 @@ struct Settlement {
                 switch event {
                 case .merged(let said): said == conflicts
                 case .rejected, .cancelled: true
+                case .forgotten: false
                 }
             }
             guard isTold else {

@@ -61,6 +61,7 @@ extension JournalEntry.Event {
         case .rejected: "rejected"
         case .merged: "merged"
         case .cancelled: "cancelled"
+        case .forgotten: "forgotten"
         }
     }
 }

@@ -19,6 +19,7 @@ public final class SimulatedDevice: Sendable {
     private let wrap: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport
     private let witness: any DeviceWitness
     private let tally: FaultTally
+    private let lostHistory: LostHistoryWatch
     private let recorder: Recorder?
     private let state: Guarded<State>
 
@@ -66,6 +67,7 @@ public final class SimulatedDevice: Sendable {
     ///   - witness: is told of what the engine takes out of the store to send.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
+        lostHistory: LostHistoryWatch,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
         connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
@@ -78,6 +80,7 @@ public final class SimulatedDevice: Sendable {
         self.policy = policy
         self.witness = witness
         self.tally = tally
+        self.lostHistory = lostHistory
         self.open = open
         self.connect = connect
         self.wrap = wrap
@@ -148,7 +151,8 @@ public final class SimulatedDevice: Sendable {
         let store: Store
         do {
             opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
-            store = WatchedStore(store: opened, disk: disk, tally: tally)
+            store = WatchedStore(
+                device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory)
         } catch {
             process.kill()
             simulation.note("does not start: \(error)", by: name, as: .fault)

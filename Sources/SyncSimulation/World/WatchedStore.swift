@@ -2,11 +2,14 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// A device's store as engine and users reach it: says which of its calls a fault of the disk has met.
+/// A device's store as engine and users reach it: says which of its calls a fault of the disk has met, and what becomes of
+/// a lost history.
 struct WatchedStore: LocalStore, EngineStore {
+    let device: String
     let store: any LocalStore & EngineStore
     let disk: SimulatedDisk
     let tally: FaultTally
+    let lostHistory: LostHistoryWatch
 
     private func watch<Result>(
         _ phase: OperationPhase, _ body: () throws(StoreFailure) -> Result
@@ -87,7 +90,9 @@ struct WatchedStore: LocalStore, EngineStore {
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
         try watch(.applyingPage) { () throws(StoreFailure) in
-            try store.apply(page, after: cursor, brake: brake, now: now)
+            try lostHistory.watchPage(page, on: device, in: store, on: disk) { () throws(StoreFailure) in
+                try store.apply(page, after: cursor, brake: brake, now: now)
+            }
         }
     }
 
@@ -96,7 +101,11 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.adopt(epoch, as: account) }
+        try watch(.changingSession) { () throws(StoreFailure) in
+            try lostHistory.watchAdoption(by: device, of: epoch, in: store, on: disk) { () throws(StoreFailure) in
+                try store.adopt(epoch, as: account)
+            }
+        }
     }
 
     func renewIdentity() throws(StoreFailure) -> StoredSession {

@@ -75,6 +75,7 @@ extension World {
             device.owner = owner
             history.rollBack(device.name, to: debts)
             conduct.rolledBack(device.name)
+            lostHistory.rolledBack(device.name)
             bases[device.name] = nil
             versions[device.name] = nil
             checked[device.name] = nil

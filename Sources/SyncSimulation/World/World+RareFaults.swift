@@ -57,6 +57,7 @@ extension World {
         device.owner = original.owner
         history.rollBack(device.name, to: history.debts(of: original.name))
         conduct.rolledBack(device.name)
+        lostHistory.rolledBack(device.name)
         conduct.copied(original.name)
         bases[device.name] = nil
         versions[device.name] = nil

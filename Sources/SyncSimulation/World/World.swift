@@ -17,6 +17,7 @@ public final class World {
     let history: History
     let feed = FeedWitness()
     let conduct = DeviceConduct()
+    let lostHistory = LostHistoryWatch()
     let parts: WorldParts
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
@@ -84,10 +85,11 @@ public final class World {
             },
             open: parts.openAuthority)
         self.server = server
-        devices = (0..<setting.devices).map { [tally, conduct] place in
+        devices = (0..<setting.devices).map { [tally, conduct, lostHistory] place in
             SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
-                witness: DeviceWitnesses(all: [history, conduct]), tally: tally, open: parts.openStore,
+                witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
+                lostHistory: lostHistory, open: parts.openStore,
                 connect: { name, owner, bearer in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,

@@ -62,12 +62,14 @@ enum JournalReading {
                         mutation: row.optionalInteger(8).map { Int($0) }))
             case "cancelled":
                 .cancelled(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
+            case "forgotten":
+                .forgotten(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             default:
                 .merged(try conflicts(of: number, connection))
             }
         return JournalEntry(
             number: number, at: WallTime(milliseconds: row.integer(1)),
-            sequence: OutboxSequence(rawValue: row.integer(2)), event: event, state: state)
+            sequence: row.optionalInteger(2).map { OutboxSequence(rawValue: $0) }, event: event, state: state)
     }
 
     private static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {

@@ -31,7 +31,9 @@ extension SQLiteStore: EngineStore {
     public func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
-        try write { transaction throws(StoreFailure) in try transaction.apply(page, after: cursor, brake: brake) }
+        try write { transaction throws(StoreFailure) in
+            try transaction.apply(page, after: cursor, brake: brake, now: now)
+        }
     }
 
     public func resetCursor(of space: SpaceID) throws(StoreFailure) {

@@ -21,6 +21,7 @@ extension WriteTransaction {
             change.touchesOutbox = true
             if known != nil {
                 for space in try SpaceRow.all(connection) { try reset(space, inSameHistory: false) }
+                try rememberFormerVersions()
                 try forgetVersions()
                 try forgetDeletions()
                 try renewIdentity(forgettingVersions: true)

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// The journal: what was refused, cancelled or merged, kept until the user has seen it.
+// The journal: what was refused, cancelled, merged or forgotten, kept until the user has seen it.
 extension WriteTransaction {
     func note(
         rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
@@ -39,9 +39,23 @@ extension WriteTransaction {
         }
     }
 
+    /// What only a lost history of the server had, as what would bring it back.
+    func note(forgotten transaction: Transaction, now: WallTime) throws(StoreFailure) {
+        try insert(
+            event: "forgotten", sequence: nil, payload: try StoredForm.bytes(of: transaction), rejection: nil, now: now)
+    }
+
     @discardableResult
     private func insert(
         event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime
+    ) throws(StoreFailure) -> Int64 {
+        let payload = event == "merged" ? nil : try StoredForm.bytes(of: entry.transaction)
+        return try insert(event: event, sequence: entry.sequence, payload: payload, rejection: rejection, now: now)
+    }
+
+    @discardableResult
+    private func insert(
+        event: String, sequence: Int64?, payload: [UInt8]?, rejection: Rejection?, now: WallTime
     ) throws(StoreFailure) -> Int64 {
         let statement = try connection.statement(
             """
@@ -49,13 +63,9 @@ extension WriteTransaction {
             VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
-        statement.bind(2, entry.sequence)
+        statement.bind(2, sequence)
         statement.bind(3, event)
-        if event == "merged" {
-            statement.bind(4, nil as String?)
-        } else {
-            statement.bind(4, text: try StoredForm.bytes(of: entry.transaction))
-        }
+        if let payload { statement.bind(4, text: payload) } else { statement.bind(4, nil as String?) }
         statement.bind(5, rejection?.code.rawValue)
         statement.bind(6, rejection?.message)
         statement.bind(7, rejection?.mutation.map(Int64.init))
@@ -118,7 +128,7 @@ extension WriteTransaction {
         let entry = try journalEntry(number)
         let transaction: Transaction
         switch entry.event {
-        case .rejected(let kept, _), .cancelled(let kept): transaction = kept
+        case .rejected(let kept, _), .cancelled(let kept), .forgotten(let kept): transaction = kept
         case .merged:
             throw StoreFailure(.entryIsFrozen, "journal entry \(number) was applied: there is nothing to send again")
         }

@@ -3,7 +3,9 @@ import SyncModel
 
 // Applying a page with its cursor.
 extension WriteTransaction {
-    func apply(_ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?) throws(StoreFailure) -> ApplyResult {
+    func apply(
+        _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
+    ) throws(StoreFailure) -> ApplyResult {
         guard meta.epoch == page.epoch else {
             throw StoreFailure(
                 .corrupt, "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
@@ -15,14 +17,14 @@ extension WriteTransaction {
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):
-            changed = try applySnapshot(groups, isFirst: isFirst, of: page, to: &space)
+            changed = try applySnapshot(groups, isFirst: isFirst, of: page, to: &space, now: now)
             if isLast {
                 let gone = try recordsNotShown(in: space)
                 if let brake, brake.stops(deleting: gone.count, of: gone.total) {
                     rollsBack = true
                     return .braked(deletes: gone.count, of: gone.total)
                 }
-                try sweep(gone.places, in: space)
+                try sweep(gone.places, in: space, now: now)
                 try forgetMarks(of: &space)
                 space.phase = .catchingUp
                 space.completeAt = page.head
@@ -62,7 +64,7 @@ extension WriteTransaction {
     // MARK: Snapshot
 
     private func applySnapshot(
-        _ groups: [SnapshotRows], isFirst: Bool, of page: PullPage, to space: inout SpaceRow
+        _ groups: [SnapshotRows], isFirst: Bool, of page: PullPage, to space: inout SpaceRow, now: WallTime
     ) throws(StoreFailure) -> Int {
         if isFirst {
             let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
@@ -85,6 +87,8 @@ extension WriteTransaction {
         }
         let mayBePending = try anyPending()
         mayHoldOldUIDs = space.marks || mayBePending
+        let followsLostHistory = try followsLostHistory()
+        var lost: [Mutation] = []
         var count = 0
         for group in groups {
             let table = try table(group.collection, orElse: .corrupt)
@@ -94,7 +98,12 @@ extension WriteTransaction {
                     throw StoreFailure(.corrupt, "\(table.name) \(record.id) has version \(record.version)")
                 }
                 let place = RecordPlace(table: table.position, id: record.id)
-                if mayBePending, try hasPending(place) {
+                var isPending = false
+                if mayBePending { isPending = try hasPending(place) }
+                if followsLostHistory, let edits = try edits(lostFrom: record, at: place, isPending: isPending) {
+                    lost.append(edits)
+                }
+                if isPending {
                     try setBase(place, .shown(record))
                     try recompute(place, in: space.key)
                 } else {
@@ -104,6 +113,7 @@ extension WriteTransaction {
                 count += 1
             }
         }
+        try note(forgotten: lost, in: space.space, now: now)
         return count
     }
 
@@ -189,21 +199,27 @@ extension WriteTransaction {
         return try base(place).record != nil
     }
 
-    private func sweep(_ places: [RecordPlace], in space: SpaceRow) throws(StoreFailure) {
+    private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws(StoreFailure) {
+        var lost: [Mutation] = []
         for place in places {
-            if try hasPending(place) {
-                try setBase(place, isUnheardOf(place) ? .absent : .deleted)
+            let isPending = try hasPending(place)
+            let isUnheardOf = try isUnheardOf(place, isPending: isPending)
+            if isUnheardOf, let creation = try creation(ofLost: place) { lost.append(creation) }
+            if isPending {
+                try setBase(place, isUnheardOf ? .absent : .deleted)
                 try recompute(place, in: space.key)
             } else {
                 try deleteRow(place)
             }
         }
+        try note(forgotten: lost, in: space.space, now: now)
     }
 
     /// Whether only another history of the server has shown the record: one that was restored from a backup has not
     /// deleted it, but has not heard of it yet. Who made it may still tell (I15).
-    private func isUnheardOf(_ place: RecordPlace) throws(StoreFailure) -> Bool {
-        try base(place).record?.version == .zero
+    private func isUnheardOf(_ place: RecordPlace, isPending: Bool) throws(StoreFailure) -> Bool {
+        let shown = isPending ? try base(place).record : try row(place)?.record
+        return shown?.version == .zero
     }
 
     // MARK: Feed

@@ -43,6 +43,43 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(8, world.renamed(id, "early"))], to: 8, head: 9))
                 try world.expect(try world.name(id), is: .text("late"), "the name")
             },
+            Check("what only a lost history of the server has shown is offered in the journal, and can be written again") {
+                world in
+                let (ada, bo, cy, dee) = (world.id(), world.id(), world.id(), world.id())
+                try world.greet()
+                let shown = [
+                    world.shownUser(ada, uid: 1, version: 5, "ada"), world.shownUser(bo, uid: 2, version: 6, "bo"),
+                    world.shownUser(cy, uid: 3, version: 3, "cy"), world.shownUser(dee, uid: 4, version: 2, "dee"),
+                ]
+                try world.pull(world.snapshot([SnapshotRows(collection: "users", records: shown)], at: 6))
+                try world.commit(.delete("users", cy))
+                // The backup was taken at version 4. Since it was restored, dee has another name.
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                let known = [
+                    world.shownUser(ada, uid: 1, version: 1, "eva"), world.shownUser(dee, uid: 4, version: 5, "di"),
+                ]
+                let page = world.snapshot([SnapshotRows(collection: "users", records: known)], at: 5, of: restored)
+                try world.pull(page)
+                try world.expect(try world.name(ada), is: .text("eva"), "what the backup has")
+                try world.expect(try world.user(bo) == nil, "what the backup does not have is shown")
+                let entries = try world.store.journal(state: .active, limit: 9)
+                let offers = entries.compactMap { entry -> [Mutation]? in
+                    if case .forgotten(let transaction) = entry.event { transaction.mutations } else { nil }
+                }
+                try world.expect(offers.flatMap { $0 }.map(\.record), is: [bo, ada], "the records of the offers")
+                try world.expect(
+                    offers.flatMap { $0 }.map(\.patch),
+                    is: [["username": .text("bo")], ["username": .text("ada")]], "their values")
+                try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of unseen entries")
+                for entry in entries { _ = try world.store.resend(journal: entry.number, now: world.now()) }
+                try world.expect(try world.name(bo), is: .text("bo"), "the record that was brought back")
+                try world.expect(try world.name(ada), is: .text("ada"), "the name that was brought back")
+                // Once is enough: the next snapshot of this history offers nothing.
+                try world.store.resetCursor(of: world.space)
+                try world.pull(page)
+                try world.expect(try world.store.journal(state: .active, limit: 9), is: [], "the journal")
+            },
             Check("a page asked for with another cursor changes nothing, and the answer tells where the store stands") {
                 world in
                 let one = world.id()

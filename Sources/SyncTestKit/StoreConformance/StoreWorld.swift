@@ -127,10 +127,11 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     }
 
     func snapshot(
-        _ groups: [SnapshotRows], at version: Int64, head: Int64? = nil, first: Bool = true, last: Bool = true
+        _ groups: [SnapshotRows], at version: Int64, head: Int64? = nil, first: Bool = true, last: Bool = true,
+        of epoch: Epoch? = nil
     ) -> PullPage {
         PullPage(
-            space: space, epoch: epoch, serverTime: .zero,
+            space: space, epoch: epoch ?? self.epoch, serverTime: .zero,
             content: .snapshot(groups, isFirst: first, isLast: last), cursor: Cursor(rawValue: "snapshot-\(version)"),
             version: Version(version), head: Version(head ?? version), hasMore: !last)
     }

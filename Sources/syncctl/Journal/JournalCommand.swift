@@ -6,7 +6,7 @@ import SyncModel
 /// What a person should be able to look up: nothing that they typed just disappears.
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "journal", abstract: "What was rejected, merged or cancelled, and what became of it.",
+        commandName: "journal", abstract: "What was rejected, merged, cancelled or forgotten by the server.",
         subcommands: [ListJournal.self, ShowJournal.self, ResendJournal.self, DismissJournal.self],
         defaultSubcommand: ListJournal.self)
 }
@@ -78,7 +78,7 @@ struct ShowJournal: AsyncParsableCommand {
 struct ResendJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resend",
-        abstract: "Write a rejected or cancelled transaction again, over what the records are now.")
+        abstract: "Write what was rejected, cancelled or forgotten again, over what the records are now.")
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "The number of the entry.") var entry: Int64

@@ -10,6 +10,7 @@ enum JournalShape {
             "merged: " + conflicts.prefix(3).map { "\($0.collection.rawValue).\($0.field)" }.joined(separator: ", ")
                 + (conflicts.count > 3 ? ", and \(conflicts.count - 3) more" : "")
         case .cancelled(let transaction): "cancelled: " + TransactionText.summary(transaction)
+        case .forgotten(let transaction): "forgotten: " + TransactionText.summary(transaction)
         }
     }
 
@@ -18,6 +19,7 @@ enum JournalShape {
         case .rejected(_, let rejection): "\(rejection.code): \(rejection.message)"
         case .merged: "others had changed the same fields"
         case .cancelled: "taken back on this device"
+        case .forgotten: "the server lost its history, and the one that replaced it does not have this"
         }
     }
 
@@ -27,7 +29,7 @@ enum JournalShape {
             "what     \(what(entry))", "why      \(why(entry))",
         ]
         switch entry.event {
-        case .rejected(let transaction, _), .cancelled(let transaction):
+        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
             for mutation in transaction.mutations {
                 lines.append("")
                 let verb =
@@ -57,7 +59,7 @@ enum JournalShape {
         var line = JSONLine()
         line.set("entry", entry.number)
         line.set("at", TimeText.text(entry.at))
-        line.set("outbox", entry.sequence.rawValue)
+        if let sequence = entry.sequence { line.set("outbox", sequence.rawValue) }
         line.set("state", entry.state.rawValue)
         switch entry.event {
         case .rejected(let transaction, let rejection):
@@ -67,6 +69,9 @@ enum JournalShape {
             line.set("changes", transaction.mutations.map(TransactionText.line))
         case .cancelled(let transaction):
             line.set("event", "cancelled")
+            line.set("changes", transaction.mutations.map(TransactionText.line))
+        case .forgotten(let transaction):
+            line.set("event", "forgotten")
             line.set("changes", transaction.mutations.map(TransactionText.line))
         case .merged(let conflicts):
             line.set("event", "merged")

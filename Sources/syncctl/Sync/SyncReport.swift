@@ -28,7 +28,7 @@ struct SyncReport {
         refused = entries.count { entry in
             switch entry.event {
             case .rejected, .cancelled: true
-            case .merged: false
+            case .merged, .forgotten: false
             }
         }
         let left = after.count == 0 ? before.count : before.count - after.count
@@ -43,7 +43,7 @@ struct SyncReport {
             if !terminal.isJSON, let sentence { terminal.say(sentence) }
             guard news > 0 else { return }
             if !terminal.isJSON {
-                terminal.note("\(news) new in the journal: something was rejected or merged (syncctl journal)")
+                terminal.note("\(news) new in the journal: something was rejected, merged or forgotten (syncctl journal)")
             }
             throw CommandStatus.rejected
         case .failed(let failure): throw CommandFailure(failure)

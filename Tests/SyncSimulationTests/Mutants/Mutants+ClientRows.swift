@@ -80,6 +80,22 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.02 }),
         rows(
+            "forgotten records not offered whole", breaks: [.I15],
+            "what a restored server does not have is kept without its values",
+            """
+            AFTER INSERT ON sync_journal WHEN NEW.event = 'forgotten' BEGIN
+                UPDATE sync_journal SET payload = replace(payload, 'text', 'test') WHERE number = NEW.number;
+            END
+            """, shape: { $0.rates.restoreServer = 0.03 }),
+        rows(
+            "forgotten edits not offered", breaks: [.I15],
+            "which versions a lost history had given is not remembered",
+            """
+            AFTER INSERT ON sync_former BEGIN
+                DELETE FROM sync_former WHERE collection = NEW.collection AND id = NEW.id;
+            END
+            """, shape: { $0.rates.restoreServer = 0.03 }),
+        rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1],
             "what a restored server lacks is not offered again",
             """

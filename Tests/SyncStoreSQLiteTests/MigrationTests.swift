@@ -1,0 +1,64 @@
+import Schemas
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// Databases as earlier builds left them.
+@Suite struct MigrationTests {
+    @Test(arguments: 1..<LocalSchema.migrations.count)
+    func `a database of an older schema opens, and keeps what it holds`(version: Int) throws {
+        let scratch = try Scratch()
+        let identity = try Self.leave(version, at: scratch)
+        let store = try scratch.open()
+        #expect(try store.setting("user_version") == "\(SQLiteStore.schemaVersion)")
+        #expect(try store.session().identity.client == identity)
+        // A number of an entry that is gone is not given again.
+        let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
+        try store.cancel(sequence, now: Samples.now)
+        let journal = try store.journal(state: nil, limit: 9)
+        #expect(journal.map(\.number) == [3, 1])
+        #expect(journal.last?.sequence == OutboxSequence(rawValue: 7))
+        #expect(journal.last?.event == .merged([]))
+    }
+
+    @Test func `a migrated database has the schema of a fresh one`() throws {
+        let (old, fresh) = (try Scratch(), try Scratch())
+        _ = try Self.leave(1, at: old)
+        try old.open().close()
+        try fresh.open().close()
+        let schema = "SELECT type, name, tbl_name FROM sqlite_schema ORDER BY name"
+        #expect(try RawDatabase(old.file).run(schema) == RawDatabase(fresh.file).run(schema))
+    }
+
+    /// Makes the database that the build of a schema version would have left, with a journal from which the newest entry
+    /// has gone.
+    private static func leave(_ version: Int, at scratch: Scratch) throws -> ClientID {
+        let model = try Scratch()
+        let identity: ClientID
+        do {
+            let store = try model.open()
+            identity = try store.session().identity.client
+            store.close()
+        }
+        let fresh = try RawDatabase(model.file)
+        let old = try RawDatabase(scratch.file)
+        try old.run("PRAGMA application_id = \(fresh.run("PRAGMA application_id")[0])")
+        try old.run("CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
+        for migration in LocalSchema.migrations.prefix(version) {
+            try old.run(migration.sql)
+            try old.run("INSERT INTO grdb_migrations VALUES ('\(migration.name)')")
+        }
+        try old.run("PRAGMA user_version = \(version)")
+        try old.run("ATTACH '\(model.file)' AS model")
+        let columns = try old.run("SELECT name FROM pragma_table_info('sync_meta')").joined(separator: ", ")
+        try old.run("INSERT INTO sync_meta (\(columns)) SELECT \(columns) FROM model.sync_meta")
+        try old.run("DETACH model")
+        for sequence in [7, 8] {
+            try old.run(
+                "INSERT INTO sync_journal (at, sequence, event, state) VALUES (0, \(sequence), 'merged', 'dismissed')")
+        }
+        try old.run("DELETE FROM sync_journal WHERE number = 2")
+        return identity
+    }
+}
