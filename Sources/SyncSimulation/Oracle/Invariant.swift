@@ -20,7 +20,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         case .I12: "what is deleted does not come back"
         case .I13: "a uid belongs to one record"
         case .I14: "who is below the horizon begins again, and nobody else does"
-        case .I15: "after a restore of the server, what is not confirmed is sent again, and what was is offered to the user"
+        case .I15: "what a restored server has not confirmed is sent again, and what it has lost is offered"
         case .I16: "a device whose disk was rolled back or copied takes a new identity, and no other does"
         case .I17: "nothing is given up but what the server has refused for a reason"
         case .I18: "after the last fault everything arrives in bounded time, without a storm"

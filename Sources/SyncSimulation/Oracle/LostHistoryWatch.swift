@@ -122,8 +122,9 @@ final class LostHistoryWatch: Sendable {
     }
 
     /// What the journal offers of each record.
-    private static func offers(in store: SimulatedDevice.Store) throws(StoreFailure) -> [Place: [[FieldName: FieldValue]]]
-    {
+    private static func offers(
+        in store: SimulatedDevice.Store
+    ) throws(StoreFailure) -> [Place: [[FieldName: FieldValue]]] {
         var offers: [Place: [[FieldName: FieldValue]]] = [:]
         for entry in try store.journal(state: nil, limit: .max) {
             guard case .forgotten(let transaction) = entry.event else { continue }

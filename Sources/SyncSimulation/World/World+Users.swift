@@ -62,7 +62,8 @@ extension World {
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             if let sequence = try store.resend(journal: entry.number, now: now) {
                 history.committed(sequence, on: device.name)
-                simulation.note("sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
+                simulation.note(
+                    "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
             }
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }

@@ -43,7 +43,8 @@ struct SyncReport {
             if !terminal.isJSON, let sentence { terminal.say(sentence) }
             guard news > 0 else { return }
             if !terminal.isJSON {
-                terminal.note("\(news) new in the journal: something was rejected, merged or forgotten (syncctl journal)")
+                terminal.note(
+                    "\(news) new in the journal: something was rejected, merged or forgotten (syncctl journal)")
             }
             throw CommandStatus.rejected
         case .failed(let failure): throw CommandFailure(failure)
