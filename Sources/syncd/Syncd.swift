@@ -10,7 +10,8 @@ import SyncBootstrap
             SIGTERM and SIGINT end it gracefully. Exit status: 0 after a graceful end, 1 when it could not serve or \
             answer, 64 when the command line is not understood, 78 when the configuration is wrong.
             """,
-        version: ProgramVersion.text, subcommands: [ServeCommand.self, TokenCommand.self, ServerConfigCommand.self],
+        version: ProgramVersion.text,
+        subcommands: [ServeCommand.self, TokenCommand.self, EpochCommand.self, ServerConfigCommand.self],
         defaultSubcommand: ServeCommand.self)
 
     static func main() async {

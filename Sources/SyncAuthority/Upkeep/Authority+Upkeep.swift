@@ -35,8 +35,13 @@ extension Authority {
         }
     }
 
+    /// The name of the history.
+    public func epoch() throws(AuthorityFailure) -> Epoch {
+        try read { (view) throws(AuthorityStoreFailure) in try view.state().epoch }
+    }
+
     /// Starts a new history, after the database was restored from a backup: every client notices at its next contact,
-    /// compares what it holds, and offers what this server does not know (I15).
+    /// sends again what was not confirmed, and offers its user what this server has lost (I15).
     ///
     /// - Parameter epoch: a name that was never used before: letters, digits, `-` and `_`.
     public func startNewEpoch(_ epoch: Epoch) throws(AuthorityFailure) {

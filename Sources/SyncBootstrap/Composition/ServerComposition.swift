@@ -1,7 +1,9 @@
+import Foundation
 public import Logging
 import ServiceLifecycle
 public import SyncAuthority
 public import SyncCore
+import SyncModel
 import UnixSignals
 
 /// A server, put together from its settings: each part is made when it is first asked for, once.
@@ -24,13 +26,39 @@ public final class ServerComposition {
     /// The tokens that clients may show.
     public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
 
-    public var authority: any AuthorityService {
+    public var authority: Authority {
         get throws(ConfigurationProblem) {
-            if let openAuthority { return openAuthority.service }
+            if let openAuthority { return openAuthority.authority }
             let made = try recipes.authority(settings, runtime)
             openAuthority = made
-            return made.service
+            return made.authority
         }
+    }
+
+    /// The name of the server's history.
+    ///
+    /// - Throws: `ConfigurationProblem`, also when there is no database yet; or `AuthorityFailure`.
+    public var epoch: String {
+        get throws { try existingAuthority().epoch().rawValue }
+    }
+
+    /// Begins a new history, after the database was restored from a backup. Nothing may serve it meanwhile.
+    ///
+    /// - Returns: its name.
+    /// - Throws: as `epoch`.
+    public func startNewEpoch() throws -> String {
+        let epoch = Epoch.drawn(by: runtime)
+        try existingAuthority().startNewEpoch(epoch)
+        return epoch.rawValue
+    }
+
+    /// A database that is not there has no history, and looking must not begin one.
+    private func existingAuthority() throws(ConfigurationProblem) -> Authority {
+        guard FileManager.default.fileExists(atPath: settings.file) else {
+            throw ConfigurationProblem(
+                "authority.folder: there is no database \(settings.file)", advice: "syncd serve makes one")
+        }
+        return try authority
     }
 
     /// Serves until SIGTERM or SIGINT, and then lets what is on its way end, up to the deadline.
@@ -56,6 +84,13 @@ public final class ServerComposition {
     public func close() {
         openAuthority?.close()
         openAuthority = nil
+    }
+}
+
+extension Epoch {
+    /// A name that no other history has.
+    static func drawn(by runtime: EngineRuntime) -> Epoch {
+        Epoch(rawValue: String(runtime.random(), radix: 36))
     }
 }
 

@@ -26,7 +26,7 @@ extension ServerRecipes {
             let configuration = SQLiteAuthorityConfiguration(
                 durability: settings.durability == .full ? .full : .processCrash)
             // Used only when the database is new.
-            let epoch = Epoch(rawValue: String(runtime.random(), radix: 36))
+            let epoch = Epoch.drawn(by: runtime)
             try PrivateFolder.make(settings.folder)
             do throws(AuthorityStoreFailure) {
                 let store = try SQLiteAuthorityStore(at: settings.file, newEpoch: epoch, configuration: configuration)

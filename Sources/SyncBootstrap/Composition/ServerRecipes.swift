@@ -36,11 +36,11 @@ public struct ServerRecipes: Sendable {
 
 /// An authority whose store is open.
 public struct OpenAuthority: Sendable {
-    public let service: any AuthorityService
+    public let authority: Authority
     public let close: @Sendable () -> Void
 
-    public init(_ service: any AuthorityService, close: @escaping @Sendable () -> Void) {
-        self.service = service
+    public init(_ authority: Authority, close: @escaping @Sendable () -> Void) {
+        self.authority = authority
         self.close = close
     }
 }

@@ -40,11 +40,20 @@ final class Server: Sendable {
     func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
 
     func addToken(_ name: String, to file: String) throws {
-        let words = [
-            BuiltProgram.syncd.path, "token", "add", name, "--folder", folder, "--output", file,
-        ]
-        let child = try Child("syncd token add", words, variables: variables, log: "\(logs)/token-\(name)")
-        try demand(try child.wait(atMost: .patience) == 0, "syncd token add: \(child.errors)")
+        try manage(["token", "add", name, "--output", file], log: "token-\(name)")
+    }
+
+    /// Says that the database was restored from a backup; nothing may run on it.
+    func renewEpoch() throws {
+        try manage(["epoch", "renew"], log: "epoch")
+    }
+
+    private func manage(_ words: [String], log: String) throws {
+        let name = "syncd " + words.joined(separator: " ")
+        let child = try Child(
+            name, [BuiltProgram.syncd.path] + words + ["--folder", folder], variables: variables,
+            log: "\(logs)/\(log)")
+        try demand(try child.wait(atMost: .patience) == 0, "\(name): \(child.errors)")
     }
 
     /// Starts it, and waits until it listens.

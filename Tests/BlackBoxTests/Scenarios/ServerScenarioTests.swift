@@ -54,6 +54,34 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `what a server has lost that was restored from a backup comes back from a device's journal`() async throws {
+        try await inTown { town, ledger, scribes in
+            let scribe = scribes[0]
+            try scribe.create("in the backup")
+            for scribe in scribes { try scribe.device.expect(0, "sync") }
+            town.server.end(SIGTERM)
+            let backup = town.folder + "/backup"
+            try FileManager.default.copyItem(atPath: town.server.folder, toPath: backup)
+            try town.server.start()
+            try scribe.create("lost")
+            try scribe.device.expect(0, "sync")
+
+            town.server.end(SIGTERM)
+            try FileManager.default.removeItem(atPath: town.server.folder)
+            try FileManager.default.moveItem(atPath: backup, toPath: town.server.folder)
+            try town.server.renewEpoch()
+            try town.server.start()
+            // Something new is in the journal.
+            try scribe.device.expect(6, "sync")
+            let entry = try scribe.device.expect(0, "journal", "--json").objects.first
+            try demand(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
+            try scribe.device.expect(0, "journal", "resend", "\(entry?["entry"] as? Int ?? 0)")
+            for scribe in scribes { try scribe.device.expect(0, "sync") }
+            try town.demandNoFinding(ledger)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func `a server without room on its disk keeps nobody's write from arriving later`()
         async throws
     {

@@ -1,0 +1,41 @@
+import ArgumentParser
+import SyncBootstrap
+
+struct EpochCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "epoch", abstract: "The server's history, which has to begin anew after a restore.",
+        discussion: """
+            After the database was put back from a backup, and before the server runs again: syncd epoch renew. Devices \
+            notice at their next contact, send again what was not confirmed, compare what they hold, and keep what this \
+            server has lost in their journals.
+            """,
+        subcommands: [ShowEpoch.self, RenewEpoch.self], defaultSubcommand: ShowEpoch.self)
+}
+
+struct ShowEpoch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print the name of the history.")
+
+    @OptionGroup var options: ServerOptions
+
+    func run() async throws {
+        let server = try options.server()
+        defer { server.close() }
+        try Answer.write("\(try server.epoch)\n")
+    }
+}
+
+struct RenewEpoch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "renew", abstract: "Begin a new history, after a restore from a backup.")
+
+    @OptionGroup var options: ServerOptions
+
+    func run() async throws {
+        let server = try options.server()
+        defer { server.close() }
+        let old = try server.epoch
+        let new = try server.startNewEpoch()
+        try Answer.write("\(new)\n")
+        ProgramOutput.note("the history \(old) has ended, and \(new) has begun\n")
+    }
+}
