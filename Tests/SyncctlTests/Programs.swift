@@ -40,7 +40,9 @@ final class Programs {
         let words = launcher + [Self.path(program)] + arguments
         process.executableURL = URL(filePath: launcher.isEmpty ? words[0] : "/usr/bin/env")
         process.arguments = launcher.isEmpty ? Array(words.dropFirst()) : words
-        process.environment = ["HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"].merging(variables) { $1 }
+        // What a sanitizer is told holds for the programs, too.
+        process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+            .merging(["HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }.merging(variables) { $1 }
         let (output, errors, feed) = (Pipe(), Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors

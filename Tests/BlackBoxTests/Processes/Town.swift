@@ -20,10 +20,13 @@ final class Town: Sendable {
     ) throws {
         let folder = NSTemporaryDirectory() + "tombolo-box-\(UUID().uuidString.prefix(13))"
         self.folder = folder
-        let variables = [
+        // What a sanitizer is told holds for the programs, too.
+        let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+        let own = [
             "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TOMBOLO_ENVIRONMENT": "test", "NO_COLOR": "1",
             "SWIFT_BACKTRACE": "enable=no",
-        ].merging(settings) { $1 }
+        ]
+        let variables = inherited.merging(own) { $1 }.merging(settings) { $1 }
         self.variables = variables
         // What has begun when something fails, which no deinit of an object half made would end.
         var started: Server?
