@@ -326,9 +326,15 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])
-        #expect(agreed.status == 0, "\(agreed.errors)")
+        #expect(agreed.status == CommandStatus.rejected.rawValue, "\(agreed.errors)")
         #expect(agreed.output.contains(#""result":"in_sync""#), "\(agreed.output)")
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
+
+        // Nothing is lost for good.
+        #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"forgotten""#))
+        #expect(try programs.syncctl("journal", "resend", "1").status == 0)
+        #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
+        #expect(try programs.run("syncctl", ["sync"] + there + [url]).status == 0)
         kill(second.processIdentifier, SIGTERM)
         second.waitUntilExit()
     }
