@@ -297,7 +297,7 @@ let package = Package(
             exclude: ["KeptScripts"],
             swiftSettings: strict),
         .testTarget(
-            name: "SyncReachabilityLinuxTests", dependencies: ["SyncReachabilityLinux", "SyncCore"],
+            name: "SyncReachabilityLinuxTests", dependencies: ["SyncReachabilityLinux", "SyncCore", "SyncTestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "RecordImportTests",

@@ -3,6 +3,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
+import SyncTestKit
 import Testing
 
 /// The ring of the flight recorder in the client's database.
@@ -41,43 +42,16 @@ import Testing
             try store.recordingSummary() == RecordingSummary(segments: 2, turns: 7, bytes: 2 * 7 + 7 * 3))
     }
 
-    @Test func `the oldest segments go, whole, and the newest stays whatever it holds`() throws {
+    @Test(arguments: RecordingStoreConformance.rules) func `the ring obeys`(rule: String) throws {
         let scratch = try Scratch()
-        let store = try scratch.open()
-        for number in 0..<10 {
-            try store.append(parts("\(number)", 5), keeping: limits)
-            #expect(try store.recordingSummary().turns <= 20)
-        }
-        #expect(try store.recording().map(\.start) == ["start 6", "start 7", "start 8", "start 9"])
-        #expect(try store.recording().allSatisfy { $0.turns.count == 5 })
-        try store.append(parts("long", 30), keeping: limits)
-        #expect(try store.recording().map(\.turns.count) == [30])
-        try store.append(parts("next", 1), keeping: limits)
-        #expect(try store.recording().map(\.start) == ["start next"])
-        #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_recording_turn") == ["1"])
+        try RecordingStoreConformance { try scratch.open() }.run(rule)
     }
 
-    @Test func `bytes are bounded as turns are`() throws {
+    @Test func `turns go with their segments`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
-        let line = String(repeating: "x", count: 1_000)
-        for _ in 0..<50 {
-            try store.append([.start(line), .turn(line)], keeping: RecordingLimits(turns: 1_000, bytes: 10_000))
-            #expect(try store.recordingSummary().bytes <= 10_000)
-        }
-        #expect(try store.recordingSummary() == RecordingSummary(segments: 5, turns: 5, bytes: 10_000))
-    }
-
-    @Test func `a ring that was emptied takes no turns before the next start`() throws {
-        let scratch = try Scratch()
-        let store = try scratch.open()
-        try store.append(parts("a", 3), keeping: limits)
-        try store.clearRecording()
-        #expect(try store.recordingSummary() == RecordingSummary())
-        try store.append([.turn("a 3")], keeping: limits)
-        #expect(try store.recording() == [])
-        try store.append([.turn("a 4")] + parts("b", 1), keeping: limits)
-        #expect(try store.recording() == [RecordingSegment(start: "start b", turns: ["b 0"])])
+        for number in 0..<10 { try store.append(parts("\(number)", 5), keeping: limits) }
+        #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_recording_turn") == ["20"])
     }
 
     @Test func `nobody is told of a recording, and nothing else changes`() async throws {

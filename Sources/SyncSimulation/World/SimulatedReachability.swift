@@ -10,8 +10,11 @@ public final class SimulatedReachability: Reachability {
 
     public var current: LinkState { state.withLock { $0 } }
 
-    /// Watches nothing: `set` tells all there is to tell.
-    public func run() async throws {}
+    /// There is nothing to watch: `set` tells all there is to tell.
+    public func run() async throws {
+        for await _ in changes.subscribe() {}
+        try Task.checkCancellation()
+    }
 
     public func set(_ link: LinkState) {
         let isNew = state.withLock { state in

@@ -1,0 +1,140 @@
+import SyncConcurrency
+public import SyncCore
+
+/// What anything that watches a device's links must do: plain checks that any test framework can run. None waits by a clock.
+public struct ReachabilityConformance: Sendable {
+    let subject: Subject
+
+    public init(_ subject: Subject) {
+        self.subject = subject
+    }
+
+    /// What is under test.
+    public struct Subject: Sendable {
+        /// Made anew for each rule.
+        public var make: @Sendable () throws -> any Reachability
+        /// Makes the links of one so; nil where a test cannot, as on a real machine.
+        public var set: (@Sendable (any Reachability, LinkState) -> Void)?
+
+        public init(
+            make: @escaping @Sendable () throws -> any Reachability,
+            set: (@Sendable (any Reachability, LinkState) -> Void)? = nil
+        ) {
+            self.make = make
+            self.set = set
+        }
+    }
+
+    /// The names of the rules that can be checked with what the subject offers.
+    public var rules: [String] { checks.map(\.rule) }
+
+    /// Checks one rule.
+    ///
+    /// - Throws: `ConformanceViolation` when it is broken, or what `make` threw.
+    public func run(_ rule: String) async throws {
+        guard let check = checks.first(where: { $0.rule == rule }) else {
+            throw ConformanceViolation(
+                rule: rule, detail: "there is no such rule, or the subject does not offer enough")
+        }
+        try await check.body(Links(rule: rule, reachability: try subject.make(), set: subject.set))
+    }
+
+    private struct Check: Sendable {
+        let rule: String
+        let body: @Sendable (Links) async throws -> Void
+
+        init(_ rule: String, _ body: @escaping @Sendable (Links) async throws -> Void) {
+            self.rule = rule
+            self.body = body
+        }
+    }
+
+    private struct Links: Sendable {
+        let rule: String
+        let reachability: any Reachability
+        let set: (@Sendable (any Reachability, LinkState) -> Void)?
+
+        func become(_ state: LinkState) { set?(reachability, state) }
+
+        func expect(_ condition: Bool, _ detail: @autoclosure () -> String) throws {
+            guard condition else { throw ConformanceViolation(rule: rule, detail: detail()) }
+        }
+
+        /// Watches while `body` runs, and gives back how the watch ended once it was cancelled.
+        func watching(_ body: @Sendable (_ hasEnded: @Sendable () -> Bool) async throws -> Void) async throws -> Bool {
+            let hasEnded = Guarded(false)
+            return try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask { [reachability] in
+                    defer { hasEnded.withLock { $0 = true } }
+                    do {
+                        try await reachability.run()
+                    } catch is CancellationError {
+                        return true
+                    }
+                    return Task.isCancelled
+                }
+                try await body { hasEnded.withLock { $0 } }
+                group.cancelAll()
+                return try await group.next() ?? false
+            }
+        }
+    }
+
+    private var checks: [Check] {
+        var checks = [
+            Check("what is known can be asked before anything is watched") { links in
+                if case .down(let reason) = links.reachability.current {
+                    try links.expect(!reason.isEmpty, "the links are down, and no word says why")
+                }
+            },
+            Check("a watch ends when its task is cancelled, and can be begun again") { links in
+                for _ in 0..<2 {
+                    let endedByCancellation = try await links.watching { _ in }
+                    try links.expect(endedByCancellation, "the watch ended without being cancelled")
+                }
+            },
+        ]
+        if subject.set != nil { checks += changeChecks }
+        return checks
+    }
+
+    private var changeChecks: [Check] {
+        [
+            Check("every change is told to everyone, after it can be asked for") { links in
+                var news = [
+                    links.reachability.changes.subscribe().makeAsyncIterator(),
+                    links.reachability.changes.subscribe().makeAsyncIterator(),
+                ]
+                for state in [LinkState.down("no link"), .up, .down("no route")] {
+                    links.become(state)
+                    try links.expect(
+                        links.reachability.current == state, "\(links.reachability.current) is known, not \(state)")
+                    for index in news.indices {
+                        let told = await news[index].next()
+                        try links.expect(told == state, "\(told.map { "\($0)" } ?? "nothing") is told, not \(state)")
+                    }
+                }
+            },
+            Check("who does not listen is told the newest state, and that alone") { links in
+                var news = links.reachability.changes.subscribe().makeAsyncIterator()
+                for state in [LinkState.down("no link"), .up, .down("no route")] { links.become(state) }
+                let told = await news.next()
+                try links.expect(told == .down("no route"), "\(told.map { "\($0)" } ?? "nothing") is told")
+                links.become(.up)
+                try links.expect(await news.next() == .up, "the older states are told as well")
+            },
+            Check("a watch goes on as long as it is not cancelled") { links in
+                _ = try await links.watching { hasEnded in
+                    var news = links.reachability.changes.subscribe().makeAsyncIterator()
+                    // Often enough that the watch has had its turn.
+                    for round in 0..<1_000 {
+                        links.become(round.isMultiple(of: 2) ? .down("no link") : .up)
+                        _ = await news.next()
+                        await Task.yield()
+                        try links.expect(!hasEnded(), "the watch has ended by itself")
+                    }
+                }
+            },
+        ]
+    }
+}

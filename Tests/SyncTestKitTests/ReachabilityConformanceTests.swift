@@ -1,0 +1,55 @@
+import SyncConcurrency
+import SyncCore
+import SyncSimulation
+import SyncTestKit
+import Testing
+
+/// The suite holds for the links of the test kit, and sees what is wrong with others.
+@Suite struct ReachabilityConformanceTests {
+    private static let simulated = ReachabilityConformance(
+        .init(make: { SimulatedReachability() }, set: { ($0 as? SimulatedReachability)?.set($1) }))
+
+    @Test(.timeLimit(.minutes(10)), arguments: simulated.rules) func `simulated links obey`(rule: String) async throws {
+        try await Self.simulated.run(rule)
+    }
+
+    /// What may be wrong with links.
+    enum Flaw: CaseIterable {
+        case endsAtOnce, forgets, tellsTooEarly
+
+        /// A rule that it breaks.
+        var rule: String {
+            switch self {
+            case .endsAtOnce: "a watch goes on as long as it is not cancelled"
+            case .forgets, .tellsTooEarly: "every change is told to everyone, after it can be asked for"
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Flaw.allCases) func `flawed links are found`(flaw: Flaw) async {
+        let suite = ReachabilityConformance(
+            .init(make: { FlawedReachability(flaw) }, set: { ($0 as? FlawedReachability)?.set($1) }))
+        await #expect(throws: ConformanceViolation.self) { try await suite.run(flaw.rule) }
+    }
+
+    private final class FlawedReachability: Reachability {
+        let changes = CoalescingFeed<LinkState>()
+        private let flaw: Flaw
+        private let base = SimulatedReachability()
+
+        init(_ flaw: Flaw) {
+            self.flaw = flaw
+        }
+
+        var current: LinkState { flaw == .forgets ? .up : base.current }
+
+        func set(_ state: LinkState) {
+            if flaw != .tellsTooEarly { base.set(state) }
+            changes.publish(state)
+        }
+
+        func run() async throws {
+            if flaw != .endsAtOnce { try await base.run() }
+        }
+    }
+}
