@@ -25,6 +25,14 @@ struct ReplicaAudit {
             AND NOT EXISTS (SELECT 1 FROM sync_outbox)
             """
         ) { facts.dangling.append("picture \($0.text(0))") }
+        var unseen: Int64 = 0
+        try look.each("SELECT number, state = 'active' FROM sync_journal") { row in
+            facts.journal[row.integer(0)] = row.integer(1) != 0
+            unseen += row.integer(1)
+        }
+        try look.each(
+            "SELECT count(*) FROM sync_conflict WHERE NOT EXISTS (SELECT 1 FROM sync_journal WHERE number = journal)"
+        ) { facts.strayConflicts = Int($0.integer(0)) }
         var counts: (waiting: Int64, sent: Int64, answered: Int64) = (0, 0, 0)
         try look.each("SELECT number IS NULL, version IS NULL, length(CAST(payload AS BLOB)) FROM sync_outbox") { row in
             facts.outboxEntries += 1
@@ -35,10 +43,11 @@ struct ReplicaAudit {
             case (false, false): counts.answered += 1
             }
         }
-        try look.each("SELECT waiting, sent, answered, outbox_bytes FROM sync_meta") { row in
-            let kept = [row.integer(0), row.integer(1), row.integer(2), row.integer(3)]
-            let true_ = [counts.waiting, counts.sent, counts.answered, facts.outboxBytes]
-            for (name, pair) in zip(["waiting", "sent", "answered", "bytes"], zip(kept, true_)) where pair.0 != pair.1 {
+        try look.each("SELECT waiting, sent, answered, outbox_bytes, unseen FROM sync_meta") { row in
+            let kept = [row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4)]
+            let true_ = [counts.waiting, counts.sent, counts.answered, facts.outboxBytes, unseen]
+            for (name, pair) in zip(["waiting", "sent", "answered", "bytes", "unseen"], zip(kept, true_))
+            where pair.0 != pair.1 {
                 facts.wrongCounts.append("\(name) \(pair.0), not \(pair.1)")
             }
         }

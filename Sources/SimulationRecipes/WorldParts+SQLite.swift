@@ -32,6 +32,7 @@ extension WorldParts {
         parts.auditReplica = { process in try ReplicaAudit(of: "/cache.sqlite", on: process).facts() }
         parts.auditAuthority = { process in try AuthorityAudit(of: "/authority.sqlite", on: process).facts() }
         parts.bounds = SQLiteParts.bounds
+        parts.messageBounds = SQLiteParts.messageBounds
         return parts
     }
 

@@ -66,7 +66,7 @@ enum FaultClass: String, CaseIterable {
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
         case .clock: [\.jumpClock, \.driftClock]
         case .server: [\.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer]
-        case .user: [\.changeUser]
+        case .user: [\.changeUser, \.allowDeletes]
         }
     }
 }

@@ -172,7 +172,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 
     // MARK: What the server hears
 
-    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
         let name = String(device.prefix { $0 != "." })
         state.withLock { state in
             // Of two devices that say to be the same, each has its own clock.

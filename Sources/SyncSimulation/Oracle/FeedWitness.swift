@@ -45,7 +45,7 @@ final class FeedWitness: ServerWitness {
     }
 
     func served(_ caller: Caller, on device: String) {}
-    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {}
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
 

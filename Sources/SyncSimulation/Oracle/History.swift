@@ -35,6 +35,8 @@ final class History: ServerWitness, DeviceWitness {
         var uids: [CollectionName: [UID: RecordID]] = [:]
         /// What users have taken back.
         var cancelled: [String: Set<OutboxSequence>] = [:]
+        /// What users have read in their journals before they dealt with it: it may be forgotten then.
+        var seen: [String: [JournalEntry]] = [:]
         /// What was applied, and lost with a server that was restored: also of devices that only an old image of a disk
         /// brings back.
         var lost: Set<Operation> = []
@@ -78,7 +80,7 @@ final class History: ServerWitness, DeviceWitness {
 
     // MARK: The server's side
 
-    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
         state.withLock { state in
             for numbered in request.transactions {
                 let operation = Operation(identity: request.identity, number: numbered.number)
@@ -202,6 +204,11 @@ final class History: ServerWitness, DeviceWitness {
         state.withLock { $0.cancelled[device, default: []].formUnion(sequences) }
     }
 
+    /// The user has read an entry of the journal, and is about to deal with it.
+    func saw(_ entry: JournalEntry, on device: String) {
+        state.withLock { $0.seen[device, default: []].append(entry) }
+    }
+
     var epoch: Epoch? {
         get { currentEpoch.withLock { $0 } }
         set { currentEpoch.withLock { $0 = newValue } }
@@ -246,13 +253,18 @@ final class History: ServerWitness, DeviceWitness {
 
     /// What a device owes at this moment, to be put back with an old image of its disk.
     func debts(of device: String) -> Debts {
-        state.withLock { Debts(owed: $0.owed[device] ?? [:], cancelled: $0.cancelled[device] ?? []) }
+        state.withLock { state in
+            Debts(
+                owed: state.owed[device] ?? [:], cancelled: state.cancelled[device] ?? [],
+                seen: state.seen[device] ?? [])
+        }
     }
 
     /// The device's disk has been rolled back: what it was told since then is lost, but for what the server has.
     func rollBack(_ device: String, to debts: Debts) {
         state.withLock { state in
             state.owed[device] = debts.owed
+            state.seen[device] = debts.seen
             state.cancelled[device] = debts.cancelled
         }
     }
@@ -260,6 +272,7 @@ final class History: ServerWitness, DeviceWitness {
     struct Debts: Sendable {
         fileprivate let owed: [OutboxSequence: Owed]
         fileprivate let cancelled: Set<OutboxSequence>
+        fileprivate let seen: [JournalEntry]
     }
 
     /// Checks one device against all that it was told and all that the server has done.
@@ -428,7 +441,7 @@ extension History.State {
         guard let owed = owed[device], !owed.isEmpty else { return }
         let kept = Set(entries.map(\.sequence))
         var told: [OutboxSequence: [JournalEntry.Event]] = [:]
-        for entry in journal {
+        for entry in journal + (seen[device] ?? []) {
             if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
         }
         for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {

@@ -23,6 +23,10 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var outboxBytes: Int64 = 0
     /// The counts that the store keeps beside the outbox, where they differ from the outbox itself.
     public var wrongCounts: [String] = []
+    /// The entries of the journal by their numbers, and whether each is active.
+    public var journal: [Int64: Bool] = [:]
+    /// Conflicts without their entry of the journal.
+    public var strayConflicts = 0
     /// Bytes of the write-ahead log.
     public var logBytes = 0
 
@@ -33,12 +37,15 @@ public struct ReplicaFacts: Hashable, Sendable {
 public struct ReplicaBounds: Hashable, Sendable {
     public var outboxEntries: Int
     public var outboxBytes: Int64
+    /// Beyond so many entries, what was dealt with is forgotten.
+    public var journalEntries: Int
     /// Of the write-ahead log, once the engine has come to rest.
     public var logBytes: Int
 
-    public init(outboxEntries: Int, outboxBytes: Int64, logBytes: Int) {
+    public init(outboxEntries: Int, outboxBytes: Int64, journalEntries: Int, logBytes: Int) {
         self.outboxEntries = outboxEntries
         self.outboxBytes = outboxBytes
+        self.journalEntries = journalEntries
         self.logBytes = logBytes
     }
 }

@@ -6,8 +6,8 @@ import SyncModel
 struct ServerWitnesses: ServerWitness {
     let all: [any ServerWitness]
 
-    func pushArrived(_ request: PushRequest, from device: String, now: WallTime) {
-        for witness in all { witness.pushArrived(request, from: device, now: now) }
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
+        for witness in all { witness.pushArrived(request, of: bytes, from: device, now: now) }
     }
 
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {

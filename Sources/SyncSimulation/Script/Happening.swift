@@ -44,6 +44,8 @@ public enum DeviceFault: Hashable, Sendable {
     case diskFilled(leaving: Int)
     /// Someone else logs in. An application should tell its engine; not all do.
     case userChanges(isTold: Bool)
+    /// Its user agrees to deletions that the engine holds back.
+    case deletesAllowed
 }
 
 public enum ServerFault: Hashable, Sendable {

@@ -12,12 +12,14 @@ extension WorldPlan {
         /// Of what was thought of later: so that the worlds of seeds stay what they were, but for that.
         var rare: SeededRandom
         var users: SeededRandom
+        var later: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
             random = SeededRandom(seed: plan.setting.seed, stream: "script")
             rare = SeededRandom(seed: plan.setting.seed, stream: "script.rare")
             users = SeededRandom(seed: plan.setting.seed, stream: "script.users")
+            later = SeededRandom(seed: plan.setting.seed, stream: "script.later")
         }
 
         mutating func nextMoment() -> WorldScript.Moment {
@@ -75,6 +77,7 @@ extension WorldPlan {
             if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
             let isTold = users.chance(0.5)
             if users.chance(rates.changeUser) { faults.append(.userChanges(isTold: isTold)) }
+            if later.chance(rates.allowDeletes) { faults.append(.deletesAllowed) }
             return faults
         }
 

@@ -43,6 +43,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var longPause = 0.0
         /// Someone else logs in on a device.
         public var changeUser = 0.0
+        /// A user agrees to deletions that the engine holds back.
+        public var allowDeletes = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -92,7 +94,16 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.emptyServer = random.chance(0.4) ? random.rate(upTo: 0.02) : 0
         plan.rates.longPause = random.rate(upTo: 0.001)
         plan.rates.changeUser = random.rate(upTo: 0.02)
+        plan.drawLater()
         return plan
+    }
+
+    /// What was thought of later has chances of its own, so that the worlds of seeds stay what they were, but for that.
+    private mutating func drawLater() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.later")
+        let brake = DeleteBrake(records: random.below(20), percent: random.within(5...60))
+        if random.chance(0.5) { setting.policy.deleteBrake = brake }
+        rates.allowDeletes = random.rate(upTo: 0.05)
     }
 }
 

@@ -89,6 +89,7 @@ extension WorldSetting {
         lines.append("batch.bytes \(policy.batch.bytes)")
         lines.append("page.rows \(policy.pageRows)")
         lines.append("page.smallest \(policy.smallestPage)")
+        lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
             let span = network[keyPath: path]
             return "network.\(name) \(span.lowerBound.wholeMicroseconds) \(span.upperBound.wholeMicroseconds)"
@@ -111,6 +112,11 @@ extension WorldSetting {
         case "batch.bytes": policy.batch.bytes = Int(try words.number(1...1_000_000_000))
         case "page.rows": policy.pageRows = Int(try words.number(1...1_000_000))
         case "page.smallest": policy.smallestPage = Int(try words.number(1...1_000_000))
+        case "brake":
+            policy.deleteBrake = nil
+            if words.first == "off" { return words.skip() }
+            let records = Int(try words.number(0...1_000_000))
+            policy.deleteBrake = DeleteBrake(records: records, percent: Int(try words.number(0...100)))
         default:
             let key = name.hasPrefix("network.") ? String(name.dropFirst("network.".count)) : ""
             if let (_, path) = NetworkConditions.spans.first(where: { $0.0 == key }) {
@@ -219,6 +225,7 @@ extension DeviceFault {
         case .cloned(let place): "clonedFrom \(place)"
         case .rivalStarts: "rivalStarts"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
+        case .deletesAllowed: "deletesAllowed"
         case .userChanges(let isTold): "userChanges \(isTold ? "told" : "silently")"
         }
     }
@@ -249,6 +256,7 @@ extension DeviceFault {
             self = .meets(answer, times: Int(try words.number(1...1_000_000)))
         case "clonedFrom": self = .cloned(from: Int(try words.number(0...63)))
         case "rivalStarts": self = .rivalStarts
+        case "deletesAllowed": self = .deletesAllowed
         case "userChanges": self = .userChanges(isTold: try words.oneOf(["told": true, "silently": false]))
         default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
         }

@@ -20,6 +20,7 @@ public final class SimulatedDevice: Sendable {
     private let witness: any DeviceWitness
     private let tally: FaultTally
     private let lostHistory: LostHistoryWatch
+    private let brakes: BrakeWatch
     private let recorder: Recorder?
     private let state: Guarded<State>
 
@@ -65,9 +66,11 @@ public final class SimulatedDevice: Sendable {
     ///   - connect: makes the transport of a process.
     ///   - wrap: puts something between the engine and its transport.
     ///   - witness: is told of what the engine takes out of the store to send.
+    ///   - brakes: is told what the user agrees to, and shown what pages do to the store.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
         lostHistory: LostHistoryWatch,
+        brakes: BrakeWatch,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
         connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
@@ -81,6 +84,7 @@ public final class SimulatedDevice: Sendable {
         self.witness = witness
         self.tally = tally
         self.lostHistory = lostHistory
+        self.brakes = brakes
         self.open = open
         self.connect = connect
         self.wrap = wrap
@@ -131,6 +135,7 @@ public final class SimulatedDevice: Sendable {
     /// Starts the application's process: opens the store and lets the engine run. Throws what `open` throws.
     public func start() throws {
         kill()
+        brakes.beginsAnew(name)
         let life = try makeLife(suffix: nil)
         state.withLock { state in
             state.life = life
@@ -152,7 +157,7 @@ public final class SimulatedDevice: Sendable {
         do {
             opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
             store = WatchedStore(
-                device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory)
+                device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory, brakes: brakes)
         } catch {
             process.kill()
             simulation.note("does not start: \(error)", by: name, as: .fault)
@@ -268,7 +273,10 @@ public final class SimulatedDevice: Sendable {
         let isBraked = engine.currentStatus.spaces.contains { status in
             if case .braked = status.pull { true } else { false }
         }
-        if isBraked { engine.allowDeletes(in: space) }
+        guard isBraked else { return }
+        simulation.note("its user agrees to deletions", by: name)
+        brakes.agrees(name)
+        engine.allowDeletes(in: space)
     }
 
     /// What the device holds: of its disk, as a copy of it shows.

@@ -117,7 +117,7 @@ public final class SimulatedServer: Sendable {
         let call = try? wire.decodeCall(bytes)
         let phase: OperationPhase = if case .push? = call { .serverCommitting } else { .serverReading }
         let answer = tally.watch(phase, on: disk) {
-            self.answer(call, authority, process, device: device, caller)
+            self.answer(call, of: bytes.count, authority, process, device: device, caller)
         }
         if process.isDead {
             stop()
@@ -132,8 +132,8 @@ public final class SimulatedServer: Sendable {
     }
 
     private func answer(
-        _ call: ServerCall?, _ authority: any AuthorityService, _ process: DiskProcess, device: String,
-        _ caller: Caller
+        _ call: ServerCall?, of size: Int, _ authority: any AuthorityService, _ process: DiskProcess,
+        device: String, _ caller: Caller
     ) -> ServerAnswer {
         let principal = caller.bearer
         guard let call else {
@@ -153,7 +153,7 @@ public final class SimulatedServer: Sendable {
             case .fetch(let request):
                 return .fetch(try authority.fetch(request, by: principal, now: now), of: request.collection)
             case .push(let request):
-                witness.pushArrived(request, from: caller.owner.name, now: now)
+                witness.pushArrived(request, of: size, from: caller.owner.name, now: now)
                 let reply: PushReply
                 do throws(AuthorityFailure) {
                     reply = try authority.push(request, by: principal, now: now)
@@ -180,8 +180,10 @@ public final class SimulatedServer: Sendable {
 
 /// Sees what the server is asked and what it answers, before the network gets hold of it.
 protocol ServerWitness: Sendable {
-    /// - Parameter device: whom the server takes the sender for: a device, or one of which it is a copy.
-    func pushArrived(_ request: PushRequest, from device: String, now: WallTime)
+    /// - Parameters:
+    ///   - bytes: how long its body was.
+    ///   - device: whom the server takes the sender for: a device, or one of which it is a copy.
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
     /// The authority threw: what was asked may have been done, in part or wholly.
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure)

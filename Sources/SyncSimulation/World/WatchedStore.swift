@@ -10,6 +10,7 @@ struct WatchedStore: LocalStore, EngineStore {
     let disk: SimulatedDisk
     let tally: FaultTally
     let lostHistory: LostHistoryWatch
+    let brakes: BrakeWatch
 
     private func watch<Result>(
         _ phase: OperationPhase, _ body: () throws(StoreFailure) -> Result
@@ -89,10 +90,23 @@ struct WatchedStore: LocalStore, EngineStore {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
-        try watch(.applyingPage) { () throws(StoreFailure) in
+        let shown = watching { try brakes.look(at: store, before: page) } ?? nil
+        let result = try watch(.applyingPage) { () throws(StoreFailure) in
             try lostHistory.watchPage(page, on: device, in: store, on: disk) { () throws(StoreFailure) in
                 try store.apply(page, after: cursor, brake: brake, now: now)
             }
+        }
+        if let shown { watching { try brakes.compare(shown, with: store, on: device) } }
+        return result
+    }
+
+    /// Looks past the faults of the disk. A store that cannot be read then is dead, or is found when the world looks at it.
+    @discardableResult
+    private func watching<Result>(_ body: () throws -> Result) -> Result? {
+        do {
+            return try disk.withoutFaults(body)
+        } catch {
+            return nil
         }
     }
 

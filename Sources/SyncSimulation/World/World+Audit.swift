@@ -47,7 +47,7 @@ extension World {
         checked["server"] = changes
     }
 
-    /// What a device's file says of versions (I7), references (I11), counts (I18) and sizes (I19).
+    /// What a device's file says of versions (I7), references (I11), counts (I18), sizes (I19) and the journal.
     func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         guard let audit = parts.auditReplica, let process = device.process, !process.isDead else { return }
         let facts = try audit(process)
@@ -67,6 +67,7 @@ extension World {
                     .I19, "\(device.name) owes \(facts.outboxEntries) transactions of \(facts.outboxBytes) bytes")
             }
         }
+        try journals.check(facts, of: device.name)
         if isComplete, let version = session.spaces.first?.version, session.epoch == history.epoch {
             try history.check(facts, of: device.name, at: version)
         }

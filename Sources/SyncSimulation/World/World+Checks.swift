@@ -15,7 +15,8 @@ extension World {
         try followFeed()
         let found =
             history.takeViolations() + conduct.takeViolations() + feed.takeViolations()
-            + network.watch.takeViolations() + lostHistory.takeViolations()
+            + network.watch.takeViolations() + lostHistory.takeViolations() + messages.takeViolations()
+            + brakes.takeViolations()
         if let violation = found.first { throw violation }
         // Files are read whole, which takes as long as all else: only now and then, and at the end.
         looks += 1

@@ -79,8 +79,10 @@ extension World {
             bases[device.name] = nil
             versions[device.name] = nil
             checked[device.name] = nil
+            journals.beginsAnew(device.name)
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
+        case .deletesAllowed: device.allowDeletes(in: Self.space)
         case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled, .userChanges: try strikeRarely(device, fault)
         }
     }

@@ -43,7 +43,9 @@ extension World {
                 network.watch.hasReason(toTryAgain: device.name)
                 device.renewCredentials()
             }
-        case .recovers, .killed, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack: return
+        case .recovers, .killed, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack,
+            .deletesAllowed:
+            return
         }
     }
 
@@ -62,6 +64,7 @@ extension World {
         bases[device.name] = nil
         versions[device.name] = nil
         checked[device.name] = nil
+        journals.beginsAnew(device.name)
         simulation.note("is a copy of \(original.name)", by: device.name)
         try startDevice(device)
     }

@@ -15,10 +15,10 @@ extension World {
             return
         }
         guard let deed else { return }
-        simulation.start("user of \(device.name)") { [history, deeds, simulation] in
+        simulation.start("user of \(device.name)") { [history, journals, deeds, simulation] in
             let name = device.name
             do {
-                try Self.carryOut(deed, on: device, store, history, simulation)
+                try Self.carryOut(deed, on: device, store, history, journals, simulation)
                 deeds.withLock { $0.done += 1 }
             } catch let failure as StoreFailure {
                 simulation.note("refused: \(failure.code.rawValue)", by: name)
@@ -31,7 +31,7 @@ extension World {
 
     private static func carryOut(
         _ deed: Workload.Deed, on device: SimulatedDevice, _ store: SimulatedDevice.Store, _ history: History,
-        _ simulation: Simulation
+        _ journals: JournalWatch, _ simulation: Simulation
     ) throws {
         let now = device.wallClock.now
         switch deed {
@@ -60,6 +60,8 @@ extension World {
             }
         case .resendNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
+            history.saw(entry, on: device.name)
+            journals.dealsWith(entry.number, on: device.name)
             if let sequence = try store.resend(journal: entry.number, now: now) {
                 history.committed(sequence, on: device.name)
                 simulation.note(
@@ -67,6 +69,8 @@ extension World {
             }
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
+            history.saw(entry, on: device.name)
+            journals.dealsWith(entry.number, on: device.name)
             try store.dismiss(journal: entry.number)
             simulation.note("dismisses \(entry.number)", by: device.name)
         }

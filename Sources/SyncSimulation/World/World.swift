@@ -18,6 +18,9 @@ public final class World {
     let feed = FeedWitness()
     let conduct = DeviceConduct()
     let lostHistory = LostHistoryWatch()
+    let messages: MessageWatch
+    let journals: JournalWatch
+    let brakes: BrakeWatch
     let parts: WorldParts
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
@@ -71,9 +74,15 @@ public final class World {
         let network = SimulatedNetwork(
             simulation: simulation, tally: tally, isPunctual: setting.slowProcessor == 0)
         self.network = network
+        let messages = MessageWatch(
+            bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog)
+        self.messages = messages
+        journals = JournalWatch(limit: parts.bounds?.journalEntries)
+        let brakes = BrakeWatch(brake: setting.policy.deleteBrake)
+        self.brakes = brakes
         let server = SimulatedServer(
             simulation: simulation, wire: parts.wire,
-            witness: ServerWitnesses(all: [history, feed, conduct]), tally: tally,
+            witness: ServerWitnesses(all: [history, feed, conduct, messages]), tally: tally,
             settle: { [outcome = parts.outcome, deeds] authority, process in
                 guard let outcome else { return }
                 do {
@@ -89,7 +98,7 @@ public final class World {
             SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
                 witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
-                lostHistory: lostHistory, open: parts.openStore,
+                lostHistory: lostHistory, brakes: brakes, open: parts.openStore,
                 connect: { name, owner, bearer in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,

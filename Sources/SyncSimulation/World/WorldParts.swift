@@ -45,6 +45,8 @@ public struct WorldParts: Sendable {
     public var auditReplica: (@Sendable (DiskProcess) throws -> ReplicaFacts)?
     public var auditAuthority: (@Sendable (DiskProcess) throws -> AuthorityFacts)?
     public var bounds: ReplicaBounds?
+    /// How large pages and pushes may be; nil when the parts state no bounds.
+    public var messageBounds: MessageBounds?
 
     public init(
         wire: any SimulatedWire,

@@ -20,6 +20,23 @@ extension Mutant {
             END
             """),
         rows(
+            "journal forgets what nobody has seen", breaks: [.I1], "the journal keeps its newest entries, seen or not",
+            """
+            AFTER INSERT ON sync_journal BEGIN
+                UPDATE sync_meta SET unseen = unseen - (SELECT count(*) FROM sync_journal
+                    WHERE number <= NEW.number - 8 AND state = 'active');
+                DELETE FROM sync_journal WHERE number <= NEW.number - 8;
+            END
+            """),
+        rows(
+            "conflicts outlive their entries", breaks: [.I19], "what the journal forgets is forgotten in part",
+            "BEFORE DELETE ON sync_conflict BEGIN SELECT RAISE(IGNORE); END",
+            shape: {
+                $0.setting.devices = 2
+                $0.steps = 600
+                $0.rates.dropLink = 0.05
+            }),
+        rows(
             "outbox row torn", breaks: [.I10, .I5], "the last mutation of a larger transaction is not sent",
             """
             AFTER INSERT ON sync_outbox WHEN instr(NEW.payload, '},{"collection":') > 0 BEGIN

@@ -1,5 +1,6 @@
 import AuthorityStoreSQLite
 import SimulationRecipes
+import SyncAuthority
 import SyncCore
 import SyncModel
 import SyncSimulation
@@ -52,7 +53,41 @@ extension Mutant {
                 $0.setting.devices = 1
                 $0.steps = 600
             }),
+        Mutant(
+            "no limit to the journal", breaks: [.I19], "what was dealt with is never forgotten",
+            parts: {
+                var settings = SQLiteParts()
+                settings.limits.journalEntries = .max
+                return .onSQLite(settings)
+            },
+            shape: { $0.setting.devices = 1 }),
+        Mutant(
+            "no bytes counted in pages", breaks: [.I19], "a page is full only with rows",
+            parts: {
+                var settings = SQLiteParts()
+                settings.authority.pageBytes = 1_000_000
+                return .onSQLite(settings)
+            }, shape: { $0.setting.policy.pageRows = 40 }),
+        Mutant(
+            "no rows counted in pages", breaks: [.I19], "a page is full only with bytes",
+            parts: {
+                .wrappingAuthority(wide) {
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                        let all = PullRequest(
+                            space: request.space, cursor: request.cursor, limit: 1_000, account: request.account)
+                        return try base.pull(all, by: principal, now: now)
+                    }
+                }
+            }),
     ]
+
+    private static let wide: SQLiteParts = {
+        var settings = SQLiteParts()
+        settings.authority.limits = ServerLimits(
+            pushBytes: settings.authority.limits.pushBytes,
+            pushTransactions: settings.authority.limits.pushTransactions, pageRows: 1_000)
+        return settings
+    }()
 
     /// Disks that are promised to be flushed and are not.
     static let disks: [Mutant] = [

@@ -12,6 +12,20 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
     }
 
+    /// Much waits in the outboxes when there is a link again.
+    @Sendable private static func isLongOffline(_ plan: inout WorldPlan) {
+        plan.rates.dropLink = 0.1
+        plan.rates.recover = 0.05
+        plan.setting.policy.batch = BatchLimit(transactions: 20, bytes: 600)
+    }
+
+    /// Servers forget much, of which their devices ask their users, who agree.
+    @Sendable private static func losesMuch(_ plan: inout WorldPlan) {
+        plan.rates.emptyServer = 0.03
+        plan.rates.allowDeletes = 0.1
+        plan.setting.policy.deleteBrake = DeleteBrake(records: 2, percent: 20)
+    }
+
     /// Bugs in the calls of a device's store.
     static let stores: [Mutant] = [
         store("write acknowledged and not done", breaks: [.I6, .I1], "a commit returns without having written") {
@@ -228,6 +242,43 @@ extension Mutant {
                         transactions: batch.transactions, outbox: batch.outbox)
                 }
             }),
+        store("batch of any size", breaks: [.I19], "a batch is as large as the outbox", shape: isLongOffline) {
+            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                try base.takeBatch(BatchLimit(transactions: limit.transactions, bytes: .max))
+            }
+        },
+        store(
+            "batch of any count", breaks: [.I19], "a batch has all of the outbox's transactions",
+            shape: { plan in
+                isLongOffline(&plan)
+                plan.setting.policy.batch = BatchLimit(transactions: 5, bytes: 20_000)
+            },
+            plant: {
+                $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                    try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes))
+                }
+            }),
+        store("brake not pulled", breaks: [.I26], "a snapshot deletes as much as it likes", shape: losesMuch) {
+            $0.onApply = { (base, page, cursor, _, now) throws(StoreFailure) in
+                try base.apply(page, after: cursor, brake: nil, now: now)
+            }
+        },
+        store("brake that lets half of all pass", breaks: [.I26], "the share is forgotten", shape: losesMuch) {
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                let weak = brake.map { DeleteBrake(records: $0.records, percent: 100) }
+                return try base.apply(page, after: cursor, brake: weak, now: now)
+            }
+        },
+        store("brake released for ever", breaks: [.I26], "who has agreed once is not asked again", shape: losesMuch) {
+            let hasAgreed = Guarded(false)
+            $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                let isReleased = hasAgreed.withLock { hasAgreed in
+                    hasAgreed = hasAgreed || brake == nil
+                    return hasAgreed
+                }
+                return try base.apply(page, after: cursor, brake: isReleased ? nil : brake, now: now)
+            }
+        },
         store("log never written back", breaks: [.I19], "no checkpoint is ever made") {
             $0.onCheckpoint = { (_) throws(StoreFailure) in }
         },
