@@ -25,6 +25,9 @@ struct ReplicaAudit {
             AND NOT EXISTS (SELECT 1 FROM sync_outbox)
             """
         ) { facts.dangling.append("picture \($0.text(0))") }
+        try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
+            facts.lastSequence = row.integer(0)
+        }
         var unseen: Int64 = 0
         try look.each("SELECT number, state = 'active' FROM sync_journal") { row in
             facts.journal[row.integer(0)] = row.integer(1) != 0

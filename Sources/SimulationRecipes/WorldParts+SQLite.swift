@@ -10,7 +10,9 @@ extension WorldParts {
     public static func onSQLite(_ settings: SQLiteParts = SQLiteParts()) -> WorldParts {
         var parts = WorldParts(
             wire: WireForm(catalog: WorldCatalog.catalog),
-            openStore: { process, runtime in try openLocalStore(process, runtime, settings) },
+            openStore: { process, runtime, durability in
+                try openLocalStore(process, runtime, durability, settings)
+            },
             openAuthority: { process in
                 let store = try SQLiteAuthorityStore(
                     singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"),
@@ -36,14 +38,15 @@ extension WorldParts {
         return parts
     }
 
-    /// A device's store, which survives a loss of power.
+    /// A device's store. It survives a loss of power when its durability is full, unless the settings break that promise.
     public static func openLocalStore(
-        _ process: DiskProcess, _ runtime: EngineRuntime, _ settings: SQLiteParts = SQLiteParts()
+        _ process: DiskProcess, _ runtime: EngineRuntime, _ durability: DeviceDurability = .full,
+        _ settings: SQLiteParts = SQLiteParts()
     ) throws -> SimulatedDevice.Store {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.vfs = process.vfsName
         configuration.connections = .single
-        configuration.durability = settings.storeDurability
+        configuration.durability = durability == .normal ? .normal : settings.storeDurability
         configuration.limits = settings.limits
         var random = runtime.generator
         let store = try SQLiteStore.open(

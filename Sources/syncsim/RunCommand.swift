@@ -35,6 +35,9 @@ struct RunCommand: ParsableCommand {
               at rest \(report.timeToRest) after the last fault
               \(report.jobs) jobs, \(report.diskOperations) operations of disks, trace \(String(report.hash, radix: 16))
             """)
+        if report.lostCommits > 0 {
+            Output.answer("  \(report.lostCommits) commits lost with the power of devices that do not flush each")
+        }
         for (refusal, count) in report.refusals.sorted(by: { $0.key < $1.key }) {
             Output.answer("  \(count) deeds refused: \(refusal)")
         }
@@ -62,6 +65,7 @@ struct RunCommand: ParsableCommand {
     }
 
     private func once(_ script: WorldScript, _ recording: WorldRecording? = nil) throws -> WorldReport {
+        if trace { for line in script.setting.lines { Output.note(line) } }
         let world = World(
             script, parts: .onSQLite(), traceCapacity: trace ? 10_000_000 : 512, recording: recording)
         defer { if trace { for line in world.simulation.trace.lines { Output.note("\(line)") } } }

@@ -23,6 +23,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     // To a device.
     case deviceKilled = "device killed"
     case devicePowerLost = "device lost power"
+    /// Of a device that does not flush each commit; counted beside `devicePowerLost`.
+    case unflushedPowerLost = "lost power unflushed"
     case deviceSuspended = "device suspended"
     case deviceCutOff = "device cut off"
     case linkDown = "link down"
@@ -55,7 +57,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
         .wrongShape, .staleAnswer,
     ]
     static let toDevices: [FaultKind] = [
-        .deviceKilled, .devicePowerLost, .deviceSuspended, .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack,
+        .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .deviceCutOff, .linkDown, .clockJumped,
+        .deviceRolledBack,
         .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
         .userChanged,
     ]

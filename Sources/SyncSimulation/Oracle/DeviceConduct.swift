@@ -90,6 +90,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
+    func logFlushed(of device: String) {}
+
     func unreadable(_ error: any Error, on device: String) {
         state.withLock { state in
             state.violations.append(

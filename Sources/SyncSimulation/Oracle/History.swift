@@ -37,6 +37,9 @@ final class History: ServerWitness, DeviceWitness {
         var cancelled: [String: Set<OutboxSequence>] = [:]
         /// What users have read in their journals before they dealt with it: it may be forgotten then.
         var seen: [String: [JournalEntry]] = [:]
+        /// The newest commit of each device, and the newest that no loss of power can take back.
+        var newest: [String: OutboxSequence] = [:]
+        var flushed: [String: OutboxSequence] = [:]
         /// What was applied, and lost with a server that was restored: also of devices that only an old image of a disk
         /// brings back.
         var lost: Set<Operation> = []
@@ -196,7 +199,10 @@ final class History: ServerWitness, DeviceWitness {
 
     /// A local commit has returned: the transaction must not be lost any more.
     func committed(_ sequence: OutboxSequence, on device: String) {
-        state.withLock { state in state.owed[device, default: [:]][sequence] = Owed() }
+        state.withLock { state in
+            state.owed[device, default: [:]][sequence] = Owed()
+            state.newest[device] = max(state.newest[device] ?? sequence, sequence)
+        }
     }
 
     /// The user has taken these back.
@@ -265,7 +271,45 @@ final class History: ServerWitness, DeviceWitness {
         state.withLock { state in
             state.owed[device] = debts.owed
             state.seen[device] = debts.seen
+            state.newest[device] = nil
+            state.flushed[device] = nil
             state.cancelled[device] = debts.cancelled
+        }
+    }
+
+    func logFlushed(of device: String) {
+        state.withLock { $0.flushed[device] = $0.newest[device] }
+    }
+
+    /// A device that does not flush each commit has lost power. What it committed behind `last` is lost, and that loss is
+    /// permitted, and only that; what it had forgotten for good reasons may be back.
+    ///
+    /// - Parameters:
+    ///   - identity: who it is now.
+    ///   - last: the newest commit that its file knows of.
+    ///   - entries: what is in its outbox now.
+    /// - Returns: how many commits are lost.
+    func losePower(
+        _ device: String, as identity: ClientIdentity, keeping last: OutboxSequence, among entries: [OutboxEntry]
+    ) throws(Violation) -> Int {
+        try state.withLock { state throws(Violation) in
+            if let flushed = state.flushed[device], flushed > last {
+                throw Violation(
+                    .I1, "\(device) lost power, and only knows of its commits up to \(last); \(flushed) was flushed")
+            }
+            let before = state.owed[device] ?? [:]
+            var owed = before.filter { $0.key <= last }
+            for entry in entries { owed[entry.sequence] = state.debt(of: entry, as: identity) }
+            state.owed[device] = owed
+            state.newest[device] = last
+            state.cancelled[device]?.formIntersection(owed.keys)
+            // Of what is to be sent again, the server may say otherwise.
+            let unanswered = Set(
+                entries.filter { if case .answered = $0.state { false } else { true } }.map(\.sequence))
+            state.seen[device]?.removeAll { entry in
+                entry.sequence.map { $0 > last || unanswered.contains($0) } ?? false
+            }
+            return before.count { $0.key > last }
         }
     }
 
@@ -425,6 +469,20 @@ extension History.State {
                 replays[space]?.models.append(model)
             }
         }
+    }
+
+    /// What is owed for an entry that is in an outbox, as its file tells.
+    fileprivate func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
+        let number: MutationNumber
+        switch entry.state {
+        case .waiting: return History.Owed()
+        case .sent(let given, _), .answered(let given, _): number = given
+        }
+        let operation = History.Operation(identity: identity, number: number)
+        guard let sent = sent[operation]?.transaction, sent.transaction == entry.transaction else {
+            return History.Owed()
+        }
+        return History.Owed(operation: operation, hash: sent.hash)
     }
 
     /// What the server has made of it; nil when that is not known, or when it has seen another transaction under its number.

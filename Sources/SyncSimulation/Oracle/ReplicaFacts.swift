@@ -19,6 +19,8 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var bases: [CollectionName: [RecordID: Base]] = [:]
     /// Required references that point at no record that is here.
     public var dangling: [String] = []
+    /// Of the newest transaction that was ever in the outbox; 0 when there was none.
+    public var lastSequence: Int64 = 0
     public var outboxEntries = 0
     public var outboxBytes: Int64 = 0
     /// The counts that the store keeps beside the outbox, where they differ from the outbox itself.

@@ -47,6 +47,10 @@ struct DeviceWitnesses: DeviceWitness {
         for witness in all { witness.pushRefused(refusal, of: device) }
     }
 
+    func logFlushed(of device: String) {
+        for witness in all { witness.logFlushed(of: device) }
+    }
+
     func pageRefused(_ failure: StoreFailure, by device: String) {
         for witness in all { witness.pageRefused(failure, by: device) }
     }

@@ -104,6 +104,10 @@ public struct WorldPlan: Hashable, Sendable {
         let brake = DeleteBrake(records: random.below(20), percent: random.within(5...60))
         if random.chance(0.5) { setting.policy.deleteBrake = brake }
         rates.allowDeletes = random.rate(upTo: 0.05)
+        let isMixed = random.chance(0.35)
+        for place in 0..<4 where random.chance(0.6) && isMixed && place < setting.devices {
+            setting.unflushed.insert(place)
+        }
     }
 }
 

@@ -81,7 +81,8 @@ extension WorldScript {
 // MARK: The setting
 
 extension WorldSetting {
-    fileprivate var lines: [String] {
+    /// A setting a line.
+    public var lines: [String] {
         var lines = ["seed \(seed)", "devices \(devices)", "scheduling \(scheduling.rawValue)"]
         lines.append("slowProcessor \(slowProcessor)")
         lines.append("hints \(policy.listensForHints ? "on" : "off")")
@@ -89,6 +90,9 @@ extension WorldSetting {
         lines.append("batch.bytes \(policy.batch.bytes)")
         lines.append("page.rows \(policy.pageRows)")
         lines.append("page.smallest \(policy.smallestPage)")
+        if !unflushed.isEmpty {
+            lines.append("unflushed \(unflushed.sorted().map { "\($0)" }.joined(separator: " "))")
+        }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
             let span = network[keyPath: path]
@@ -112,6 +116,9 @@ extension WorldSetting {
         case "batch.bytes": policy.batch.bytes = Int(try words.number(1...1_000_000_000))
         case "page.rows": policy.pageRows = Int(try words.number(1...1_000_000))
         case "page.smallest": policy.smallestPage = Int(try words.number(1...1_000_000))
+        case "unflushed":
+            unflushed = []
+            repeat { unflushed.insert(Int(try words.number(0...63))) } while !words.isEmpty
         case "brake":
             policy.deleteBrake = nil
             if words.first == "off" { return words.skip() }

@@ -60,6 +60,8 @@ public struct WorldSetting: Hashable, Sendable {
     /// Of everything that is not in the script: the scheduler, the network, the noise on disks.
     public var seed: UInt64
     public var devices: Int
+    /// The places of devices that do not flush each commit: a loss of power may take their newest ones.
+    public var unflushed: Set<Int> = []
     public var policy = SyncPolicy()
     public var scheduling = SchedulingPolicy.random
     /// How likely, at each job, a timer fires although work still waits.

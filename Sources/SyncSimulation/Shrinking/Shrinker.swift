@@ -62,6 +62,9 @@ public struct Shrinker {
         for (_, path) in NetworkConditions.rates where script.setting.network[keyPath: path] > 0 {
             simplify(&script, failure) { $0.setting.network[keyPath: path] = 0 }
         }
+        for place in script.setting.unflushed.sorted() {
+            simplify(&script, failure) { $0.setting.unflushed.remove(place) }
+        }
         if script.setting.slowProcessor > 0 { simplify(&script, failure) { $0.setting.slowProcessor = 0 } }
         if script.setting.scheduling != .fifo { simplify(&script, failure) { $0.setting.scheduling = .fifo } }
     }

@@ -9,6 +9,7 @@ public final class SimulatedDevice: Sendable {
     public typealias Store = any LocalStore & EngineStore
 
     public let name: String
+    let durability: DeviceDurability
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
     public let reachability = SimulatedReachability()
@@ -68,8 +69,8 @@ public final class SimulatedDevice: Sendable {
     ///   - witness: is told of what the engine takes out of the store to send.
     ///   - brakes: is told what the user agrees to, and shown what pages do to the store.
     init(
-        name: String, simulation: Simulation, policy: SyncPolicy, witness: any DeviceWitness, tally: FaultTally,
-        lostHistory: LostHistoryWatch,
+        name: String, simulation: Simulation, policy: SyncPolicy, durability: DeviceDurability,
+        witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
         brakes: BrakeWatch,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
         connect: @escaping Connect,
@@ -78,6 +79,7 @@ public final class SimulatedDevice: Sendable {
     ) {
         self.recorder = recorder
         self.name = name
+        self.durability = durability
         state = Guarded(State(owner: Principal(name: name)))
         self.simulation = simulation
         self.policy = policy
@@ -157,7 +159,8 @@ public final class SimulatedDevice: Sendable {
         do {
             opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
             store = WatchedStore(
-                device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory, brakes: brakes)
+                device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory, brakes: brakes,
+                witness: witness)
         } catch {
             process.kill()
             simulation.note("does not start: \(error)", by: name, as: .fault)
@@ -315,6 +318,8 @@ protocol DeviceWitness: Sendable {
     /// The store has told its engine of a new identity, or a new history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)
+    /// The store has written its log back, and flushed it before.
+    func logFlushed(of device: String)
     /// The store could not apply a page.
     func pageRefused(_ failure: StoreFailure, by device: String)
 }

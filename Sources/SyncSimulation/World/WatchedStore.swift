@@ -11,6 +11,7 @@ struct WatchedStore: LocalStore, EngineStore {
     let tally: FaultTally
     let lostHistory: LostHistoryWatch
     let brakes: BrakeWatch
+    let witness: any DeviceWitness
 
     private func watch<Result>(
         _ phase: OperationPhase, _ body: () throws(StoreFailure) -> Result
@@ -131,6 +132,9 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func checkpoint() throws(StoreFailure) {
+        let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
         try watch(.writing) { () throws(StoreFailure) in try store.checkpoint() }
+        // The log is flushed before the first of its pages goes into the database.
+        if disk.count(of: .sync) > flushes, disk.faultCount == faults { witness.logFlushed(of: device) }
     }
 }

@@ -45,6 +45,7 @@ extension World {
         case .losesPower(let seed):
             guard device.isUp else { return }
             count(.devicePowerLost)
+            if device.durability == .normal { count(.unflushedPowerLost) }
             simulation.start("power of \(device.name)") { device.losePower(seed: seed) }
         case .suspended:
             guard device.isUp else { return }
@@ -75,11 +76,8 @@ extension World {
             device.owner = owner
             history.rollBack(device.name, to: debts)
             conduct.rolledBack(device.name)
-            lostHistory.rolledBack(device.name)
-            bases[device.name] = nil
-            versions[device.name] = nil
-            checked[device.name] = nil
-            journals.beginsAnew(device.name)
+            powerLosses[device.name] = device.disk.powerLossCount
+            forgetFile(of: device)
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
         case .deletesAllowed: device.allowDeletes(in: Self.space)
@@ -104,6 +102,7 @@ extension World {
         } catch let failure as StoreFailure {
             try checkHonest(failure, where: device.name)
         }
+        try admitLosses(of: device)
         device.buryIfDead()
     }
 

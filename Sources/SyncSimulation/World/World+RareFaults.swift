@@ -59,12 +59,9 @@ extension World {
         device.owner = original.owner
         history.rollBack(device.name, to: history.debts(of: original.name))
         conduct.rolledBack(device.name)
-        lostHistory.rolledBack(device.name)
         conduct.copied(original.name)
-        bases[device.name] = nil
-        versions[device.name] = nil
-        checked[device.name] = nil
-        journals.beginsAnew(device.name)
+        powerLosses[device.name] = device.disk.powerLossCount
+        forgetFile(of: device)
         simulation.note("is a copy of \(original.name)", by: device.name)
         try startDevice(device)
     }

@@ -40,6 +40,8 @@ public final class World {
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
     var images: [String: (image: DiskImage, debts: History.Debts, owner: Principal)] = [:]
+    /// How often each device had lost power when it was last known what that took.
+    var powerLosses: [String: Int] = [:]
     var versions: [String: (version: Version, resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
@@ -95,10 +97,11 @@ public final class World {
             open: parts.openAuthority)
         self.server = server
         devices = (0..<setting.devices).map { [tally, conduct, lostHistory] place in
-            SimulatedDevice(
+            let durability = setting.unflushed.contains(place) ? DeviceDurability.normal : .full
+            return SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
-                witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
-                lostHistory: lostHistory, brakes: brakes, open: parts.openStore,
+                durability: durability, witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
+                lostHistory: lostHistory, brakes: brakes, open: { try parts.openStore($0, $1, durability) },
                 connect: { name, owner, bearer in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,

@@ -9,6 +9,8 @@ public struct WorldReport: Hashable, Sendable {
     public var coverage = FaultCoverage()
     /// Commits of the server.
     public var commits = 0
+    /// Commits of devices that a loss of power took, where commits are not flushed one by one.
+    public var lostCommits = 0
     /// How much virtual time the world took to come to rest once it was healed.
     public var timeToRest = Duration.zero
     /// The whole run in virtual time.

@@ -1,6 +1,7 @@
 import AuthorityStoreSQLite
 import SimulationRecipes
 import SyncAuthority
+import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncSimulation
@@ -89,6 +90,16 @@ extension Mutant {
         return settings
     }()
 
+    /// No device flushes each commit, and some lose their power.
+    @Sendable private static func unflushed(_ plan: inout WorldPlan, losePower rate: Double) {
+        plan.setting.unflushed = Set(0..<plan.setting.devices)
+        plan.rates.losePowerOfDevice = rate
+        plan.rates.killDevice = 0.1
+        plan.rates.deviceDiskFault = 0
+        plan.rates.rollBackDevice = 0
+        plan.rates.cloneDevice = 0
+    }
+
     /// Disks that are promised to be flushed and are not.
     static let disks: [Mutant] = [
         Mutant(
@@ -97,7 +108,54 @@ extension Mutant {
                 var settings = SQLiteParts()
                 settings.storeDurability = .normal
                 return .onSQLite(settings)
-            }, shape: { $0.rates.losePowerOfDevice = 0.1 }),
+            },
+            shape: {
+                $0.rates.losePowerOfDevice = 0.1
+                $0.setting.unflushed = []
+            }),
+        Mutant(
+            "log lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
+            "a device that does not flush each commit loses some to a kill, without a loss of power",
+            parts: {
+                var parts = WorldParts.onSQLite()
+                let open = parts.openStore
+                parts.openStore = { process, runtime, durability in
+                    if durability == .normal { process.disk.remove("/cache.sqlite-wal") }
+                    return try open(process, runtime, durability)
+                }
+                return parts
+            }, shape: { unflushed(&$0, losePower: 0) }),
+        Mutant(
+            "flushed commits lost", breaks: [.I1, .I25, .I16],
+            "a device that does not flush each commit loses with its power what it had flushed, too",
+            parts: {
+                var parts = WorldParts.onSQLite()
+                let open = parts.openStore
+                let first = Guarded<DiskImage?>(nil)
+                let losses = Guarded(0)
+                parts.openStore = { process, runtime, durability in
+                    let disk = process.disk
+                    let before = losses.withLock { losses in
+                        defer { losses = disk.powerLossCount }
+                        return losses
+                    }
+                    if disk.powerLossCount > before, let image = first.withLock({ $0 }) { disk.restore(image) }
+                    let store = try open(process, runtime, durability)
+                    first.withLock { $0 = $0 ?? disk.image() }
+                    return store
+                }
+                return parts
+            },
+            shape: {
+                $0.setting.devices = 1
+                unflushed(&$0, losePower: 0.05)
+            }),
+        Mutant(
+            "numbers used again in silence", breaks: [.I16, .I18, .I2],
+            "a device that has lost its newest commits takes no new identity",
+            parts: {
+                .wrappingStores { $0.onRenew = { (base) throws(StoreFailure) in try base.session() } }
+            }, shape: { unflushed(&$0, losePower: 0.1) }),
         Mutant(
             "server does not flush", breaks: [.I1, .I9, .I5, .I16, .I13, .I18, .I25],
             "what was answered may be lost with the power",
@@ -112,9 +170,9 @@ extension Mutant {
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
-                parts.openStore = { process, runtime in
+                parts.openStore = { process, runtime, durability in
                     process.disk.remove("/cache.sqlite-wal")
-                    return try open(process, runtime)
+                    return try open(process, runtime, durability)
                 }
                 return parts
             }, shape: { $0.rates.killDevice = 0.1 }),
@@ -123,8 +181,8 @@ extension Mutant {
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
-                parts.openStore = { process, runtime in
-                    let store = try open(process, runtime)
+                parts.openStore = { process, runtime, durability in
+                    let store = try open(process, runtime, durability)
                     if runtime.random() % 2 == 0 {
                         process.disk.corrupt("/cache.sqlite", at: 4_096 + Int(runtime.random() % 20_000))
                     }

@@ -107,8 +107,8 @@ extension WorldParts {
     static func wrappingStores(_ plant: @escaping @Sendable (inout PlantedStore) -> Void) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openStore
-        parts.openStore = { process, runtime in
-            var store = PlantedStore(try open(process, runtime))
+        parts.openStore = { process, runtime, durability in
+            var store = PlantedStore(try open(process, runtime, durability))
             plant(&store)
             return store
         }

@@ -1,3 +1,4 @@
+import SyncCore
 import SyncSimulation
 import Testing
 
@@ -22,12 +23,23 @@ import Testing
         #expect(script.moments == [.init([.deed(device: 1, seed: 12)], pause: .zero)])
     }
 
+    @Test func `a brake that is off, and devices that do not flush, are told`() throws {
+        var script = WorldScript(setting: WorldSetting(seed: 1, devices: 3))
+        script.setting.policy.deleteBrake = nil
+        script.setting.unflushed = [0, 2]
+        #expect(script.text.contains("\nunflushed 0 2\n"))
+        #expect(try WorldScript(text: script.text) == script)
+    }
+
     @Test(arguments: [
         ("", 1, "expected \"tombolo-world 1\""),
         ("tombolo-world 2", 1, "expected \"tombolo-world 1\""),
         ("tombolo-world 1\nseed -1", 2, "a whole number of 64 bits"),
         ("tombolo-world 1\ndevices 0", 2, "from 1 to 64"),
         ("tombolo-world 1\ndevices 2 3", 2, "the end of the line"),
+        ("tombolo-world 1\nunflushed", 2, "the line ends too early"),
+        ("tombolo-world 1\nunflushed 0 64", 2, "from 0 to 63"),
+        ("tombolo-world 1\nbrake 5", 2, "the line ends too early"),
         ("tombolo-world 1\nspeed 9", 2, "\"speed\" is no setting"),
         ("tombolo-world 1\nnetwork.delay 5 4", 2, "from 5 to"),
         ("tombolo-world 1\nnetwork.busy 1.5", 2, "a number from 0 to 1"),

@@ -6,7 +6,7 @@ extension WorldParts {
     static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         return WorldParts(
-            wire: TableWire(), openStore: { process, runtime in try openLocalStore(process, runtime) },
+            wire: TableWire(), openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
             openAuthority: { _ in PlainAuthority(disk: disk, mutant: mutant) })
     }
 }

@@ -20,6 +20,29 @@ struct WorldTests {
         }
     }
 
+    @Test func `a device that does not flush each commit loses some with its power`() throws {
+        var lost = 0
+        for seed in 0..<12 as Range<UInt64> {
+            var plan = WorldPlan.calm(seed: seed, steps: 60)
+            plan.setting.unflushed = [0]
+            plan.rates.losePowerOfDevice = 0.1
+            let mixed = try World(plan, parts: .onSQLite()).run()
+            lost += mixed.lostCommits
+            plan.setting.unflushed = []
+            #expect(try World(plan, parts: .onSQLite()).run().lostCommits == 0)
+        }
+        #expect(lost > 0)
+    }
+
+    @Test func `a device that does not flush each commit loses none with its process`() throws {
+        for seed in 0..<4 as Range<UInt64> {
+            var plan = WorldPlan.calm(seed: seed, steps: 60)
+            plan.setting.unflushed = [0, 1]
+            plan.rates.killDevice = 0.2
+            #expect(try World(plan, parts: .onSQLite()).run().lostCommits == 0)
+        }
+    }
+
     @Test func `worlds of many seeds keep every promise`() throws {
         var deeds = 0
         var coverage = FaultCoverage()
