@@ -15,6 +15,8 @@ public enum SimulationLimits {
     public static let recordedSteps = 10_000
     /// A text in a recording is cut behind so many bytes: a push of many large records is not the point of a diagram.
     public static let recordedTextBytes = 8_192
+    /// A device that is suspended for longer sleeps for days.
+    public static let day = Duration.seconds(86_400)
     /// The entries of an outbox that are read at once, where it is not needed whole.
     public static let outboxPart = 64
     /// For each so many entries in its outbox, a device is not looked at for one step.

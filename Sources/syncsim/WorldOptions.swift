@@ -62,7 +62,7 @@ enum FaultClass: String, CaseIterable {
     var rates: [WritableKeyPath<WorldPlan.Rates, Double>] {
         switch self {
         case .network: [\.cutDevice, \.dropLink, \.scriptAnswer]
-        case .process: [\.killDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause]
+        case .process: [\.killDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause, \.sleepForDays]
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
         case .clock: [\.jumpClock, \.driftClock]
         case .server: [\.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer]

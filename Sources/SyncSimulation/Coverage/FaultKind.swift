@@ -26,6 +26,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     /// Of a device that does not flush each commit; counted beside `devicePowerLost`.
     case unflushedPowerLost = "lost power unflushed"
     case deviceSuspended = "device suspended"
+    case deviceSleptForDays = "device slept for days"
     case deviceCutOff = "device cut off"
     case linkDown = "link down"
     case clockJumped = "clock jumped"
@@ -57,7 +58,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
         .wrongShape, .staleAnswer,
     ]
     static let toDevices: [FaultKind] = [
-        .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .deviceCutOff, .linkDown, .clockJumped,
+        .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .deviceSleptForDays, .deviceCutOff,
+        .linkDown, .clockJumped,
         .deviceRolledBack,
         .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
         .userChanged,

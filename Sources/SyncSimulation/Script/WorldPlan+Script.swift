@@ -30,7 +30,14 @@ extension WorldPlan {
             happenings.append(.deed(device: place, seed: random.next()))
             let pause = random.duration(in: plan.pause)
             let sleep = rare.duration(in: .seconds(3_600)...(.seconds(20_000)))
-            return WorldScript.Moment(happenings, pause: rare.chance(plan.rates.longPause) ? sleep : pause)
+            let isLong = rare.chance(plan.rates.longPause)
+            let days = later.duration(in: SimulationLimits.day...(SimulationLimits.day * 30))
+            guard later.chance(plan.rates.sleepForDays) else {
+                return WorldScript.Moment(happenings, pause: isLong ? sleep : pause)
+            }
+            // One that is awake would ask for news all the time, which takes the simulation longer than it is worth.
+            happenings += (0..<plan.setting.devices).map { .device($0, .suspended) }
+            return WorldScript.Moment(happenings, pause: days)
         }
 
         private mutating func faults(of place: Int) -> [Happening] {
@@ -68,7 +75,7 @@ extension WorldPlan {
             let drift = rare.within(-50_000...50_000)
             // As with jumps: no further than is let through, or the oracle would have to know when the server died.
             if rare.chance(rates.driftClock) {
-                faults.append(.clockDrifts(plan.serverMayDie ? drift / 1_000 : drift))
+                faults.append(.clockDrifts(plan.serverMayDie ? drift / plan.caution : drift))
             }
             let source = rare.below(plan.setting.devices)
             if rare.chance(rates.cloneDevice), source != place { faults.append(.cloned(from: source)) }
@@ -101,6 +108,9 @@ extension WorldPlan {
             return happenings
         }
     }
+
+    /// By how much clocks that may not be far wrong drift less: in days of sleep more comes together.
+    private var caution: Int { rates.sleepForDays > 0 ? 100_000 : 1_000 }
 
     /// Whether the server may end in the middle of something.
     private var serverMayDie: Bool {

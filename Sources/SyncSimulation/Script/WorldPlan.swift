@@ -43,6 +43,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var longPause = 0.0
         /// Someone else logs in on a device.
         public var changeUser = 0.0
+        /// All devices sleep for days, and wake one after the other.
+        public var sleepForDays = 0.0
         /// A user agrees to deletions that the engine holds back.
         public var allowDeletes = 0.0
         public var recover = 0.3
@@ -108,6 +110,8 @@ public struct WorldPlan: Hashable, Sendable {
         for place in 0..<4 where random.chance(0.6) && isMixed && place < setting.devices {
             setting.unflushed.insert(place)
         }
+        let sleep = random.rate(upTo: 0.01)
+        if random.chance(0.3) { rates.sleepForDays = sleep }
     }
 }
 

@@ -51,6 +51,7 @@ extension World {
             guard device.isUp else { return }
             count(.deviceSuspended)
             simulation.suspend(device.name)
+            asleep.insert(device.name)
         case .cutOff(let direction):
             count(.deviceCutOff)
             network.cut(device.name, direction)
@@ -86,12 +87,17 @@ extension World {
     }
 
     private func recover(_ device: SimulatedDevice) throws {
-        simulation.resume(device.name)
+        wake(device)
         network.mend(device.name)
         free(device)
         network.watch.hasReason(toTryAgain: device.name)
         device.reachability.set(.up)
         if !device.isUp || device.ending != nil { try startDevice(device) }
+    }
+
+    func wake(_ device: SimulatedDevice) {
+        simulation.resume(device.name)
+        asleep.remove(device.name)
     }
 
     /// A start may fail where the disk does, and only there.

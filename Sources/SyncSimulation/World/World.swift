@@ -42,6 +42,8 @@ public final class World {
     var images: [String: (image: DiskImage, debts: History.Debts, owner: Principal)] = [:]
     /// How often each device had lost power when it was last known what that took.
     var powerLosses: [String: Int] = [:]
+    /// Who is suspended.
+    var asleep: Set<String> = []
     var versions: [String: (version: Version, resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
@@ -170,6 +172,9 @@ public final class World {
 
     private func live(_ moment: WorldScript.Moment) throws {
         for happening in moment.happenings { try happen(happening) }
+        if moment.pause >= SimulationLimits.day {
+            for name in asleep { tally.count(.deviceSleptForDays, network.phases(of: name)) }
+        }
         try simulation.advance(by: moment.pause)
         for device in devices { device.buryIfDead() }
         try check()
@@ -191,7 +196,7 @@ public final class World {
             device.disk.clearPlans()
             free(device)
             network.watch.hasReason(toTryAgain: device.name)
-            simulation.resume(device.name)
+            wake(device)
             device.reachability.set(.up)
             device.buryIfDead()
             if !device.isUp || device.ending != nil { try startDevice(device) }

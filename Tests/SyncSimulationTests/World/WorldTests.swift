@@ -43,6 +43,17 @@ struct WorldTests {
         }
     }
 
+    @Test(arguments: 0..<4 as Range<UInt64>)
+    func `devices that have slept for days are soon in step`(seed: UInt64) throws {
+        var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 80)
+        plan.rates.sleepForDays = 0.05
+        plan.rates.recover = 0.1
+        let report = try World(plan, parts: .onSQLite()).run()
+        #expect(report.coverage.total(of: .deviceSleptForDays) > 0)
+        #expect(report.duration > SimulationLimits.day)
+        #expect(report.timeToRest < .seconds(60))
+    }
+
     @Test func `worlds of many seeds keep every promise`() throws {
         var deeds = 0
         var coverage = FaultCoverage()
