@@ -8,7 +8,8 @@ import Testing
 /// A world runs on the thread that asks for it until it is at rest. On the threads that all tests share, many worlds in a
 /// row would keep every other test waiting, and those that talk to a server would take it for dead.
 final class WorldThreads: TaskExecutor {
-    static let name = "world"
+    /// How such a thread knows itself.
+    private static let mark = "world"
     static let shared = WorldThreads(count: ProcessInfo.processInfo.activeProcessorCount)
 
     private let jobs = Guarded<[UnownedJob]>([])
@@ -17,7 +18,7 @@ final class WorldThreads: TaskExecutor {
     private init(count: Int) {
         for _ in 0..<count {
             let thread = Thread { [self] in
-                Thread.current.name = Self.name
+                Thread.current.threadDictionary[Self.mark] = true
                 while true {
                     news.wait()
                     jobs.withLock { $0.removeFirst() }.runSynchronously(on: asUnownedTaskExecutor())
@@ -28,6 +29,9 @@ final class WorldThreads: TaskExecutor {
             thread.start()
         }
     }
+
+    /// Whether the caller runs on one of them.
+    static var isCurrent: Bool { Thread.current.threadDictionary[mark] != nil }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -56,6 +60,6 @@ extension Trait where Self == OnWorldThreads {
 @Suite(.onWorldThreads)
 struct WorldThreadsTests {
     @Test func `worlds do not run on the threads of all tests`() {
-        #expect(Thread.current.name == WorldThreads.name)
+        #expect(WorldThreads.isCurrent)
     }
 }

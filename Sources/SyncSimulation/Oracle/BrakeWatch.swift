@@ -2,7 +2,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Watches that much of what a device shows never goes with a snapshot, unless its user has agreed (I26): whatever the
+/// Watches that much of what a device shows never goes with a snapshot, unless its user has agreed (I15): whatever the
 /// engine asks of its store, it looks at what can be read before and after.
 final class BrakeWatch: Sendable {
     private struct State: Sendable {
@@ -72,7 +72,7 @@ final class BrakeWatch: Sendable {
             guard state.agreed.remove(device) == nil else { return }
             state.violations.append(
                 Violation(
-                    .I26,
+                    .I15,
                     "\(device) deletes \(gone) of \(total) records with a snapshot, and its user was not asked; more than \(brake.records) and \(brake.percent) % need consent"
                 ))
         }

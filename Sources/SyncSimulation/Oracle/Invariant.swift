@@ -1,7 +1,7 @@
 /// The promises that worlds are checked for, and by what.
 public enum Invariant: String, Hashable, Sendable, CaseIterable {
     case I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13, I14, I15, I16, I17, I18, I19, I20, I21, I22, I23, I24,
-        I25, I26
+        I25
 
     /// What is promised, in a few words.
     public var promise: String {
@@ -20,7 +20,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         case .I12: "what is deleted does not come back"
         case .I13: "a uid belongs to one record"
         case .I14: "who is below the horizon begins again, and nobody else does"
-        case .I15: "what a restored server has not confirmed is sent again, and what it has lost is offered"
+        case .I15: "what a restored server has lost is sent again or offered, and much goes only with consent"
         case .I16: "a device whose disk was rolled back or copied takes a new identity, and no other does"
         case .I17: "nothing is given up but what the server has refused for a reason"
         case .I18: "after the last fault everything arrives in bounded time, without a storm"
@@ -31,7 +31,6 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         case .I23: "a newer database is left alone, and unknown fields are kept"
         case .I24: "two engines on one database break none of the above"
         case .I25: "a damaged file is an error, never an empty database"
-        case .I26: "much of what a device shows is deleted by a snapshot only when its user agrees"
         }
     }
 

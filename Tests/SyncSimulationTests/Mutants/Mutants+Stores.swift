@@ -258,18 +258,18 @@ extension Mutant {
                     try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes))
                 }
             }),
-        store("brake not pulled", breaks: [.I26], "a snapshot deletes as much as it likes", shape: losesMuch) {
+        store("brake not pulled", breaks: [.I15], "a snapshot deletes as much as it likes", shape: losesMuch) {
             $0.onApply = { (base, page, cursor, _, now) throws(StoreFailure) in
                 try base.apply(page, after: cursor, brake: nil, now: now)
             }
         },
-        store("brake that lets half of all pass", breaks: [.I26], "the share is forgotten", shape: losesMuch) {
+        store("brake that lets half of all pass", breaks: [.I15], "the share is forgotten", shape: losesMuch) {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 let weak = brake.map { DeleteBrake(records: $0.records, percent: 100) }
                 return try base.apply(page, after: cursor, brake: weak, now: now)
             }
         },
-        store("brake released for ever", breaks: [.I26], "who has agreed once is not asked again", shape: losesMuch) {
+        store("brake released for ever", breaks: [.I15], "who has agreed once is not asked again", shape: losesMuch) {
             let hasAgreed = Guarded(false)
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 let isReleased = hasAgreed.withLock { hasAgreed in
