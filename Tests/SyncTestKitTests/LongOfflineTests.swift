@@ -1,0 +1,62 @@
+import Foundation
+import SyncCore
+import SyncModel
+import SyncTestKit
+import Testing
+
+/// Months without a network. `LONG_OFFLINE_OPERATIONS=1000000` makes it years.
+@Suite struct LongOfflineTests {
+    private static let operations = ProcessInfo.processInfo.environment["LONG_OFFLINE_OPERATIONS"].flatMap { Int($0) }
+    /// Edits of one record in a row: they become one transaction.
+    private static let editsInARow = 16
+    private static let catalog = SchemaCatalog([
+        ModelSchema(collection: "note", fields: [.text("title", required: true), .integer("edits")])
+    ])
+
+    @Test func `whatever is written offline arrives once, in its order, and in bounded batches`() throws {
+        let lab = SyncLab(catalog: Self.catalog)
+        let phone = try lab.device("phone")
+        let laptop = try lab.device("laptop")
+        try lab.settle()
+        phone.isOnline = false
+
+        // What a naive reader of the same edits would say.
+        var expected: [RecordID: Int64] = [:]
+        var ids: [RecordID] = []
+        var random = phone.runtime.generator
+        let rounds = (Self.operations ?? 8_000) / Self.editsInARow
+        for round in 0..<rounds {
+            let isNew = round % 4 == 0
+            let id: RecordID
+            if isNew {
+                id = RecordID.make(at: phone.runtime.now(), random: &random)
+                ids.append(id)
+            } else {
+                // Far and near, now these and now those.
+                id = ids[round * 7_919 % ids.count]
+            }
+            for edit in 0..<Self.editsInARow {
+                let count = Int64(round * Self.editsInARow + edit)
+                let edits: Patch = ["title": .text("note \(count)"), "edits": .integer(count)]
+                let change: RecordEdit = isNew && edit == 0 ? .create("note", id, edits) : .update("note", id, edits)
+                _ = try phone.store.commit([change], in: .default, now: phone.runtime.now())
+                expected[id] = count
+            }
+        }
+        // A creation is an entry of its own; a record that comes twice in a row stays in one.
+        let waiting = try phone.store.outboxSummary().waiting
+        #expect((rounds...rounds + ids.count).contains(waiting), "\(waiting) transactions for \(rounds) rounds")
+
+        phone.isOnline = true
+        try lab.settle(within: .seconds(3_600 + 2 * rounds))
+        for device in [phone, laptop] {
+            let notes = try device.store.records(matching: RecordQuery("note"))
+            #expect(notes.count == expected.count)
+            let wrong = notes.filter { note in
+                expected[note.id].map { note.values != [.text("note \($0)"), .integer($0)] } ?? true
+            }
+            #expect(wrong.isEmpty, "\(device.name) holds \(wrong.count) that are not as they were written")
+        }
+        try lab.finish()
+    }
+}
