@@ -15,7 +15,7 @@ import Testing
         configuration.vfs = process.vfsName
         configuration.connections = connections
         configuration.limits.busyTimeout = .milliseconds(10)
-        var random = Dice(state: 1)
+        var random = SeededRandom(seed: 1)
         return try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
     }
 
@@ -154,7 +154,7 @@ import Testing
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.vfs = process.vfsName
         configuration.createsIfMissing = false
-        var random = Dice(state: 1)
+        var random = SeededRandom(seed: 1)
         do throws(StoreFailure) {
             _ = try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
             Issue.record("a database was made")
@@ -172,7 +172,7 @@ import Testing
                 configuration.connections = .single
                 let process = disk.makeProcess()
                 configuration.vfs = process.vfsName
-                var random = Dice(state: 1)
+                var random = SeededRandom(seed: 1)
                 let store = try SQLiteStore.open(
                     configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
                 var told = Told()

@@ -3,13 +3,14 @@ import Glibc
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncSimulation
 import SyncStoreSQLite
 import Testing
 
 /// Real processes on one file.
 @Suite struct ProcessTests {
     private static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
-        var random = Dice(state: 42)
+        var random = SeededRandom(seed: 42)
         return try SQLiteStore.open(
             StoreConfiguration(file: file), catalog: Samples.catalog, now: Samples.now, random: &random)
     }

@@ -97,7 +97,7 @@ import Testing
             configuration.vfs = process.vfsName
             configuration.connections = .single
             configuration.durability = .normal
-            var random = Dice(state: 42)
+            var random = SeededRandom(seed: 42)
             return try SQLiteStore.open(configuration, catalog: Samples.catalog, now: Samples.now, random: &random)
         }
         let process = disk.makeProcess()

@@ -1,6 +1,7 @@
 import Glibc
 import SyncCore
 import SyncModel
+import SyncSimulation
 import SyncStoreSQLite
 
 /// A folder of its own that goes with the test.
@@ -47,17 +48,8 @@ final class Scratch {
     ) throws(StoreFailure) -> SQLiteStore {
         var configuration = StoreConfiguration(file: file)
         change(&configuration)
-        var random = Dice(state: 42)
+        var random = SeededRandom(seed: 42)
         return try SQLiteStore.open(configuration, catalog: catalog, now: Samples.now, random: &random)
-    }
-}
-
-struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state ^ (state >> 33)
     }
 }
 

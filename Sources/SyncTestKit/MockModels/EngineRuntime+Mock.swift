@@ -1,6 +1,7 @@
 import SyncConcurrency
 public import SyncCore
 public import SyncModel
+import SyncSimulation
 
 extension EngineRuntime {
     /// Time that stands still unless it is waited for, and chance from a seed: the same in every run.
@@ -8,21 +9,12 @@ extension EngineRuntime {
         -> EngineRuntime
     {
         let clock = SkippingClock()
-        let chance = Guarded(seed)
+        let chance = Guarded(SeededRandom(seed: seed))
         return EngineRuntime(
             clock: clock,
             now: { start.advanced(by: clock.now.offset) },
             uptime: { clock.now.offset },
-            random: {
-                // SplitMix64 (Steele, Lea, Flood, 2014).
-                chance.withLock { state in
-                    state &+= 0x9E37_79B9_7F4A_7C15
-                    var mixed = state
-                    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-                    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-                    return mixed ^ (mixed >> 31)
-                }
-            })
+            random: { chance.withLock { $0.next() } })
     }
 }
 

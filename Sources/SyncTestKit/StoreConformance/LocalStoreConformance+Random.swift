@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncSimulation
 
 // Random histories against a model that is too simple to be wrong.
 extension LocalStoreConformance {
@@ -16,7 +17,7 @@ extension LocalStoreConformance {
 /// A server in a few lines, another device, and a store; every step is drawn from a seed.
 private struct RandomHistory<Store: LocalStore & EngineStore> {
     let world: StoreWorld<Store>
-    var dice: SplitMix
+    var random: SeededRandom
     /// What the server has, and how it came to it.
     var server: [RecordID: Record] = [:]
     var dead: Set<RecordID> = []
@@ -31,7 +32,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
 
     init(world: StoreWorld<Store>, seed: UInt64) {
         self.world = world
-        dice = SplitMix(state: seed &* 7_919)
+        random = SeededRandom(seed: seed, stream: "history")
     }
 
     static var users: ModelSchema {
@@ -41,7 +42,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     mutating func run(steps: Int) throws {
         try world.greet()
         for step in 0..<steps {
-            switch dice.below(12) {
+            switch random.below(12) {
             case 0, 1, 2, 3: try write()
             case 4, 5: otherDevice()
             case 6, 7: try push()
@@ -65,8 +66,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     }
 
     mutating func write() throws {
-        let name = FieldValue.text("n\(dice.below(5))")
-        switch dice.below(5) {
+        let name = FieldValue.text("n\(random.below(5))")
+        switch random.below(5) {
         case 0:
             let id = world.id()
             known.append(id)
@@ -74,7 +75,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         case 1, 2, 3:
             guard let id = try anyone() else { return }
             let patch: Patch =
-                dice.below(2) == 0 ? ["username": name] : ["age": .integer(Int64(dice.below(9)))]
+                random.below(2) == 0 ? ["username": name] : ["age": .integer(Int64(random.below(9)))]
             try world.commit(.update("users", id, patch))
         default:
             guard let id = try anyone() else { return }
@@ -84,20 +85,20 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
 
     mutating func anyone() throws -> RecordID? {
         let rows = try world.store.records(matching: RecordQuery("users"))
-        return rows.isEmpty ? nil : rows[dice.below(rows.count)].id
+        return rows.isEmpty ? nil : rows[random.below(rows.count)].id
     }
 
     mutating func otherDevice() {
         let ids = server.keys.sorted()
         let id: RecordID
         let effect: RecordChange.Effect
-        if ids.isEmpty || dice.below(3) == 0 {
+        if ids.isEmpty || random.below(3) == 0 {
             id = world.id()
             nextUID += 1
-            effect = .created(uid: UID(nextUID), ["username": .text("o\(dice.below(5))")])
+            effect = .created(uid: UID(nextUID), ["username": .text("o\(random.below(5))")])
         } else {
-            id = ids[dice.below(ids.count)]
-            effect = dice.below(4) == 0 ? .deleted : .updated(["username": .text("o\(dice.below(5))")])
+            id = ids[random.below(ids.count)]
+            effect = random.below(4) == 0 ? .deleted : .updated(["username": .text("o\(random.below(5))")])
         }
         commit([RecordChange(collection: "users", id: id, effect: effect)])
     }
@@ -125,7 +126,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
 
     /// Sends a batch; the server's answer may be lost on its way.
     mutating func push(loses: Bool = true) throws {
-        guard let batch = try world.store.takeBatch(BatchLimit(transactions: 1 + dice.below(4), bytes: 100_000)) else {
+        guard let batch = try world.store.takeBatch(BatchLimit(transactions: 1 + random.below(4), bytes: 100_000))
+        else {
             return
         }
         var results: [TransactionResult] = []
@@ -134,13 +136,13 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             outcomes[numbered.number] = outcome
             results.append(TransactionResult(number: numbered.number, outcome: outcome))
         }
-        if loses && dice.below(3) == 0 { return }
+        if loses && random.below(3) == 0 { return }
         _ = try world.store.record(results, of: batch.identity, now: world.now())
     }
 
     mutating func decide(_ transaction: Transaction, mayRefuse: Bool) -> Outcome {
         let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: nil))
-        if mayRefuse && dice.below(5) == 0 { return refusal }
+        if mayRefuse && random.below(5) == 0 { return refusal }
         var changes: [RecordChange] = []
         var uids: [AssignedUID] = []
         for mutation in transaction.mutations {
@@ -168,7 +170,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     mutating func answerLate() throws {
         let numbers = outcomes.keys.sorted()
         guard !numbers.isEmpty else { return }
-        let number = numbers[dice.below(numbers.count)]
+        let number = numbers[random.below(numbers.count)]
         guard let outcome = outcomes[number] else { return }
         _ = try world.store.record(
             [TransactionResult(number: number, outcome: outcome)], of: try world.store.session().identity,
@@ -177,14 +179,14 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
 
     mutating func cancel() throws {
         let waiting = try world.store.outbox(limit: 1_000).filter { $0.state == .waiting }
-        guard !waiting.isEmpty, dice.below(2) == 0 else { return }
-        try world.store.cancel(waiting[dice.below(waiting.count)].sequence, now: world.now())
+        guard !waiting.isEmpty, random.below(2) == 0 else { return }
+        try world.store.cancel(waiting[random.below(waiting.count)].sequence, now: world.now())
     }
 
     /// Pulls a page, sometimes one that was applied before.
     mutating func pull(loses: Bool = true) throws {
-        let from = loses && dice.below(4) == 0 ? dice.below(cursor + 1) : cursor
-        let to = min(from + 1 + dice.below(3), commits.count)
+        let from = loses && random.below(4) == 0 ? random.below(cursor + 1) : cursor
+        let to = min(from + 1 + random.below(3), commits.count)
         guard to > 0, from < to else { return }
         try world.pull(world.feed(Array(commits[from..<to]), to: Int64(to), head: Int64(commits.count)))
         while cursor < to {

@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncSimulation
 
 /// One store under test, with the few words in which the rules are written.
 final class StoreWorld<Store: LocalStore & EngineStore> {
@@ -8,7 +9,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     let space = SpaceID.default
     let epoch = Epoch(rawValue: "epoch-1")
     let account = AccountID(rawValue: "ada")
-    private var dice: SplitMix
+    private var random: SeededRandom
     private var clock = WallTime(milliseconds: 1_700_000_000_000)
 
     /// Users and avatars refer to each other; an avatar needs its author.
@@ -31,7 +32,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     init(store: Store, rule: String, seed: UInt64 = 1) {
         self.store = store
         self.rule = rule
-        dice = SplitMix(state: seed)
+        random = SeededRandom(seed: seed)
     }
 
     func now() -> WallTime {
@@ -40,7 +41,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     }
 
     func id() -> RecordID {
-        .make(at: now(), random: &dice)
+        .make(at: now(), random: &random)
     }
 
     // MARK: Expectations
@@ -172,22 +173,5 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         try greet()
         try pull(feed([at(1, created(id, uid: 7, name))], to: 1))
         return id
-    }
-}
-
-/// A small generator with a seed (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators").
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return bits ^ (bits >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int {
-        limit < 2 ? 0 : Int(next() % UInt64(limit))
     }
 }
