@@ -21,11 +21,16 @@ DROP TABLE sync_journal;
 ALTER TABLE sync_journal_next RENAME TO sync_journal;
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
 
--- The versions that records had in a lost history of the server, until the history that replaced it has shown what it
--- knows of them.
+-- The versions that records and their fields had in a lost history of the server, until the history that replaced it has
+-- shown what it knows of them.
 CREATE TABLE sync_former (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
     version INTEGER NOT NULL,
+    -- NULL where all fields have that version.
+    field_versions BLOB,
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Whose uid it is: asked for each row of a page as long as anything is pending.
+CREATE INDEX sync_base_uid ON sync_base (collection, uid) WHERE uid >= 0;

@@ -13,7 +13,8 @@ struct EpochCommand: AsyncParsableCommand {
 }
 
 struct ShowEpoch: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print the name of the history.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print the name of the history, while nothing serves it.")
 
     @OptionGroup var options: ServerOptions
 

@@ -118,7 +118,7 @@ final class TinyStore: LocalStore {
 
     func journal(state wanted: JournalEntry.State?, limit: Int) -> [JournalEntry] { state.withLock { $0.journal } }
 
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? { nil }
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] { [] }
 
     func dismiss(journal number: Int64) throws(StoreFailure) {}
 

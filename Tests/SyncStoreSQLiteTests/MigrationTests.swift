@@ -27,7 +27,7 @@ import Testing
         _ = try Self.leave(1, at: old)
         try old.open().close()
         try fresh.open().close()
-        let schema = "SELECT type, name, tbl_name FROM sqlite_schema ORDER BY name"
+        let schema = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
         #expect(try RawDatabase(old.file).run(schema) == RawDatabase(fresh.file).run(schema))
     }
 

@@ -34,6 +34,8 @@ CREATE TABLE sync_base (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX sync_base_uid ON sync_base (collection, uid) WHERE uid >= 0;
+
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -66,6 +68,8 @@ CREATE TABLE sync_former (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
     version INTEGER NOT NULL,
+    -- NULL where all fields have that version.
+    field_versions BLOB,
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -13,7 +13,7 @@ import Testing
         ModelSchema(collection: "note", fields: [.text("title", required: true), .integer("edits")])
     ])
 
-    @Test func `whatever is written offline arrives once, in its order, and in bounded batches`() throws {
+    @Test func `whatever is written in years offline arrives, and every device shows the last of it`() throws {
         let lab = SyncLab(catalog: Self.catalog)
         let phone = try lab.device("phone")
         let laptop = try lab.device("laptop")

@@ -40,8 +40,11 @@ public protocol LocalStore: Sendable {
     /// The journal, newest first.
     func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry]
 
-    /// Writes a rejected, cancelled or forgotten transaction again, over what the records are now.
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence?
+    /// Writes a rejected, cancelled or forgotten transaction again, over what the records are now: a forgotten one in the
+    /// smallest parts that can stand alone, so that the server may refuse one and take another.
+    ///
+    /// - Returns: their places in the outbox; none when nothing would change.
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence]
 
     /// Marks a journal entry as seen.
     func dismiss(journal number: Int64) throws(StoreFailure)

@@ -14,6 +14,13 @@ public struct Transaction: Hashable, Sendable {
         mutations.compactMap { if case .create = $0.intent { $0.record } else { nil } }
     }
 
+    /// Its mutations in the smallest groups of which none refers to a later one.
+    public var groupsOfReferences: [[Mutation]] {
+        let places = Dictionary(mutations.indices.map { (mutations[$0].record, $0) }) { first, _ in first }
+        let references = mutations.map { $0.references.compactMap { places[$0] } }
+        return ReferenceGroups.of(references).map { group in group.map { mutations[$0] } }
+    }
+
     public var byteCount: Int {
         mutations.reduce(0) { $0 + $1.byteCount }
     }

@@ -11,10 +11,7 @@ final class BrakeWatch: Sendable {
         var violations: [Violation] = []
     }
 
-    struct Place: Hashable, Sendable {
-        let collection: CollectionName
-        let id: RecordID
-    }
+    typealias Place = NaiveModel.Place
 
     /// What a device showed before a page, and what of it its own writes keep or hide.
     struct Shown: Sendable {

@@ -6,20 +6,13 @@ import SyncModel
 /// not have goes out of sight, and is offered to the user in the journal, whole (I15).
 final class LostHistoryWatch: Sendable {
     private struct State: Sendable {
-        /// The versions that the records of each device had in histories that are lost, until the present one has shown
-        /// what it knows of them.
-        var former: [String: [Place: Version]] = [:]
+        /// The versions that the fields of each device's records had in histories that are lost, until the present one has
+        /// shown what it knows of them.
+        var former: [String: [Place: [Version]]] = [:]
         var violations: [Violation] = []
     }
 
-    private struct Place: Hashable, Comparable {
-        let collection: CollectionName
-        let id: RecordID
-
-        static func < (left: Place, right: Place) -> Bool {
-            left.collection == right.collection ? left.id < right.id : left.collection < right.collection
-        }
-    }
+    private typealias Place = NaiveModel.Place
 
     private let state = Guarded(State())
 
@@ -47,7 +40,7 @@ final class LostHistoryWatch: Sendable {
         let result = try body()
         state.withLock { state in
             for (place, record) in shown where record.version > .zero {
-                state.former[device, default: [:]][place] = record.version
+                state.former[device, default: [:]][place] = record.values.indices.map { record.version(ofFieldAt: $0) }
             }
         }
         return result
@@ -60,31 +53,39 @@ final class LostHistoryWatch: Sendable {
     ) throws(StoreFailure) -> Result {
         let former = state.withLock { $0.former[device] ?? [:] }
         guard !former.isEmpty, case .snapshot(let groups, _, _) = page.content else { return try body() }
-        let before = try disk.withoutFaults { () throws(StoreFailure) in try Self.settledRecords(in: store) }
+        let (before, told) = try disk.withoutFaults { () throws(StoreFailure) in
+            (try Self.settledRecords(in: store), try store.journal(state: nil, limit: 1).first?.number ?? 0)
+        }
         let result = try body()
         try disk.withoutFaults { () throws(StoreFailure) in
             let after = try Self.records(in: store)
-            var lost: [(place: Place, values: [FieldName: FieldValue])] = []
+            var lost: [Place: [FieldName: FieldValue]] = [:]
             for (place, old) in before where old.version == .zero && after[place] == nil {
-                lost.append((place, Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }))
+                lost[place] = Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }
             }
             for group in groups {
                 for record in group.records {
                     let place = Place(collection: group.collection, id: record.id)
-                    guard let old = before[place], old.version == .zero, let new = after[place],
-                        new.version == record.version, let version = former[place], version > record.version
+                    // A page that does not continue what is stored changes nothing.
+                    guard let old = before[place], old.version == .zero, after[place]?.version == record.version,
+                        let versions = former[place]
                     else { continue }
-                    let shown = Self.values(of: new, at: place, in: store)
-                    let values = Self.values(of: old, at: place, in: store).filter { shown[$0.key] != $0.value }
-                    if !values.isEmpty { lost.append((place, values)) }
+                    let fields = store.catalog[place.collection]?.fields ?? []
+                    var values: [FieldName: FieldValue] = [:]
+                    for (position, field) in fields.enumerated()
+                    where versions[position] > record.version(ofFieldAt: position)
+                        && old.values[position] != record.values[position]
+                    {
+                        values[field.name] = old.values[position]
+                    }
+                    if !values.isEmpty { lost[place] = values }
                 }
             }
-            let offered = lost.isEmpty ? [:] : try Self.offers(in: store)
-            for (place, values) in lost.sorted(by: { $0.place < $1.place })
-            where offered[place]?.contains(values) != true {
+            let offered = try Self.offers(in: store, after: told).filter { before[$0.key] != nil }
+            for place in Set(lost.keys).union(offered.keys).sorted() where lost[place] != offered[place] {
                 let violation = Violation(
                     .I15,
-                    "\(device) had \(values) in \(place.collection) \(place.id), which only a lost history of the server has shown: gone, and not offered in the journal"
+                    "\(device) has lost \(Self.words(lost[place])) of \(place), which only a lost history of the server had, and offers \(Self.words(offered[place]))"
                 )
                 state.withLock { $0.violations.append(violation) }
             }
@@ -93,6 +94,11 @@ final class LostHistoryWatch: Sendable {
             }
         }
         return result
+    }
+
+    private static func words(_ values: [FieldName: FieldValue]?) -> String {
+        guard let values else { return "nothing" }
+        return values.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
     }
 
     private static func records(in store: SimulatedDevice.Store) throws(StoreFailure) -> [Place: Record] {
@@ -121,16 +127,16 @@ final class LostHistoryWatch: Sendable {
         return Dictionary(zip(fields.map(\.name), record.values)) { $1 }
     }
 
-    /// What the journal offers of each record.
+    /// What the journal offers of each record, in the entries behind this one.
     private static func offers(
-        in store: SimulatedDevice.Store
-    ) throws(StoreFailure) -> [Place: [[FieldName: FieldValue]]] {
-        var offers: [Place: [[FieldName: FieldValue]]] = [:]
-        for entry in try store.journal(state: nil, limit: .max) {
+        in store: SimulatedDevice.Store, after number: Int64
+    ) throws(StoreFailure) -> [Place: [FieldName: FieldValue]] {
+        var offers: [Place: [FieldName: FieldValue]] = [:]
+        for entry in try store.journal(state: nil, limit: .max) where entry.number > number {
             guard case .forgotten(let transaction) = entry.event else { continue }
             for mutation in transaction.mutations {
-                let values = Dictionary(mutation.patch.map { ($0.field, $0.value) }) { $1 }
-                offers[Place(collection: mutation.collection, id: mutation.record), default: []].append(values)
+                let place = Place(collection: mutation.collection, id: mutation.record)
+                offers[place] = Dictionary(mutation.patch.map { ($0.field, $0.value) }) { $1 }
             }
         }
         return offers

@@ -64,7 +64,7 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { () throws(StoreFailure) in try store.journal(state: state, limit: limit) }
     }
 
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         try watch(.writing) { () throws(StoreFailure) in try store.resend(journal: number, now: now) }
     }
 

@@ -62,7 +62,7 @@ extension World {
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             history.saw(entry, on: device.name)
             journals.dealsWith(entry.number, on: device.name)
-            if let sequence = try store.resend(journal: entry.number, now: now) {
+            for sequence in try store.resend(journal: entry.number, now: now) {
                 history.committed(sequence, on: device.name)
                 simulation.note(
                     "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)

@@ -134,7 +134,7 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+    public func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         try write { transaction throws(StoreFailure) in try transaction.resend(journal: number, now: now) }
     }
 

@@ -6,16 +6,16 @@ import SyncModel
 // A server that was restored from a backup does not have what was confirmed after the backup. Whether a record that it does
 // not show was lost or has been deleted since, a device cannot know: to bring it back by itself could undo a deletion.
 extension WriteTransaction {
-    /// Remembers which version each record had, before the versions of a lost history are forgotten.
+    /// Remembers which versions records and fields had, before those of a lost history are forgotten.
     func rememberFormerVersions() throws(StoreFailure) {
         for table in tables {
             let statement = try connection.statement(
                 composed:
                     """
-                    INSERT OR REPLACE INTO sync_former (collection, id, version)
-                    SELECT ?1, id, version FROM \(table.quoted) WHERE version > 0
+                    INSERT OR REPLACE INTO sync_former (collection, id, version, field_versions)
+                    SELECT ?1, id, version, sync_fields FROM \(table.quoted) WHERE version > 0
                     UNION ALL
-                    SELECT collection, id, version FROM sync_base
+                    SELECT collection, id, version, field_versions FROM sync_base
                     WHERE collection = ?1 AND is_deleted = 0 AND version > 0
                     """)
             statement.bind(1, table.name)
@@ -30,87 +30,118 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    /// The values that a record had here, where the present history has older ones; nil when it has lost nothing of it.
-    ///
-    /// Up to the backup both histories are one. A record that had a later version here than it has there was changed after
-    /// the backup, and that change is lost. The other way round nobody can tell.
+    /// The edits of a record that the present history has lost; nil when there are none.
     func edits(lostFrom record: Record, at place: RecordPlace, isPending: Bool) throws(StoreFailure) -> Mutation? {
-        guard let former = try takeFormerVersion(of: place), former > record.version,
+        let model = tables[place.table].model
+        guard let former = try takeFormerVersions(of: place),
             let old = isPending ? try base(place).record : try row(place)?.record, old.version == .zero
         else { return nil }
-        let model = tables[place.table].model
-        var edits: [FieldEdit] = []
-        for (position, field) in model.fields.enumerated() where old.values[position] != record.values[position] {
-            edits.append(
-                FieldEdit(
-                    field: field.name, value: old.values[position], before: record.values[position],
-                    seen: record.version(ofFieldAt: position)))
-        }
+        let edits = old.edits(lostBy: record, former: former, schema: model)
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
     }
 
-    /// What would make a record anew that only a lost history has shown; nil when the user has deleted it here.
-    func creation(ofLost place: RecordPlace) throws(StoreFailure) -> Mutation? {
-        _ = try takeFormerVersion(of: place)
+    /// Offers records that only a lost history has shown, and forgets their former versions.
+    func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws(StoreFailure) {
+        let positions = Dictionary(places.indices.map { (places[$0].id, $0) }) { first, _ in first }
+        var references: [[Int]] = []
+        references.reserveCapacity(places.count)
+        for place in places {
+            references.append(try creation(ofLost: place)?.references.compactMap { positions[$0] } ?? [])
+        }
+        var entry = ForgottenEntry(space: space)
+        // What belongs together stays in one entry. Contents are read when their turn comes: they may be many.
+        for group in ReferenceGroups.of(references) {
+            var creations: [Mutation] = []
+            for position in group {
+                _ = try takeFormerVersions(of: places[position])
+                if let creation = try creation(ofLost: places[position]) { creations.append(creation) }
+            }
+            if let full = entry.add(creations) { try note(forgotten: full, now: now) }
+        }
+        if let rest = entry.take() { try note(forgotten: rest, now: now) }
+    }
+
+    /// What would make a record anew that only a lost history has shown; nil when the user has deleted it here, or when its
+    /// creation is still to be sent.
+    private func creation(ofLost place: RecordPlace) throws(StoreFailure) -> Mutation? {
         guard let row = try row(place)?.record else { return nil }
         let model = tables[place.table].model
+        for sequence in try sequences(linkedTo: place, onlyChanging: true) {
+            if try entry(sequence)?.transaction.createdRecords.contains(place.id) == true { return nil }
+        }
         // The edits that wait for the server have entries of their own.
         let record = try base(place).record ?? row
-        var patch = Patch()
-        for (field, value) in zip(model.fields, record.values) where !value.isNull { patch.set(field.name, to: value) }
-        return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .create(patch))
+        return Mutation(
+            collection: model.collection, record: place.id, time: .zero,
+            intent: .create(record.creation(schema: model)))
     }
 
-    private func takeFormerVersion(of place: RecordPlace) throws(StoreFailure) -> Version? {
+    /// The versions that the fields of a record had in the history before this one, once.
+    private func takeFormerVersions(of place: RecordPlace) throws(StoreFailure) -> [Version]? {
+        let table = tables[place.table]
         let statement = try connection.statement(
-            "DELETE FROM sync_former WHERE collection = ?1 AND id = ?2 RETURNING version")
-        statement.bind(1, tables[place.table].name)
+            "DELETE FROM sync_former WHERE collection = ?1 AND id = ?2 RETURNING version, field_versions")
+        statement.bind(1, table.name)
         statement.bind(2, place.id)
-        var version: Version?
-        while try statement.step() { version = Version(statement.integer(0)) }
-        return version
-    }
-
-    /// Writes them into the journal, each entry small enough to be sent again as one transaction.
-    func note(forgotten mutations: [Mutation], in space: SpaceID, now: WallTime) throws(StoreFailure) {
-        var entry: [Mutation] = []
-        var bytes = 0
-        for mutation in Self.inOrderOfReferences(mutations) {
-            let size = mutation.byteCount
-            if entry.count == ModelLimits.mutationsPerTransaction || bytes + size > ModelLimits.transactionBytes {
-                try note(forgotten: Transaction(space: space, mutations: entry), now: now)
-                entry = []
-                bytes = 0
+        var versions: [Version]?
+        while try statement.step() {
+            let version = Version(statement.integer(0))
+            guard !statement.isNull(1) else {
+                versions = Array(repeating: version, count: table.model.fields.count)
+                continue
             }
-            entry.append(mutation)
-            bytes += size
-        }
-        if !entry.isEmpty { try note(forgotten: Transaction(space: space, mutations: entry), now: now) }
-    }
-
-    /// What a record refers to comes before it, so that entries can be sent again in their order.
-    private static func inOrderOfReferences(_ mutations: [Mutation]) -> [Mutation] {
-        let places = Dictionary(mutations.indices.map { (mutations[$0].record, $0) }) { first, _ in first }
-        var ordered: [Mutation] = []
-        var isReached = Array(repeating: false, count: mutations.count)
-        for start in mutations.indices where !isReached[start] {
-            // Depth first, with a stack of its own: a chain of references may be as long as there are records.
-            isReached[start] = true
-            var path = [(index: start, open: mutations[start].references)]
-            while let (index, open) = path.last {
-                guard let reference = open.last else {
-                    ordered.append(mutations[index])
-                    path.removeLast()
-                    continue
-                }
-                path[path.count - 1].open.removeLast()
-                if let next = places[reference], !isReached[next] {
-                    isReached[next] = true
-                    path.append((next, mutations[next].references))
-                }
+            versions = statement.withBytes(1) {
+                FieldVersions.decode($0, count: table.model.fields.count, version: version)
+            }
+            guard versions != nil else {
+                statement.reset()
+                throw StoreFailure(.corrupt, "the former versions of \(table.name) \(place.id) cannot be read")
             }
         }
-        return ordered
+        return versions
+    }
+
+    /// Offers edits that a lost history had.
+    func offer(lost edits: [Mutation], in space: SpaceID, now: WallTime) throws(StoreFailure) {
+        var entry = ForgottenEntry(space: space)
+        for edit in edits {
+            if let full = entry.add([edit]) { try note(forgotten: full, now: now) }
+        }
+        if let rest = entry.take() { try note(forgotten: rest, now: now) }
+    }
+}
+
+/// Collects what goes into one entry of the journal: as much as fits into one transaction.
+private struct ForgottenEntry {
+    let space: SpaceID
+    private var mutations: [Mutation] = []
+    private var bytes = 0
+
+    init(space: SpaceID) {
+        self.space = space
+    }
+
+    /// - Returns: the entry before, when it is full.
+    mutating func add(_ group: [Mutation]) -> Transaction? {
+        let size = group.reduce(0) { $0 + $1.byteCount }
+        var full: Transaction?
+        if mutations.count + group.count > ModelLimits.mutationsPerTransaction
+            || bytes + size > ModelLimits.transactionBytes
+        {
+            full = take()
+        }
+        mutations += group
+        bytes += size
+        return full
+    }
+
+    mutating func take() -> Transaction? {
+        guard !mutations.isEmpty else { return nil }
+        defer {
+            mutations = []
+            bytes = 0
+        }
+        return Transaction(space: space, mutations: mutations)
     }
 }

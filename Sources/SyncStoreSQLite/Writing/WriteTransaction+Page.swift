@@ -113,7 +113,7 @@ extension WriteTransaction {
                 count += 1
             }
         }
-        try note(forgotten: lost, in: space.space, now: now)
+        try offer(lost: lost, in: space.space, now: now)
         return count
     }
 
@@ -200,25 +200,23 @@ extension WriteTransaction {
     }
 
     private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws(StoreFailure) {
-        var lost: [Mutation] = []
+        var lost: Set<RecordPlace> = []
+        for place in places where try isUnheardOf(place) { lost.insert(place) }
+        try offer(lost: lost.sorted(), in: space.space, now: now)
         for place in places {
-            let isPending = try hasPending(place)
-            let isUnheardOf = try isUnheardOf(place, isPending: isPending)
-            if isUnheardOf, let creation = try creation(ofLost: place) { lost.append(creation) }
-            if isPending {
-                try setBase(place, isUnheardOf ? .absent : .deleted)
+            if try hasPending(place) {
+                try setBase(place, lost.contains(place) ? .absent : .deleted)
                 try recompute(place, in: space.key)
             } else {
                 try deleteRow(place)
             }
         }
-        try note(forgotten: lost, in: space.space, now: now)
     }
 
     /// Whether only another history of the server has shown the record: one that was restored from a backup has not
     /// deleted it, but has not heard of it yet. Who made it may still tell (I15).
-    private func isUnheardOf(_ place: RecordPlace, isPending: Bool) throws(StoreFailure) -> Bool {
-        let shown = isPending ? try base(place).record : try row(place)?.record
+    private func isUnheardOf(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+        let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
     }
 

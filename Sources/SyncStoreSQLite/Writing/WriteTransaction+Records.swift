@@ -49,7 +49,8 @@ extension WriteTransaction {
         row.bind(2, id)
         try row.run()
         let base = try connection.statement(
-            "UPDATE sync_base SET uid = -1 WHERE collection = ?3 AND uid = ?1 AND id <> ?2 AND version = 0")
+            "UPDATE sync_base SET uid = -1 WHERE collection = ?3 AND uid = ?1 AND uid >= 0 AND id <> ?2 AND version = 0"
+        )
         base.bind(1, uid.rawValue)
         base.bind(2, id)
         base.bind(3, table.name)

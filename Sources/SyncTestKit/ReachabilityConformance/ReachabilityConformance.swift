@@ -89,7 +89,13 @@ public struct ReachabilityConformance: Sendable {
             },
             Check("a watch ends when its task is cancelled, and can be begun again") { links in
                 for _ in 0..<2 {
-                    let endedByCancellation = try await links.watching { _ in }
+                    let endedByCancellation = try await links.watching { hasEnded in
+                        // Often enough that the watch has had its turn.
+                        for _ in 0..<1_000 {
+                            await Task.yield()
+                            try links.expect(!hasEnded(), "the watch has ended by itself")
+                        }
+                    }
                     try links.expect(endedByCancellation, "the watch ended without being cancelled")
                 }
             },

@@ -44,21 +44,26 @@ extension LocalStoreConformance {
                 try world.expect(try world.name(id), is: .text("late"), "the name")
             },
             Check("what only a lost history of the server has shown is offered in the journal") { world in
-                let (ada, bo, cy, dee) = (world.id(), world.id(), world.id(), world.id())
+                let (ada, bo, cy, dee, flo) = (world.id(), world.id(), world.id(), world.id(), world.id())
                 try world.greet()
                 let shown = [
                     world.shownUser(ada, uid: 1, version: 5, "ada"), world.shownUser(bo, uid: 2, version: 6, "bo"),
                     world.shownUser(cy, uid: 3, version: 3, "cy"), world.shownUser(dee, uid: 4, version: 2, "dee"),
+                    world.shownUser(flo, uid: 5, version: 6, "flo"),
                 ]
                 try world.pull(world.snapshot([SnapshotRows(collection: "users", records: shown)], at: 6))
                 try world.commit(.delete("users", cy))
-                // The backup was taken at version 4. Since it was restored, dee has another name.
+                // The backup was taken at version 4. Since it was restored, dee has another name, and flo an age.
                 let restored = Epoch(rawValue: "restored")
                 _ = try world.store.adopt(restored, as: world.account)
+                var old = world.shownUser(flo, uid: 5, version: 7, "fay")
+                old.values[1] = .integer(40)
+                old.fieldVersions = [Version(3), Version(7), Version(3), Version(3)]
                 let known = [
                     world.shownUser(ada, uid: 1, version: 1, "eva"), world.shownUser(dee, uid: 4, version: 5, "di"),
+                    old,
                 ]
-                let page = world.snapshot([SnapshotRows(collection: "users", records: known)], at: 5, of: restored)
+                let page = world.snapshot([SnapshotRows(collection: "users", records: known)], at: 7, of: restored)
                 try world.pull(page)
                 try world.expect(try world.name(ada), is: .text("eva"), "what the backup has")
                 try world.expect(try world.user(bo) == nil, "what the backup does not have is shown")
@@ -66,12 +71,14 @@ extension LocalStoreConformance {
                 let offers = entries.compactMap { entry -> [Mutation]? in
                     if case .forgotten(let transaction) = entry.event { transaction.mutations } else { nil }
                 }
-                try world.expect(offers.flatMap { $0 }.map(\.record), is: [bo, ada], "the records of the offers")
+                try world.expect(offers.flatMap { $0 }.map(\.record), is: [bo, ada, flo], "the records of the offers")
                 try world.expect(
                     offers.flatMap { $0 }.map(\.patch),
-                    is: [["username": .text("bo")], ["username": .text("ada")]], "their values")
+                    is: [["username": .text("bo")], ["username": .text("ada")], ["username": .text("flo")]],
+                    "their values")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of unseen entries")
-                for entry in entries { _ = try world.store.resend(journal: entry.number, now: world.now()) }
+                let parts = try entries.map { try world.store.resend(journal: $0.number, now: world.now()).count }
+                try world.expect(parts, is: [1, 2], "the transactions that the server may take or refuse alone")
                 try world.expect(try world.name(bo), is: .text("bo"), "the record that was brought back")
                 try world.expect(try world.name(ada), is: .text("ada"), "the name that was brought back")
                 // Once is enough: the next snapshot of this history offers nothing.

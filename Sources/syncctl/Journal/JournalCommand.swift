@@ -85,17 +85,22 @@ struct ResendJournal: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withClient { client in
-            let sequence = try client.store.resend(journal: entry, now: client.runtime.now())
+            let sequences = try client.store.resend(journal: entry, now: client.runtime.now())
             if options.json {
                 var line = JSONLine()
                 line.set("entry", entry)
-                line.set("result", sequence == nil ? "unchanged" : "resent")
-                if let sequence { line.set("outbox", sequence.rawValue) }
+                line.set("result", sequences.isEmpty ? "unchanged" : "resent")
+                if let first = sequences.first { line.set("outbox", first.rawValue) }
+                line.set("transactions", sequences.count)
                 options.terminal.say(line.text)
             } else {
-                options.terminal.say(
-                    sequence.map { "entry \(entry) is in the outbox again, as \($0)" }
-                        ?? "entry \(entry) would change nothing: the records are so already")
+                let answer =
+                    switch sequences.count {
+                    case 0: "entry \(entry) would change nothing: the records are so already"
+                    case 1: "entry \(entry) is in the outbox again, as \(sequences[0])"
+                    default: "entry \(entry) is in the outbox again, as \(sequences.count) transactions"
+                    }
+                options.terminal.say(answer)
             }
         }
     }

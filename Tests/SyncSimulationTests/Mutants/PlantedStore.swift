@@ -71,7 +71,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
         try base.journal(state: state, limit: limit)
     }
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         try base.resend(journal: number, now: now)
     }
     func dismiss(journal number: Int64) throws(StoreFailure) { try base.dismiss(journal: number) }

@@ -1,0 +1,27 @@
+extension Record {
+    /// The edits that this record had and that a restored server has lost: what would bring its values back.
+    ///
+    /// Up to the backup both histories are one. A field that had a later version here than it has there was changed after the
+    /// backup, and that change is lost; the other way round nobody can tell (I15).
+    ///
+    /// - Parameters:
+    ///   - restored: the record as the server shows it now.
+    ///   - former: the versions of this record's fields in the lost history, in the schema's order.
+    public func edits(lostBy restored: Record, former: [Version], schema: ModelSchema) -> [FieldEdit] {
+        var edits: [FieldEdit] = []
+        for (position, field) in schema.fields.enumerated() {
+            let seen = restored.version(ofFieldAt: position)
+            guard former[position] > seen, values[position] != restored.values[position] else { continue }
+            edits.append(
+                FieldEdit(field: field.name, value: values[position], before: restored.values[position], seen: seen))
+        }
+        return edits
+    }
+
+    /// What would make this record anew, where a server has lost it whole. Fields that this build does not know are not in it.
+    public func creation(schema: ModelSchema) -> Patch {
+        var patch = Patch()
+        for (field, value) in zip(schema.fields, values) where !value.isNull { patch.set(field.name, to: value) }
+        return patch
+    }
+}
