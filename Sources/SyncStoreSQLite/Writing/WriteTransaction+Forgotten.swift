@@ -112,6 +112,64 @@ extension WriteTransaction {
     }
 }
 
+// Bringing it back, when a person asks for it.
+extension WriteTransaction {
+    /// Writes anew what a server had forgotten, in the smallest parts that can stand alone: nobody wrote these together, and
+    /// what the server refuses of them must not take the others with it.
+    ///
+    /// What needs a record that is not here stays in the journal, in an entry of its own.
+    func bringBack(_ forgotten: Transaction, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
+        var sequences: [OutboxSequence] = []
+        var left: [Mutation] = []
+        for part in forgotten.groupsOfReferences {
+            guard let edits = try edits(bringingBack: part) else {
+                left += part
+                continue
+            }
+            guard let sequence = try commit(edits, in: forgotten.space, now: now) else { continue }
+            // Edits of one record may have joined.
+            if sequences.last != sequence { sequences.append(sequence) }
+        }
+        guard left.count < forgotten.mutations.count else {
+            throw StoreFailure(
+                .danglingReference, "what was forgotten refers to records that are not here: bring those back first")
+        }
+        if !left.isEmpty { try note(forgotten: Transaction(space: forgotten.space, mutations: left), now: now) }
+        return sequences
+    }
+
+    /// Without what cannot be any more: edits of records that are gone, and optional references to such. Nil when something
+    /// needs a record that is not here.
+    private func edits(bringingBack part: [Mutation]) throws(StoreFailure) -> [RecordEdit]? {
+        let created = Set(part.map(\.record))
+        var edits: [RecordEdit] = []
+        for mutation in part {
+            let table = try table(mutation.collection)
+            var patch = mutation.patch
+            for (name, value) in mutation.patch {
+                guard case .reference(let id) = value, !created.contains(id),
+                    let field = table.model.field(named: name),
+                    let target = field.target,
+                    try row(RecordPlace(table: try self.table(target).position, id: id)) == nil
+                else { continue }
+                if field.isRequired { return nil }
+                patch.remove(name)
+            }
+            switch mutation.intent {
+            case .create:
+                let whole = Mutation(
+                    collection: mutation.collection, record: mutation.record, time: mutation.time,
+                    intent: .create(patch))
+                if let edit = try edit(repeating: whole) { edits.append(edit) }
+            case .update, .delete:
+                let place = RecordPlace(table: table.position, id: mutation.record)
+                if try row(place) != nil { edits.append(.update(mutation.collection, mutation.record, patch)) }
+            }
+        }
+        return edits
+    }
+}
+
 /// Collects what goes into one entry of the journal: as much as fits into one transaction.
 private struct ForgottenEntry {
     let space: SpaceID

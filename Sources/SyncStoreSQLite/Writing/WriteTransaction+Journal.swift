@@ -126,56 +126,37 @@ extension WriteTransaction {
 
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         let entry = try journalEntry(number)
-        let transaction: Transaction
-        var parts: [[Mutation]]
-        switch entry.event {
-        case .rejected(let kept, _), .cancelled(let kept):
-            transaction = kept
-            parts = [kept.mutations]
-        case .forgotten(let kept):
-            transaction = kept
-            // Nobody wrote these together: what the server refuses of them must not take the others with it.
-            parts = kept.groupsOfReferences
-        case .merged:
-            throw StoreFailure(.entryIsFrozen, "journal entry \(number) was applied: there is nothing to send again")
-        }
         guard entry.state != .resent else {
             throw StoreFailure(.entryIsFrozen, "journal entry \(number) has been sent again already")
         }
         var sequences: [OutboxSequence] = []
-        for part in parts {
-            let edits = try edits(repeating: part, isForgotten: entry.isForgotten)
-            guard let sequence = try commit(edits, in: transaction.space, now: now) else { continue }
-            // Edits of one record may have joined.
-            if sequences.last != sequence { sequences.append(sequence) }
+        switch entry.event {
+        case .rejected(let kept, _), .cancelled(let kept):
+            var edits: [RecordEdit] = []
+            for mutation in kept.mutations {
+                if let edit = try edit(repeating: mutation) { edits.append(edit) }
+            }
+            if let sequence = try commit(edits, in: kept.space, now: now) { sequences.append(sequence) }
+        case .forgotten(let kept): sequences = try bringBack(kept, now: now)
+        case .merged:
+            throw StoreFailure(.entryIsFrozen, "journal entry \(number) was applied: there is nothing to send again")
         }
         try setState(.resent, of: entry)
         return sequences
     }
 
-    /// The edits that say the same again, over what the records are now.
-    ///
-    /// - Parameter isForgotten: whether nobody has asked for them: edits of records that are gone by now are left out then.
-    private func edits(repeating mutations: [Mutation], isForgotten: Bool) throws(StoreFailure) -> [RecordEdit] {
-        var edits: [RecordEdit] = []
-        for mutation in mutations {
-            let place = RecordPlace(table: try table(mutation.collection).position, id: mutation.record)
-            let exists = try row(place) != nil
-            switch mutation.intent {
-            case .create(let patch):
-                edits.append(
-                    exists
-                        ? .update(mutation.collection, mutation.record, patch)
-                        : .create(mutation.collection, mutation.record, patch))
-            case .update:
-                if exists || !isForgotten {
-                    edits.append(.update(mutation.collection, mutation.record, mutation.patch))
-                }
-            case .delete:
-                if exists { edits.append(.delete(mutation.collection, mutation.record)) }
-            }
+    /// The edit that says the same again, over what the record is now; nil for the deletion of one that is gone.
+    func edit(repeating mutation: Mutation) throws(StoreFailure) -> RecordEdit? {
+        let place = RecordPlace(table: try table(mutation.collection).position, id: mutation.record)
+        let exists = try row(place) != nil
+        switch mutation.intent {
+        case .create(let patch):
+            return exists
+                ? .update(mutation.collection, mutation.record, patch)
+                : .create(mutation.collection, mutation.record, patch)
+        case .update: return .update(mutation.collection, mutation.record, mutation.patch)
+        case .delete: return exists ? .delete(mutation.collection, mutation.record) : nil
         }
-        return edits
     }
 
     private func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry {

@@ -86,6 +86,40 @@ extension LocalStoreConformance {
                 try world.pull(page)
                 try world.expect(try world.store.journal(state: .active, limit: 9), is: [], "the journal")
             },
+            Check("what was forgotten comes back in parts, without references to what is gone") { world in
+                let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
+                try world.greet()
+                var user = world.shownUser(dee, uid: 2, version: 5, "dee")
+                user.values[3] = .reference(ghost)
+                let avatar = Record(
+                    id: art, uid: UID(1), version: Version(5), values: [.null, .reference(ada), .null, .null])
+                let groups = [
+                    SnapshotRows(
+                        collection: "users", records: [world.shownUser(ada, uid: 1, version: 1, "ada"), user]),
+                    SnapshotRows(collection: "avatars", records: [avatar]),
+                ]
+                try world.pull(world.snapshot(groups, at: 5))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                let known = SnapshotRows(
+                    collection: "users", records: [world.shownUser(ada, uid: 1, version: 1, "ada")])
+                try world.pull(world.snapshot([known], at: 1, of: restored))
+                let offer = try world.store.journal(state: .active, limit: 9)
+                try world.expect(offer.count, is: 1, "the count of offers")
+                // Whom the lost picture needs goes, too.
+                try world.pull(world.feed([world.at(2, world.deleted(ada))], to: 2, of: restored))
+                let sequences = try world.store.resend(journal: offer[0].number, now: world.now())
+                try world.expect(sequences.count, is: 1, "the count of transactions")
+                try world.expect(try world.name(dee), is: .text("dee"), "the name")
+                try world.expect(try world.user(dee)?.values[3], is: .null, "the reference to what is gone")
+                let left = try world.store.journal(state: .active, limit: 9)
+                try world.expect(left.count, is: 1, "the count of offers that are left")
+                try world.expect(.danglingReference) { () throws(StoreFailure) in
+                    _ = try world.store.resend(journal: left[0].number, now: world.now())
+                }
+                try world.expect(
+                    try world.store.journal(state: .active, limit: 9), is: left, "what is left, after it was refused")
+            },
             Check("a page asked for with another cursor changes nothing, and the answer tells where the store stands") {
                 world in
                 let one = world.id()

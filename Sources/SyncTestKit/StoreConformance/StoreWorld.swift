@@ -120,9 +120,9 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         .rejected(Rejection(code: code, message: "no", mutation: 0))
     }
 
-    func feed(_ commits: [Commit], to version: Int64, head: Int64? = nil) -> PullPage {
+    func feed(_ commits: [Commit], to version: Int64, head: Int64? = nil, of epoch: Epoch? = nil) -> PullPage {
         PullPage(
-            space: space, epoch: epoch, serverTime: .zero, content: .commits(commits),
+            space: space, epoch: epoch ?? self.epoch, serverTime: .zero, content: .commits(commits),
             cursor: Cursor(rawValue: "feed-\(version)"), version: Version(version), head: Version(head ?? version),
             hasMore: false)
     }
