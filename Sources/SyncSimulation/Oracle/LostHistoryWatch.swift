@@ -81,7 +81,11 @@ final class LostHistoryWatch: Sendable {
                     if !values.isEmpty { lost[place] = values }
                 }
             }
-            let offered = try Self.offers(in: store, after: told).filter { before[$0.key] != nil }
+            let offered = try Self.offers(in: store, after: told).filter { place, _ in
+                // What an older image of the disk knew of histories before it, nobody has seen.
+                guard let old = before[place] else { return false }
+                return old.version > .zero || after[place] == nil || former[place] != nil
+            }
             for place in Set(lost.keys).union(offered.keys).sorted() where lost[place] != offered[place] {
                 let violation = Violation(
                     .I15,
