@@ -59,14 +59,30 @@ final class ByteProxy: Sendable {
 enum LoopbackSocket {
     private static let stream = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
-    static func listener() throws -> Int32 {
+    /// - Parameter port: 0 for any that is free.
+    static func listener(on port: UInt16 = 0) throws -> Int32 {
         let socket = Glibc.socket(AF_INET, stream, 0)
         guard socket >= 0 else { throw Unmet("no socket: errno \(errno)") }
-        var address = loopback(0)
+        var address = loopback(port)
         let bound = withAddress(&address) { bind(socket, $0, $1) }
-        guard bound == 0, listen(socket, 256) == 0 else { throw Unmet("no listening socket: errno \(errno)") }
+        guard bound == 0, listen(socket, 256) == 0 else {
+            let code = errno
+            close(socket)
+            throw Unmet("no listening socket: errno \(code)")
+        }
         setNonBlocking(socket)
         return socket
+    }
+
+    /// A port that is free, and stays so while its server is down: below those that Linux gives to outgoing connections.
+    static func lastingPort() throws -> UInt16 {
+        for _ in 0..<100 {
+            let port = UInt16.random(in: 20_000..<32_000)
+            guard let probe = try? listener(on: port) else { continue }
+            close(probe)
+            return port
+        }
+        throw Unmet("no free port from 20000 to 31999")
     }
 
     static func port(of socket: Int32) -> UInt16 {

@@ -28,10 +28,8 @@ final class Server: Sendable {
         self.variables = variables
         self.certificate = certificate
         isEncrypted = certificate != nil
-        // A port of our own for all starts: free now, and taken by nobody else in the short while until it is used.
-        let probe = try LoopbackSocket.listener()
-        port = LoopbackSocket.port(of: probe)
-        close(probe)
+        // A port of our own for all starts.
+        port = try LoopbackSocket.lastingPort()
     }
 
     var database: String { folder + "/authority.sqlite" }
