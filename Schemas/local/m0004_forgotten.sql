@@ -32,5 +32,6 @@ CREATE TABLE sync_former (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
--- Whose uid it is: asked for each row of a page as long as anything is pending.
-CREATE INDEX sync_base_uid ON sync_base (collection, uid) WHERE uid >= 0;
+-- Whose uid it was in a lost history: asked for each row of a page that may bring old numbers again. Without `collection`,
+-- as SQLite then looks for one uid; with it, it walks through a whole collection. Empty but after a restore.
+CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;

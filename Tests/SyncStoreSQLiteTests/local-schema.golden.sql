@@ -34,7 +34,7 @@ CREATE TABLE sync_base (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX sync_base_uid ON sync_base (collection, uid) WHERE uid >= 0;
+CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
 
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,

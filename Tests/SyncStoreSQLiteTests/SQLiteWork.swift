@@ -1,0 +1,59 @@
+import GRDBSQLite
+import SyncConcurrency
+
+/// Counts the steps of SQLite's virtual machine on one database: work that is the same each time, as time is not.
+///
+/// It sees the connections that are opened while it lives.
+final class SQLiteWork {
+    private let file: String
+
+    /// By file and statement. SQLite's hooks for new connections hold for the whole process, where other tests run too.
+    private static let steps = Guarded([String: [String: Int]]())
+    private static let isHooked: Bool = {
+        // The connection, a message to be set, and the functions for extensions that are loaded.
+        let entry: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Int32 = { connection, _, _ in
+            SQLiteWork.watch(connection)
+            return SQLITE_OK
+        }
+        return sqlite3_auto_extension(unsafeBitCast(entry, to: (@convention(c) () -> Void).self)) == SQLITE_OK
+    }()
+
+    init(file: String) {
+        precondition(Self.isHooked, "SQLite tells of its new connections")
+        self.file = file
+        Self.steps.withLock { $0[file] = [:] }
+    }
+
+    deinit {
+        Self.steps.withLock { _ = $0.removeValue(forKey: file) }
+    }
+
+    /// The steps of each statement since the last call.
+    func take() -> [String: Int] {
+        Self.steps.withLock { steps in
+            defer { steps[file] = [:] }
+            return steps[file] ?? [:]
+        }
+    }
+
+    private static func watch(_ connection: OpaquePointer?) {
+        guard let file = file(of: connection), steps.withLock({ $0[file] != nil }) else { return }
+        sqlite3_trace_v2(
+            connection, UInt32(SQLITE_TRACE_PROFILE),
+            { _, _, statement, _ in
+                SQLiteWork.count(OpaquePointer(statement))
+                return 0
+            }, nil)
+    }
+
+    private static func count(_ statement: OpaquePointer?) {
+        guard let file = file(of: sqlite3_db_handle(statement)), let sql = sqlite3_sql(statement) else { return }
+        let count = Int(sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 1))
+        let text = String(cString: sql)
+        steps.withLock { $0[file]?[text, default: 0] += count }
+    }
+
+    private static func file(of connection: OpaquePointer?) -> String? {
+        sqlite3_db_filename(connection, "main").map { String(cString: $0) }
+    }
+}

@@ -1,0 +1,150 @@
+import SyncCore
+import SyncModel
+import SyncStoreSQLite
+import Testing
+
+/// What SQLite does for one record must not depend on how many others there are: a statement that looks through a whole
+/// table makes a device that was long offline hold the lock for minutes.
+@Suite struct WorkTests {
+    /// A part of a device's life with so many records; what had to come before is not measured.
+    enum Chapter: CaseIterable {
+        case written, edited, pushed, answered, confirmed, metFirst, metAgain, rejected, lost, broughtBack, read
+    }
+
+    @Test(arguments: Chapter.allCases)
+    func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
+        let few = try Self.steps(in: chapter, of: 300)
+        let many = try Self.steps(in: chapter, of: 1_200)
+        let total = (few: few.values.reduce(0, +), many: many.values.reduce(0, +))
+        func growth(_ sql: String) -> Int { many[sql, default: 0] - 4 * few[sql, default: 0] }
+        let steepest = many.keys.max { growth($0) < growth($1) } ?? ""
+        #expect(
+            Double(total.many) <= 1.25 * 4 * Double(total.few),
+            "\(total.few) steps for 300, \(total.many) for 1,200; most of all in \(steepest)")
+    }
+
+    private static func steps(in chapter: Chapter, of count: Int) throws -> [String: Int] {
+        let scratch = try Scratch()
+        let work = SQLiteWork(file: scratch.file)
+        let device = Device(store: try scratch.open { $0.connections = .exclusive }, count: count)
+        defer { device.store.close() }
+        for chapter in before(chapter) { try device.live(chapter) }
+        _ = work.take()
+        try device.live(chapter)
+        return work.take()
+    }
+
+    private static func before(_ chapter: Chapter) -> [Chapter] {
+        switch chapter {
+        case .written: []
+        case .edited, .pushed, .metFirst: [.written]
+        case .answered, .rejected: [.written, .pushed]
+        case .confirmed, .metAgain: [.written, .pushed, .answered]
+        case .read: [.written, .pushed, .answered, .confirmed]
+        case .lost: [.written, .pushed, .answered, .confirmed, .edited]
+        case .broughtBack: [.written, .pushed, .answered, .confirmed, .lost]
+        }
+    }
+}
+
+/// One device, and what the server of `count` users says to it.
+private struct Device {
+    let store: SQLiteStore
+    let count: Int
+    private let account = AccountID(rawValue: "ada")
+    private let epoch = Epoch(rawValue: "first")
+    private let restored = Epoch(rawValue: "restored")
+
+    init(store: SQLiteStore, count: Int) {
+        self.store = store
+        self.count = count
+    }
+
+    func live(_ chapter: WorkTests.Chapter) throws {
+        switch chapter {
+        case .written:
+            for number in 0..<count { try commit(Samples.create(UInt64(number), "user \(number)")) }
+        case .edited:
+            for number in 0..<count {
+                try commit(.update("users", Samples.id(UInt64(number)), ["age": .integer(Int64(number))]))
+            }
+        case .pushed:
+            _ = try store.adopt(epoch, as: account)
+            _ = try store.takeBatch(BatchLimit(transactions: count, bytes: .max))
+        case .answered:
+            try answer { number in
+                let uid = AssignedUID(collection: "users", record: Samples.id(number), uid: UID(Int64(number)))
+                return .applied(version: Version(Int64(number) + 1), uids: [uid], conflicts: [])
+            }
+        case .rejected:
+            try answer { _ in .rejected(Rejection(code: .forbidden, message: "no", mutation: 0)) }
+        case .confirmed:
+            for part in parts(of: 0..<count) {
+                let commits = part.map { number in
+                    let effect = RecordChange.Effect.created(
+                        uid: UID(Int64(number)), ["username": .text("user \(number)")])
+                    let change = RecordChange(collection: "users", id: Samples.id(UInt64(number)), effect: effect)
+                    return Commit(version: Version(Int64(number) + 1), changes: [change])
+                }
+                try show(.commits(commits), at: part.upperBound, of: epoch)
+            }
+        case .metFirst, .metAgain:
+            _ = try store.adopt(epoch, as: account)
+            try snapshot(of: epoch, 0..<count)
+        case .lost:
+            // It knows of the second half alone, and has given the numbers of the first half to them.
+            _ = try store.adopt(restored, as: account)
+            try snapshot(of: restored, count / 2..<count)
+        case .broughtBack:
+            for entry in try store.journal(state: .active, limit: count) {
+                _ = try store.resend(journal: entry.number, now: Samples.now)
+            }
+        case .read:
+            for number in 0..<count {
+                _ = try store.record("users", .id(Samples.id(UInt64(number))))
+                _ = try store.record("users", .uid(UID(Int64(number))))
+                _ = try store.isPending("users", Samples.id(UInt64(number)))
+            }
+        }
+    }
+
+    private func commit(_ edit: RecordEdit) throws {
+        _ = try store.commit([edit], in: .default, now: Samples.now)
+    }
+
+    private func answer(_ outcome: (UInt64) -> Outcome) throws {
+        let identity = try store.session().identity
+        for part in parts(of: 0..<count) {
+            let results = part.map { number in
+                TransactionResult(number: MutationNumber(Int64(number)), outcome: outcome(UInt64(number)))
+            }
+            _ = try store.record(results, of: identity, now: Samples.now)
+        }
+    }
+
+    private func snapshot(of epoch: Epoch, _ numbers: Range<Int>) throws {
+        for part in parts(of: numbers) {
+            let records = part.map { number in
+                Record(
+                    id: Samples.id(UInt64(number)), uid: UID(Int64(number - numbers.lowerBound)), version: Version(1),
+                    values: [.text("user \(number)"), .null])
+            }
+            let isFirst = part.lowerBound == numbers.lowerBound
+            let isLast = part.upperBound == numbers.upperBound
+            let rows = SnapshotRows(collection: "users", records: records)
+            try show(.snapshot([rows], isFirst: isFirst, isLast: isLast), at: count, of: epoch)
+        }
+    }
+
+    private func show(_ content: PullPage.Content, at version: Int, of epoch: Epoch) throws {
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: .zero, content: content, cursor: Cursor(rawValue: "\(version)"),
+            version: Version(Int64(version)), head: Version(Int64(count)), hasMore: version < count)
+        let cursor = try store.session().spaces.first?.cursor
+        _ = try store.apply(page, after: cursor, brake: nil, now: Samples.now)
+    }
+
+    private func parts(of numbers: Range<Int>) -> [Range<Int>] {
+        stride(from: numbers.lowerBound, to: numbers.upperBound, by: 50).map { $0..<min($0 + 50, numbers.upperBound) }
+    }
+}
