@@ -87,11 +87,6 @@ public struct JournalEntry: Hashable, Sendable {
         case forgotten(Transaction)
     }
 
-    /// Whether it offers what a restored server has lost.
-    public var isForgotten: Bool {
-        if case .forgotten = event { true } else { false }
-    }
-
     public enum State: String, Hashable, Sendable, CaseIterable {
         case active, resent, dismissed
     }

@@ -5,7 +5,7 @@
 /// Graph Algorithms", 1972), found without recursion: a chain may be as long as there are records.
 public enum ReferenceGroups {
     /// - Parameter references: to which places, from 0, each place refers; others do not count.
-    /// - Returns: the places, each once. Of groups that do not depend on each other the order is that of their first place.
+    /// - Returns: the places, each once. The same input gives the same order.
     public static func of(_ references: [[Int]]) -> [[Int]] {
         var search = Search(references: references)
         for place in references.indices { search.visit(place) }

@@ -17,11 +17,4 @@ extension Record {
         }
         return edits
     }
-
-    /// What would make this record anew, where a server has lost it whole. Fields that this build does not know are not in it.
-    public func creation(schema: ModelSchema) -> Patch {
-        var patch = Patch()
-        for (field, value) in zip(schema.fields, values) where !value.isNull { patch.set(field.name, to: value) }
-        return patch
-    }
 }

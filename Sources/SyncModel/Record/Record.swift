@@ -28,6 +28,13 @@ public struct Record: Hashable, Sendable {
         fieldVersions.isEmpty ? version : fieldVersions[position]
     }
 
+    /// The values that it has, by their names. Fields that this build does not know are not among them.
+    public func patch(schema: ModelSchema) -> Patch {
+        var patch = Patch()
+        for (field, value) in zip(schema.fields, values) where !value.isNull { patch.set(field.name, to: value) }
+        return patch
+    }
+
     /// Says that `commit` last changed the fields at `positions`, and with them the record.
     ///
     /// The other fields keep their own versions, also where these were all the same and not written down.

@@ -49,7 +49,7 @@ extension WriteTransaction {
         for place in places {
             references.append(try creation(ofLost: place)?.references.compactMap { positions[$0] } ?? [])
         }
-        var entry = ForgottenEntry(space: space)
+        var entry = TransactionPacker(space: space)
         // What belongs together stays in one entry. Contents are read when their turn comes: they may be many.
         for group in ReferenceGroups.of(references) {
             var creations: [Mutation] = []
@@ -74,7 +74,7 @@ extension WriteTransaction {
         let record = try base(place).record ?? row
         return Mutation(
             collection: model.collection, record: place.id, time: .zero,
-            intent: .create(record.creation(schema: model)))
+            intent: .create(record.patch(schema: model)))
     }
 
     /// The versions that the fields of a record had in the history before this one, once.
@@ -104,102 +104,10 @@ extension WriteTransaction {
 
     /// Offers edits that a lost history had.
     func offer(lost edits: [Mutation], in space: SpaceID, now: WallTime) throws(StoreFailure) {
-        var entry = ForgottenEntry(space: space)
+        var entry = TransactionPacker(space: space)
         for edit in edits {
             if let full = entry.add([edit]) { try note(forgotten: full, now: now) }
         }
         if let rest = entry.take() { try note(forgotten: rest, now: now) }
-    }
-}
-
-// Bringing it back, when a person asks for it.
-extension WriteTransaction {
-    /// Writes anew what a server had forgotten, in the smallest parts that can stand alone: nobody wrote these together, and
-    /// what the server refuses of them must not take the others with it.
-    ///
-    /// What needs a record that is not here stays in the journal, in an entry of its own.
-    func bringBack(_ forgotten: Transaction, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
-        var sequences: [OutboxSequence] = []
-        var left: [Mutation] = []
-        for part in forgotten.groupsOfReferences {
-            guard let edits = try edits(bringingBack: part) else {
-                left += part
-                continue
-            }
-            guard let sequence = try commit(edits, in: forgotten.space, now: now) else { continue }
-            // Edits of one record may have joined.
-            if sequences.last != sequence { sequences.append(sequence) }
-        }
-        guard left.count < forgotten.mutations.count else {
-            throw StoreFailure(
-                .danglingReference, "what was forgotten refers to records that are not here: bring those back first")
-        }
-        if !left.isEmpty { try note(forgotten: Transaction(space: forgotten.space, mutations: left), now: now) }
-        return sequences
-    }
-
-    /// Without what cannot be any more: edits of records that are gone, and optional references to such. Nil when something
-    /// needs a record that is not here.
-    private func edits(bringingBack part: [Mutation]) throws(StoreFailure) -> [RecordEdit]? {
-        let created = Set(part.map(\.record))
-        var edits: [RecordEdit] = []
-        for mutation in part {
-            let table = try table(mutation.collection)
-            var patch = mutation.patch
-            for (name, value) in mutation.patch {
-                guard case .reference(let id) = value, !created.contains(id),
-                    let field = table.model.field(named: name),
-                    let target = field.target,
-                    try row(RecordPlace(table: try self.table(target).position, id: id)) == nil
-                else { continue }
-                if field.isRequired { return nil }
-                patch.remove(name)
-            }
-            switch mutation.intent {
-            case .create:
-                let whole = Mutation(
-                    collection: mutation.collection, record: mutation.record, time: mutation.time,
-                    intent: .create(patch))
-                if let edit = try edit(repeating: whole) { edits.append(edit) }
-            case .update, .delete:
-                let place = RecordPlace(table: table.position, id: mutation.record)
-                if try row(place) != nil { edits.append(.update(mutation.collection, mutation.record, patch)) }
-            }
-        }
-        return edits
-    }
-}
-
-/// Collects what goes into one entry of the journal: as much as fits into one transaction.
-private struct ForgottenEntry {
-    let space: SpaceID
-    private var mutations: [Mutation] = []
-    private var bytes = 0
-
-    init(space: SpaceID) {
-        self.space = space
-    }
-
-    /// - Returns: the entry before, when it is full.
-    mutating func add(_ group: [Mutation]) -> Transaction? {
-        let size = group.reduce(0) { $0 + $1.byteCount }
-        var full: Transaction?
-        if mutations.count + group.count > ModelLimits.mutationsPerTransaction
-            || bytes + size > ModelLimits.transactionBytes
-        {
-            full = take()
-        }
-        mutations += group
-        bytes += size
-        return full
-    }
-
-    mutating func take() -> Transaction? {
-        guard !mutations.isEmpty else { return nil }
-        defer {
-            mutations = []
-            bytes = 0
-        }
-        return Transaction(space: space, mutations: mutations)
     }
 }

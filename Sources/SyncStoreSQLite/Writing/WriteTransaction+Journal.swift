@@ -126,37 +126,20 @@ extension WriteTransaction {
 
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         let entry = try journalEntry(number)
-        guard entry.state != .resent else {
-            throw StoreFailure(.entryIsFrozen, "journal entry \(number) has been sent again already")
+        let plan = try ResendPlan(of: entry, catalog: catalog) { (collection, id) throws(StoreFailure) in
+            try row(RecordPlace(table: table(collection).position, id: id)) != nil
         }
         var sequences: [OutboxSequence] = []
-        switch entry.event {
-        case .rejected(let kept, _), .cancelled(let kept):
-            var edits: [RecordEdit] = []
-            for mutation in kept.mutations {
-                if let edit = try edit(repeating: mutation) { edits.append(edit) }
+        for edits in plan.transactions {
+            // Nothing was left to say; or edits of one record have joined.
+            guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else {
+                continue
             }
-            if let sequence = try commit(edits, in: kept.space, now: now) { sequences.append(sequence) }
-        case .forgotten(let kept): sequences = try bringBack(kept, now: now)
-        case .merged:
-            throw StoreFailure(.entryIsFrozen, "journal entry \(number) was applied: there is nothing to send again")
+            sequences.append(sequence)
         }
+        if !plan.left.isEmpty { try note(forgotten: Transaction(space: plan.space, mutations: plan.left), now: now) }
         try setState(.resent, of: entry)
         return sequences
-    }
-
-    /// The edit that says the same again, over what the record is now; nil for the deletion of one that is gone.
-    func edit(repeating mutation: Mutation) throws(StoreFailure) -> RecordEdit? {
-        let place = RecordPlace(table: try table(mutation.collection).position, id: mutation.record)
-        let exists = try row(place) != nil
-        switch mutation.intent {
-        case .create(let patch):
-            return exists
-                ? .update(mutation.collection, mutation.record, patch)
-                : .create(mutation.collection, mutation.record, patch)
-        case .update: return .update(mutation.collection, mutation.record, mutation.patch)
-        case .delete: return exists ? .delete(mutation.collection, mutation.record) : nil
-        }
     }
 
     private func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry {

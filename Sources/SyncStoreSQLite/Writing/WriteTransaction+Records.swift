@@ -121,15 +121,11 @@ extension WriteTransaction {
         case .shown(let record):
             // Also when no row is written now: that of a record that waits to be deleted may come back.
             if mayHoldOldUIDs { try release(record.uid, for: record.id, in: table) }
-            var fields = Patch()
-            for (field, value) in zip(table.model.fields, record.values) where !value.isNull {
-                fields.set(field.name, to: value)
-            }
             statement.bind(3, 0)
             statement.bind(4, record.uid.rawValue)
             statement.bind(5, record.version.rawValue)
             statement.bind(6, blob: FieldVersions.encode(record))
-            statement.bind(7, text: try StoredForm.bytes(of: fields))
+            statement.bind(7, text: try StoredForm.bytes(of: record.patch(schema: table.model)))
             if record.unknown.isEmpty {
                 statement.bind(8, nil as String?)
             } else {

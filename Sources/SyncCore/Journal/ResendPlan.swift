@@ -1,0 +1,99 @@
+public import SyncModel
+
+/// What is written when a person sends an entry of the journal again: edits over what the records are now.
+public struct ResendPlan: Hashable, Sendable {
+    public let space: SpaceID
+    /// The edits of each transaction, in the order in which they are to be written.
+    public private(set) var transactions: [[RecordEdit]] = []
+    /// What needs a record that is not here: it stays in the journal, in an entry of its own.
+    public private(set) var left: [Mutation] = []
+
+    /// - Parameters:
+    ///   - entry: what was rejected or cancelled is repeated as one transaction, as it was written. What was forgotten comes
+    ///     back in the smallest parts that can stand alone: nobody wrote these together, and what the server refuses of them
+    ///     must not take the others with it.
+    ///   - isShown: whether a record is here now.
+    /// - Throws: `StoreFailure` with the code `entryIsFrozen` when nothing is there to be sent again, or has been;
+    ///   `danglingReference` when all of it needs records that are not here; and what `isShown` throws.
+    public init(
+        of entry: JournalEntry, catalog: SchemaCatalog,
+        isShown: (CollectionName, RecordID) throws(StoreFailure) -> Bool
+    ) throws(StoreFailure) {
+        guard entry.state != .resent else {
+            throw StoreFailure(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
+        }
+        switch entry.event {
+        case .merged:
+            throw StoreFailure(
+                .entryIsFrozen, "journal entry \(entry.number) was applied: there is nothing to send again")
+        case .rejected(let kept, _), .cancelled(let kept):
+            var edits: [RecordEdit] = []
+            for mutation in kept.mutations {
+                let isShown = try isShown(mutation.collection, mutation.record)
+                if let edit = Self.edit(repeating: mutation, isShown: isShown) { edits.append(edit) }
+            }
+            space = kept.space
+            transactions = [edits]
+        case .forgotten(let kept):
+            space = kept.space
+            try bringBack(kept, catalog: catalog, isShown: isShown)
+        }
+    }
+
+    /// The edit that says the same again; nil for the deletion of a record that is gone.
+    private static func edit(repeating mutation: Mutation, isShown: Bool) -> RecordEdit? {
+        switch mutation.intent {
+        case .create(let patch):
+            return isShown
+                ? .update(mutation.collection, mutation.record, patch)
+                : .create(mutation.collection, mutation.record, patch)
+        case .update: return .update(mutation.collection, mutation.record, mutation.patch)
+        case .delete: return isShown ? .delete(mutation.collection, mutation.record) : nil
+        }
+    }
+
+    // MARK: What was forgotten
+
+    private mutating func bringBack(
+        _ forgotten: Transaction, catalog: SchemaCatalog,
+        isShown: (CollectionName, RecordID) throws(StoreFailure) -> Bool
+    ) throws(StoreFailure) {
+        // Parts refer to none that come later: what one refers to is here, or planned by now, or missing.
+        var planned: Set<RecordID> = []
+        for part in forgotten.groupsOfReferences {
+            let creations = part.filter { if case .create = $0.intent { true } else { false } }
+            planned.formUnion(creations.map(\.record))
+            var edits: [RecordEdit] = []
+            var lacksRecord = false
+            for mutation in part {
+                var patch = mutation.patch
+                for (name, value) in mutation.patch {
+                    guard case .reference(let id) = value, !planned.contains(id),
+                        let field = catalog[mutation.collection]?.field(named: name), let target = field.target,
+                        try !isShown(target, id)
+                    else { continue }
+                    // A reference that may be missing does not hold up the rest.
+                    if field.isRequired { lacksRecord = true }
+                    patch.remove(name)
+                }
+                let isHere = try isShown(mutation.collection, mutation.record)
+                switch mutation.intent {
+                case .create where !isHere: edits.append(.create(mutation.collection, mutation.record, patch))
+                // An edit of what is gone: the deletion came later.
+                case .update where !isHere, .delete: break
+                case .create, .update: edits.append(.update(mutation.collection, mutation.record, patch))
+                }
+            }
+            if lacksRecord {
+                left += part
+                planned.subtract(creations.map(\.record))
+            } else {
+                transactions.append(edits)
+            }
+        }
+        guard left.count < forgotten.mutations.count else {
+            throw StoreFailure(
+                .danglingReference, "what was forgotten refers to records that are not here: bring those back first")
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import SyncCore
+import SyncModel
+import Testing
+
+/// What sending an entry of the journal again writes, for every state in which the records may be by then.
+@Suite struct ResendPlanTests {
+    private static let catalog = SchemaCatalog([
+        ModelSchema(collection: "users", fields: [.text("name"), .reference("avatar", to: "avatars")]),
+        ModelSchema(collection: "avatars", fields: [.reference("author", to: "users", required: true)]),
+    ])
+
+    private static func id(_ number: UInt64) -> RecordID {
+        RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000 | number))
+    }
+
+    private static let (ada, bo, art, ink) = (id(1), id(2), id(3), id(4))
+
+    private static func user(_ id: RecordID, avatar: RecordID? = nil) -> Mutation {
+        var patch: Patch = ["name": .text("\(id)")]
+        if let avatar { patch.set("avatar", to: .reference(avatar)) }
+        return Mutation(collection: "users", record: id, time: .zero, intent: .create(patch))
+    }
+
+    private static func avatar(_ id: RecordID, of author: RecordID) -> Mutation {
+        Mutation(collection: "avatars", record: id, time: .zero, intent: .create(["author": .reference(author)]))
+    }
+
+    private static func renamed(_ id: RecordID) -> Mutation {
+        let edit = FieldEdit(field: "name", value: .text("new"), before: .text("old"), seen: .zero)
+        return Mutation(collection: "users", record: id, time: .zero, intent: .update([edit]))
+    }
+
+    private static func deleted(_ id: RecordID) -> Mutation {
+        Mutation(collection: "users", record: id, time: .zero, intent: .delete(seen: .zero))
+    }
+
+    private static func plan(
+        _ event: JournalEntry.Event, shown: Set<RecordID> = [], state: JournalEntry.State = .active
+    ) throws(StoreFailure) -> ResendPlan {
+        let entry = JournalEntry(
+            number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state)
+        return try ResendPlan(of: entry, catalog: catalog) { (_, id) throws(StoreFailure) in shown.contains(id) }
+    }
+
+    private static func transaction(_ mutations: Mutation...) -> Transaction {
+        Transaction(space: .default, mutations: mutations)
+    }
+
+    // MARK: Rejected and cancelled
+
+    @Test func `what was rejected is repeated as one transaction, over what the records are now`() throws {
+        let kept = Self.transaction(
+            Self.user(Self.ada), Self.user(Self.bo), Self.renamed(Self.art), Self.deleted(Self.art),
+            Self.deleted(Self.bo))
+        let refused = Rejection(code: .forbidden, message: "no", mutation: nil)
+        for event in [JournalEntry.Event.rejected(kept, refused), .cancelled(kept)] {
+            let plan = try Self.plan(event, shown: [Self.bo])
+            #expect(
+                plan.transactions == [
+                    [
+                        .create("users", Self.ada, ["name": .text("\(Self.ada)")]),
+                        .update("users", Self.bo, ["name": .text("\(Self.bo)")]),
+                        // Not left out: the person is told that there is nothing to edit.
+                        .update("users", Self.art, ["name": .text("new")]), .delete("users", Self.bo),
+                    ]
+                ])
+            #expect(plan.left.isEmpty && plan.space == .default)
+        }
+    }
+
+    @Test func `what was applied, and what was sent again, is refused`() {
+        let kept = Self.transaction(Self.user(Self.ada))
+        for (event, state) in [(JournalEntry.Event.merged([]), .active), (.cancelled(kept), .resent)]
+            as [(JournalEntry.Event, JournalEntry.State)]
+        {
+            do throws(StoreFailure) {
+                _ = try Self.plan(event, state: state)
+                Issue.record("there is a plan for \(event)")
+            } catch {
+                #expect(error.code == .entryIsFrozen && error.message.contains("7"))
+            }
+        }
+    }
+
+    // MARK: Forgotten
+
+    /// What was forgotten, who is shown, and of whom each planned transaction is; "-" for a reference that was dropped.
+    private static let cases:
+        [(forgotten: Transaction, shown: Set<RecordID>, planned: [[RecordEdit]], left: [RecordID])] = [
+            // Alone, and in parts of their own.
+            (
+                transaction(user(ada), user(bo)), [],
+                [[.create("users", ada, name(ada))], [.create("users", bo, name(bo))]], []
+            ),
+            // Behind what it needs.
+            (
+                transaction(avatar(art, of: ada), user(ada)), [],
+                [[.create("users", ada, name(ada))], [.create("avatars", art, ["author": .reference(ada)])]], []
+            ),
+            // In a circle: together.
+            (
+                transaction(user(ada, avatar: art), avatar(art, of: ada)), [],
+                [
+                    [
+                        .create("users", ada, name(ada, avatar: art)),
+                        .create("avatars", art, ["author": .reference(ada)]),
+                    ]
+                ], []
+            ),
+            // What may be missing is left out; what is here is kept.
+            (transaction(user(ada, avatar: art)), [], [[.create("users", ada, name(ada))]], []),
+            (transaction(user(ada, avatar: art)), [art], [[.create("users", ada, name(ada, avatar: art))]], []),
+            // What is needed and missing holds up its own part, and what needs that; nothing else.
+            (
+                transaction(user(ada), avatar(art, of: bo), user(ink, avatar: art)), [],
+                [[.create("users", ada, name(ada))], [.create("users", ink, name(ink))]], [art]
+            ),
+            // A record that has come back meanwhile is edited.
+            (transaction(user(ada)), [ada], [[.update("users", ada, name(ada))]], []),
+            // An edit of what is gone has no effect, and does not make it be there.
+            (transaction(renamed(ada)), [], [[]], []),
+            (transaction(renamed(ada)), [ada], [[.update("users", ada, ["name": .text("new")])]], []),
+            (transaction(renamed(bo), avatar(art, of: bo)), [], [[]], [art]),
+        ]
+
+    private static func name(_ id: RecordID, avatar: RecordID? = nil) -> Patch { user(id, avatar: avatar).patch }
+
+    @Test(arguments: cases.indices) func `what was forgotten comes back in parts that stand alone`(index: Int) throws {
+        let (forgotten, shown, planned, left) = Self.cases[index]
+        let plan = try Self.plan(.forgotten(forgotten), shown: shown)
+        #expect(plan.transactions == planned)
+        #expect(plan.left.map(\.record) == left)
+    }
+
+    @Test func `what needs missing records alone is refused, and stays`() {
+        do throws(StoreFailure) {
+            _ = try Self.plan(.forgotten(Self.transaction(Self.avatar(Self.art, of: Self.bo))))
+            Issue.record("there is a plan")
+        } catch {
+            #expect(error.code == .danglingReference)
+        }
+    }
+}
