@@ -19,9 +19,7 @@ struct ShowEpoch: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
-        let server = try options.server()
-        defer { server.close() }
-        try Answer.write("\(try server.epoch)\n")
+        try options.withServer { server in try Answer.write("\(try server.epoch)\n") }
     }
 }
 
@@ -32,11 +30,11 @@ struct RenewEpoch: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func run() async throws {
-        let server = try options.server()
-        defer { server.close() }
-        let old = try server.epoch
-        let new = try server.startNewEpoch()
-        try Answer.write("\(new)\n")
-        ProgramOutput.note("the history \(old) has ended, and \(new) has begun\n")
+        try options.withServer { server in
+            let old = try server.epoch
+            let new = try server.startNewEpoch()
+            try Answer.write("\(new)\n")
+            ProgramOutput.note("the history \(old) has ended, and \(new) has begun\n")
+        }
     }
 }

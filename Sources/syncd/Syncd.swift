@@ -100,6 +100,15 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
+extension ServerOptions {
+    /// Gives `body` the server, and closes what it has opened.
+    func withServer<Result>(_ body: (ServerComposition) throws -> Result) throws -> Result {
+        let server = try server()
+        defer { server.close() }
+        return try body(server)
+    }
+}
+
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve until told to stop; the default.",

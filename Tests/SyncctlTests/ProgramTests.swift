@@ -299,6 +299,30 @@ import Testing
         #expect(gone.errors.contains("safe in the outbox"))
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a new history begins only where there is one, and nothing serves it`() throws
+    {
+        let programs = try Programs()
+        for words in [["epoch"], ["epoch", "renew"]] {
+            let none = try programs.run("syncd", words)
+            #expect(none.status == CommandStatus.configuration.rawValue)
+            #expect(none.errors.contains("authority.sqlite"), "\(none.errors)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: programs.folder + "/.local/share/tombolo-server"))
+        #expect(try programs.run("syncd", ["token", "add", "a"]).status == 0)
+        let (server, _) = try programs.serve()
+        defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
+        let served = try programs.run("syncd", ["epoch", "renew"])
+        #expect(served.status == CommandStatus.configuration.rawValue)
+        #expect(served.errors.contains("is served by another process"), "\(served.errors)")
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+        let before = try programs.run("syncd", ["epoch"]).output
+        let renewed = try programs.run("syncd", ["epoch", "renew"])
+        #expect(renewed.status == 0)
+        #expect(renewed.output != before)
+        #expect(try programs.run("syncd", ["epoch"]).output == renewed.output)
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `a sync that would delete much stops, and goes through when that is agreed to`() throws {
         let programs = try Programs()

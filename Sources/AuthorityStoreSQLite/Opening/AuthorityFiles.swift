@@ -23,11 +23,16 @@ struct AuthorityFiles: Hashable, Sendable {
         try prepareFile(path, creating: creating)
     }
 
+    private var missing: AuthorityStoreFailure {
+        AuthorityStoreFailure(.missingFile, "there is no database at \(path), and it was not to be created")
+    }
+
     private func prepareFolder(creating: Bool) throws(AuthorityStoreFailure) {
         let folder = Self.folder(of: path)
         var status = stat()
         if stat(folder, &status) != 0 {
-            guard errno == ENOENT, creating else { throw .file(folder, "look at") }
+            guard errno == ENOENT else { throw .file(folder, "look at") }
+            guard creating else { throw missing }
             guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .file(folder, "make the folder") }
             guard stat(folder, &status) == 0 else { throw .file(folder, "look at") }
         }
@@ -45,7 +50,8 @@ struct AuthorityFiles: Hashable, Sendable {
     private func prepareFile(_ path: String, creating: Bool) throws(AuthorityStoreFailure) {
         var status = stat()
         if lstat(path, &status) != 0 {
-            guard errno == ENOENT, creating else { throw .file(path, "open") }
+            guard errno == ENOENT else { throw .file(path, "look at") }
+            guard creating else { throw missing }
             let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw .file(path, "make") }
             close(descriptor)

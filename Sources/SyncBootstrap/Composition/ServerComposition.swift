@@ -1,4 +1,3 @@
-import Foundation
 public import Logging
 import ServiceLifecycle
 public import SyncAuthority
@@ -26,20 +25,25 @@ public final class ServerComposition {
     /// The tokens that clients may show.
     public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
 
+    /// The authority; its database is made when it is missing.
     public var authority: Authority {
-        get throws(ConfigurationProblem) {
-            if let openAuthority { return openAuthority.authority }
-            let made = try recipes.authority(settings, runtime)
-            openAuthority = made
-            return made.authority
-        }
+        get throws(ConfigurationProblem) { try authority(making: true) }
+    }
+
+    /// - Parameter isMade: whether a missing database is made.
+    private func authority(making isMade: Bool) throws(ConfigurationProblem) -> Authority {
+        if let openAuthority { return openAuthority.authority }
+        let opened = try recipes.authority(settings, runtime, isMade)
+        openAuthority = opened
+        return opened.authority
     }
 
     /// The name of the server's history.
     ///
     /// - Throws: `ConfigurationProblem`, also when there is no database yet; or `AuthorityFailure`.
     public var epoch: String {
-        get throws { try existingAuthority().epoch().rawValue }
+        // A database that is not there has no history, and looking must not begin one.
+        get throws { try authority(making: false).epoch().rawValue }
     }
 
     /// Begins a new history, after the database was restored from a backup. Nothing may serve it meanwhile.
@@ -48,17 +52,8 @@ public final class ServerComposition {
     /// - Throws: as `epoch`.
     public func startNewEpoch() throws -> String {
         let epoch = Epoch.drawn(by: runtime)
-        try existingAuthority().startNewEpoch(epoch)
+        try authority(making: false).startNewEpoch(epoch)
         return epoch.rawValue
-    }
-
-    /// A database that is not there has no history, and looking must not begin one.
-    private func existingAuthority() throws(ConfigurationProblem) -> Authority {
-        guard FileManager.default.fileExists(atPath: settings.file) else {
-            throw ConfigurationProblem(
-                "authority.folder: there is no database \(settings.file)", advice: "syncd serve makes one")
-        }
-        return try authority
     }
 
     /// Serves until SIGTERM or SIGINT, and then lets what is on its way end, up to the deadline.

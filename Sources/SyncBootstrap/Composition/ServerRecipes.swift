@@ -6,7 +6,8 @@ public import SyncServerHTTP
 /// How each part of a server is made, in one place. As with `ClientRecipes`, a part that is not named does not compile.
 public struct ServerRecipes: Sendable {
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
-    public var authority: @Sendable (ServerSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenAuthority
+    /// Opens the authority's store; the last argument says whether a missing one is made.
+    public var authority: @Sendable (ServerSettings, EngineRuntime, Bool) throws(ConfigurationProblem) -> OpenAuthority
     /// Finds out who asks.
     public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
     /// Makes the listener; nothing listens before it runs.
@@ -14,7 +15,8 @@ public struct ServerRecipes: Sendable {
 
     public init(
         machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
-        authority: @escaping @Sendable (ServerSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenAuthority,
+        authority:
+            @escaping @Sendable (ServerSettings, EngineRuntime, Bool) throws(ConfigurationProblem) -> OpenAuthority,
         authenticator: @escaping @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator,
         listener: @escaping @Sendable (Service) throws -> ServerListener
     ) {

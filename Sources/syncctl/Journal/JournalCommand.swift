@@ -6,7 +6,7 @@ import SyncModel
 /// What a person should be able to look up: nothing that they typed just disappears.
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "journal", abstract: "What was rejected, merged, cancelled or forgotten by the server.",
+        commandName: "journal", abstract: "What was rejected, merged, cancelled or forgotten, to be dealt with.",
         subcommands: [ListJournal.self, ShowJournal.self, ResendJournal.self, DismissJournal.self],
         defaultSubcommand: ListJournal.self)
 }

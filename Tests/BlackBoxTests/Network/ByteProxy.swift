@@ -76,13 +76,17 @@ enum LoopbackSocket {
 
     /// A port that is free, and stays so while its server is down: below those that Linux gives to outgoing connections.
     static func lastingPort() throws -> UInt16 {
+        var last: (any Error)?
         for _ in 0..<100 {
             let port = UInt16.random(in: 20_000..<32_000)
-            guard let probe = try? listener(on: port) else { continue }
-            close(probe)
-            return port
+            do {
+                close(try listener(on: port))
+                return port
+            } catch {
+                last = error
+            }
         }
-        throw Unmet("no free port from 20000 to 31999")
+        throw Unmet("no free port from 20000 to 31999: \(last.map { "\($0)" } ?? "")")
     }
 
     static func port(of socket: Int32) -> UInt16 {
