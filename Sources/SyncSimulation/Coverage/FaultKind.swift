@@ -59,9 +59,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .deviceSleptForDays, .deviceCutOff,
-        .linkDown, .clockJumped,
-        .deviceRolledBack,
-        .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
+        .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
         .userChanged,
     ]
     static let toServers: [FaultKind] = [

@@ -59,10 +59,10 @@ public final class SimulatedNetwork: Sendable {
     let watch: RequestWatch
 
     /// - Parameter isPunctual: whether things happen when they are due; not so on a slow processor.
-    init(simulation: Simulation, tally: FaultTally, isPunctual: Bool) {
+    init(simulation: Simulation, tally: FaultTally, isPunctual: Bool, violations: ViolationLog) {
         self.simulation = simulation
         self.tally = tally
-        watch = RequestWatch(isPunctual: isPunctual)
+        watch = RequestWatch(isPunctual: isPunctual, violations: violations)
         state = Guarded(State(random: simulation.random("network")))
     }
 

@@ -26,16 +26,13 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     private struct State: Sendable {
         var devices: [String: Device] = [:]
         var stamps: [ClientIdentity: [MutationNumber: Stamps]] = [:]
-        var violations: [Violation] = []
     }
 
+    private let violations: ViolationLog
     private let state = Guarded(State())
 
-    func takeViolations() -> [Violation] {
-        state.withLock { state in
-            defer { state.violations = [] }
-            return state.violations
-        }
+    init(violations: ViolationLog) {
+        self.violations = violations
     }
 
     // MARK: What the world does to a device
@@ -75,7 +72,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { state in
             let known = state.devices[device] ?? Device()
             guard failure.code == .corrupt, !known.hasTwoEngines, !known.metStaleAnswers else { return }
-            state.violations.append(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
+            violations.report(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
         }
     }
 
@@ -83,7 +80,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { state in
             let known = state.devices[device]?.identity
             if let known, known.client == session.identity.client, session.identity.incarnation < known.incarnation {
-                state.violations.append(
+                violations.report(
                     Violation(.I16, "\(device) went back from \(known) to \(session.identity)"))
             }
             state.devices[device, default: Device()].identity = session.identity
@@ -93,10 +90,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func logFlushed(of device: String) {}
 
     func unreadable(_ error: any Error, on device: String) {
-        state.withLock { state in
-            state.violations.append(
-                Violation(.I25, "\(device) cannot be read although its disk works: \(error)"))
-        }
+        violations.report(Violation(.I25, "\(device) cannot be read although its disk works: \(error)"))
     }
 
     func pushRefused(_ refusal: PushRefusal, of device: String) {
@@ -105,7 +99,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             case .epochChanged: break
             case .gap, .identityConflict:
                 if state.devices[device]?.isOfDoubtfulOrigin != true {
-                    state.violations.append(
+                    violations.report(
                         Violation(.I16, "\(device) was never rolled back or copied, and is told \(refusal)"))
                 }
             }
@@ -116,17 +110,17 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { state in
             var known = state.devices[device] ?? Device()
             if let identity = known.identity, identity != batch.identity, !known.hasTwoEngines {
-                state.violations.append(
+                violations.report(
                     Violation(.I16, "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
             }
             known.identity = batch.identity
-            if let violation = Self.violation(in: batch, numbered, device) { state.violations.append(violation) }
+            if let violation = Self.violation(in: batch, numbered, device) { violations.report(violation) }
             for entry in numbered {
                 guard case .sent(let number, _) = entry.state else { continue }
                 if let earlier = known.numbers[entry.sequence], earlier.identity == batch.identity,
                     earlier.number != number
                 {
-                    state.violations.append(
+                    violations.report(
                         Violation(
                             .I2,
                             "\(device) sent transaction \(entry.sequence) as number \(earlier.number), now as \(number)"
@@ -188,7 +182,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 if let before = state.stamps[request.identity]?[MutationNumber(numbered.number.rawValue - 1)],
                     first <= before.last
                 {
-                    state.violations.append(
+                    violations.report(
                         Violation(
                             .I22,
                             "\(device) stamps number \(numbered.number) \(first), not after \(before.last) of the one before"
@@ -207,12 +201,10 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     /// into the other's database (I21).
     func served(_ caller: Caller, on device: String) {
         guard caller.owner != caller.bearer else { return }
-        state.withLock { state in
-            state.violations.append(
-                Violation(
-                    .I21,
-                    "\(device) belongs to \(caller.owner.name), and the server serves it with the token of \(caller.bearer.name)"
-                ))
-        }
+        violations.report(
+            Violation(
+                .I21,
+                "\(device) belongs to \(caller.owner.name), and the server serves it with the token of \(caller.bearer.name)"
+            ))
     }
 }

@@ -15,16 +15,13 @@ final class FeedWitness: ServerWitness {
         var heads: [SpaceID: Version] = [:]
         /// What the operator has had removed.
         var horizons: [SpaceID: Version] = [:]
-        var violations: [Violation] = []
     }
 
+    private let violations: ViolationLog
     private let state = Guarded(State())
 
-    func takeViolations() -> [Violation] {
-        state.withLock { state in
-            defer { state.violations = [] }
-            return state.violations
-        }
+    init(violations: ViolationLog) {
+        self.violations = violations
     }
 
     /// The feed was trimmed when its head was known.
@@ -37,11 +34,7 @@ final class FeedWitness: ServerWitness {
 
     /// The server has been restored from a backup: another history begins, with another beginning.
     func forget() {
-        state.withLock { state in
-            let violations = state.violations
-            state = State()
-            state.violations = violations
-        }
+        state.withLock { $0 = State() }
     }
 
     func served(_ caller: Caller, on device: String) {}
@@ -54,7 +47,7 @@ final class FeedWitness: ServerWitness {
             do throws(Violation) {
                 try state.check(request, reply, asker)
             } catch {
-                state.violations.append(error)
+                violations.report(error)
             }
         }
     }

@@ -26,7 +26,7 @@ final class History: ServerWitness, DeviceWitness {
 
     fileprivate struct State: Sendable {
         var sent: [Operation: Sent] = [:]
-        var violations: [Violation] = []
+        let violations: ViolationLog
         /// What each device has been told to be committed and is not yet known to have arrived.
         var owed: [String: [OutboxSequence: Owed]] = [:]
         /// Applied operations of each space, in the order of their versions, as far as they are known without a gap.
@@ -65,20 +65,13 @@ final class History: ServerWitness, DeviceWitness {
     private let currentEpoch = Guarded<Epoch?>(nil)
     private let catalog: SchemaCatalog
 
-    init(catalog: SchemaCatalog, spaces: [SpaceID]) {
+    init(catalog: SchemaCatalog, spaces: [SpaceID], violations: ViolationLog) {
         self.catalog = catalog
         state = Guarded(
             State(
+                violations: violations,
                 replays: Dictionary(
                     uniqueKeysWithValues: spaces.map { ($0, Replay(models: [NaiveModel(catalog: catalog)])) })))
-    }
-
-    /// What has been found broken so far; each is given once.
-    func takeViolations() -> [Violation] {
-        state.withLock { state in
-            defer { state.violations = [] }
-            return state.violations
-        }
     }
 
     // MARK: The server's side
@@ -118,7 +111,7 @@ final class History: ServerWitness, DeviceWitness {
             for (position, result) in results.enumerated() {
                 guard position < request.transactions.count, request.transactions[position].number == result.number
                 else {
-                    state.violations.append(
+                    state.violations.report(
                         Violation(.I3, "the answer to \(result.number) is not in the request's order"))
                     continue
                 }
@@ -126,7 +119,7 @@ final class History: ServerWitness, DeviceWitness {
                 guard var sent = state.sent[operation] else { continue }
                 if sent.transaction != request.transactions[position] {
                     guard sent.outcome == nil else {
-                        state.violations.append(
+                        state.violations.report(
                             Violation(
                                 .I16, "\(operation) came with other contents, and was answered as if it were the same")
                         )
@@ -138,7 +131,7 @@ final class History: ServerWitness, DeviceWitness {
                 }
                 if let earlier = sent.outcome {
                     if earlier != result.outcome {
-                        state.violations.append(
+                        state.violations.report(
                             Violation(.I2, "\(operation) was first \(earlier), then \(result.outcome)"))
                     }
                     continue
@@ -432,9 +425,9 @@ extension History.State {
             }
             for given in assigned {
                 if !given.uid.isValid {
-                    violations.append(Violation(.I13, "\(given.record) was given the uid \(given.uid)"))
+                    violations.report(Violation(.I13, "\(given.record) was given the uid \(given.uid)"))
                 } else if let other = uids[given.collection]?[given.uid], other != given.record {
-                    violations.append(
+                    violations.report(
                         Violation(
                             .I13, "\(given.collection) uid \(given.uid) was given to \(other) and \(given.record)"))
                 }
@@ -442,7 +435,7 @@ extension History.State {
             }
         case .rejected(let rejection):
             if !History.honestReasons.contains(rejection.code) {
-                violations.append(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
+                violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
         }
     }
@@ -463,7 +456,7 @@ extension History.State {
                             limit: HybridTime(wall: latest, counter: .max))
                         try model.checkReferences(after: sent.transaction.transaction, at: version)
                     } catch {
-                        violations.append(error)
+                        violations.report(error)
                     }
                 }
                 replays[space]?.models.append(model)

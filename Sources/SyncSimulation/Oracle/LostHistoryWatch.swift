@@ -4,60 +4,46 @@ import SyncModel
 
 /// Watches what a device does with records that only a lost history of the server has shown: what a restored server does
 /// not have goes out of sight, and is offered to the user in the journal, whole (I15).
-final class LostHistoryWatch: Sendable {
-    private struct State: Sendable {
-        /// The versions that the fields of each device's records had in histories that are lost, until the present one has
-        /// shown what it knows of them.
-        var former: [String: [Place: [Version]]] = [:]
-        var violations: [Violation] = []
-    }
+final class LostHistoryWatch: PageWatch {
+    typealias Place = NaiveModel.Place
 
-    private typealias Place = NaiveModel.Place
+    private let violations: ViolationLog
+    /// The versions that the fields of each device's records had in histories that are lost, until the present one has
+    /// shown what it knows of them.
+    private let former = Guarded([String: [Place: [Version]]]())
 
-    private let state = Guarded(State())
-
-    func takeViolations() -> [Violation] {
-        state.withLock { state in
-            defer { state.violations = [] }
-            return state.violations
-        }
+    init(violations: ViolationLog) {
+        self.violations = violations
     }
 
     /// Another disk is in the device now: what was seen of it before says nothing.
     func rolledBack(_ device: String) {
-        state.withLock { $0.former[device] = nil }
+        former.withLock { $0[device] = nil }
     }
 
-    /// Passes the adoption of a history on to the store.
-    func watchAdoption<Result>(
-        by device: String, of epoch: Epoch, in store: SimulatedDevice.Store, on disk: SimulatedDisk,
-        _ body: () throws(StoreFailure) -> Result
-    ) throws(StoreFailure) -> Result {
-        let shown = try disk.withoutFaults { () throws(StoreFailure) -> [Place: Record] in
-            guard let known = try store.session().epoch, known != epoch else { return [:] }
-            return try Self.records(in: store)
-        }
-        let result = try body()
-        state.withLock { state in
+    /// What a store shows before it adopts a history; empty when that is the one it knows.
+    func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [Place: Record] {
+        guard let known = try store.session().epoch, known != epoch else { return [:] }
+        return try Self.records(in: store)
+    }
+
+    /// The store has adopted another history, and showed this before.
+    func adopted(_ shown: [Place: Record], by device: String) {
+        former.withLock { former in
             for (place, record) in shown where record.version > .zero {
-                state.former[device, default: [:]][place] = record.values.indices.map { record.version(ofFieldAt: $0) }
+                former[device, default: [:]][place] = record.values.indices.map { record.version(ofFieldAt: $0) }
             }
         }
-        return result
     }
 
-    /// Passes a page on to the store.
-    func watchPage<Result>(
-        _ page: PullPage, on device: String, in store: SimulatedDevice.Store, on disk: SimulatedDisk,
-        _ body: () throws(StoreFailure) -> Result
-    ) throws(StoreFailure) -> Result {
-        let former = state.withLock { $0.former[device] ?? [:] }
-        guard !former.isEmpty, case .snapshot(let groups, _, _) = page.content else { return try body() }
-        let (before, told) = try disk.withoutFaults { () throws(StoreFailure) in
-            (try Self.settledRecords(in: store), try store.journal(state: nil, limit: 1).first?.number ?? 0)
-        }
-        let result = try body()
-        try disk.withoutFaults { () throws(StoreFailure) in
+    func look(
+        at store: SimulatedDevice.Store, before page: PullPage, on device: String
+    ) throws(StoreFailure) -> Comparison? {
+        let former = former.withLock { $0[device] ?? [:] }
+        guard !former.isEmpty, case .snapshot(let groups, _, _) = page.content else { return nil }
+        let before = try Self.settledRecords(in: store)
+        let told = try store.journal(state: nil, limit: 1).first?.number ?? 0
+        return { [self] store throws(StoreFailure) in
             let after = try Self.records(in: store)
             var lost: [Place: [FieldName: FieldValue]] = [:]
             for (place, old) in before where old.version == .zero && after[place] == nil {
@@ -91,13 +77,12 @@ final class LostHistoryWatch: Sendable {
                     .I15,
                     "\(device) has lost \(Self.words(lost[place])) of \(place), which only a lost history of the server had, and offers \(Self.words(offered[place]))"
                 )
-                state.withLock { $0.violations.append(violation) }
+                violations.report(violation)
             }
-            state.withLock { state in
-                for place in former.keys where after[place]?.version != .zero { state.former[device]?[place] = nil }
+            self.former.withLock { all in
+                for place in former.keys where after[place]?.version != .zero { all[device]?[place] = nil }
             }
         }
-        return result
     }
 
     private static func words(_ values: [FieldName: FieldValue]?) -> String {

@@ -29,26 +29,20 @@ final class MessageWatch: ServerWitness {
     private let bounds: MessageBounds?
     private let batch: BatchLimit
     private let names: [CollectionName: [FieldName]]
-    private let found = Guarded([Violation]())
+    private let violations: ViolationLog
 
     /// - Parameters:
     ///   - bounds: nil when the parts know none.
     ///   - batch: what a device puts into one push at most.
-    init(bounds: MessageBounds?, batch: BatchLimit, catalog: SchemaCatalog) {
+    init(bounds: MessageBounds?, batch: BatchLimit, catalog: SchemaCatalog, violations: ViolationLog) {
+        self.violations = violations
         self.bounds = bounds
         self.batch = batch
         names = Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, $0.fields.map(\.name)) })
     }
 
-    func takeViolations() -> [Violation] {
-        found.withLock { found in
-            defer { found = [] }
-            return found
-        }
-    }
-
     private func report(_ text: String) {
-        found.withLock { $0.append(Violation(.I19, text)) }
+        violations.report(Violation(.I19, text))
     }
 
     // MARK: Pushes

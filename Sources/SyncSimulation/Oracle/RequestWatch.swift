@@ -15,7 +15,6 @@ final class RequestWatch: Sendable {
         /// Identical requests that failed one after the other, and when the last failed.
         var failed: [Kind: (bytes: Int, at: Duration, hurried: Int)] = [:]
         var pushNotBefore = Duration.zero
-        var violations: [Violation] = []
     }
 
     enum Kind: Hashable, Sendable {
@@ -23,6 +22,7 @@ final class RequestWatch: Sendable {
     }
 
     private let devices = Guarded([String: Device]())
+    private let violations: ViolationLog
     private let isPunctual: Bool
     /// The shortest wait before a try that is like the one that failed.
     private let floor: Duration
@@ -30,26 +30,16 @@ final class RequestWatch: Sendable {
 
     /// - Parameter isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next
     ///   try begins, and then the wait cannot be measured; or when the request has been given up, and then nobody listens.
-    init(isPunctual: Bool) {
+    init(isPunctual: Bool, violations: ViolationLog) {
+        self.violations = violations
         self.isPunctual = isPunctual
         floor = isPunctual ? BackoffPolicy().floor : .zero
-    }
-
-    func takeViolations() -> [Violation] {
-        devices.withLock { devices in
-            var found: [Violation] = []
-            for name in devices.keys.sorted() {
-                found += devices[name]?.violations ?? []
-                devices[name]?.violations = []
-            }
-            return found
-        }
     }
 
     func sent(_ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration) {
         devices.withLock { devices in
             devices[device, default: Device()].sent(
-                call.kind, bytes.hashOfContents, by: device, at: now, floor: floor)
+                call.kind, bytes.hashOfContents, by: device, at: now, floor: floor, telling: violations)
         }
     }
 
@@ -94,17 +84,18 @@ final class RequestWatch: Sendable {
 
 extension RequestWatch.Device {
     fileprivate mutating func sent(
-        _ kind: RequestWatch.Kind, _ bytes: Int, by device: String, at now: Duration, floor: Duration
+        _ kind: RequestWatch.Kind, _ bytes: Int, by device: String, at now: Duration, floor: Duration,
+        telling violations: ViolationLog
     ) {
         if kind == .push, now < pushNotBefore {
-            violations.append(
+            violations.report(
                 Violation(.I18, "\(device) pushes again \(pushNotBefore - now) before the time that the server named"))
         }
         if let last = failed[kind], last.bytes == bytes, now - last.at < floor {
             failed[kind]?.hurried += 1
             // When another request has lost the contact before, it may be back just after this one failed; once.
             if last.hurried > 0 {
-                violations.append(
+                violations.report(
                     Violation(
                         .I18,
                         "\(device) repeats a \(kind) \(now - last.at) after it failed, \(floor) at least expected"))
@@ -113,7 +104,7 @@ extension RequestWatch.Device {
         idle.removeAll { now - $0 > .seconds(60) }
         idle.append(now)
         if idle.count > RequestWatch.idleRequestsPerMinute {
-            violations.append(
+            violations.report(
                 Violation(.I18, "\(device) asked \(idle.count) times in a minute, and nothing came of it"))
             idle = []
         }

@@ -91,19 +91,18 @@ struct WatchedStore: LocalStore, EngineStore {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
-        let shown = watching { try brakes.look(at: store, before: page) } ?? nil
+        let watches: [any PageWatch] = [lostHistory, brakes]
+        let comparisons = watches.compactMap { watch in look { try watch.look(at: store, before: page, on: device) } ?? nil }
         let result = try watch(.applyingPage) { () throws(StoreFailure) in
-            try lostHistory.watchPage(page, on: device, in: store, on: disk) { () throws(StoreFailure) in
-                try store.apply(page, after: cursor, brake: brake, now: now)
-            }
+            try store.apply(page, after: cursor, brake: brake, now: now)
         }
-        if let shown { watching { try brakes.compare(shown, with: store, on: device) } }
+        for compare in comparisons { look { try compare(store) } }
         return result
     }
 
     /// Looks past the faults of the disk. A store that cannot be read then is dead, or is found when the world looks at it.
     @discardableResult
-    private func watching<Result>(_ body: () throws -> Result) -> Result? {
+    private func look<Result>(_ body: () throws -> Result) -> Result? {
         do {
             return try disk.withoutFaults(body)
         } catch {
@@ -116,11 +115,10 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
-        try watch(.changingSession) { () throws(StoreFailure) in
-            try lostHistory.watchAdoption(by: device, of: epoch, in: store, on: disk) { () throws(StoreFailure) in
-                try store.adopt(epoch, as: account)
-            }
-        }
+        let shown = look { try lostHistory.look(at: store, before: epoch) } ?? [:]
+        let session = try watch(.changingSession) { () throws(StoreFailure) in try store.adopt(epoch, as: account) }
+        lostHistory.adopted(shown, by: device)
+        return session
     }
 
     func renewIdentity() throws(StoreFailure) -> StoredSession {

@@ -13,11 +13,7 @@ extension World {
         }
         if let failure { throw failure }
         try followFeed()
-        let found =
-            history.takeViolations() + conduct.takeViolations() + feed.takeViolations()
-            + network.watch.takeViolations() + lostHistory.takeViolations() + messages.takeViolations()
-            + brakes.takeViolations()
-        if let violation = found.first { throw violation }
+        if let violation = violations.take() { throw violation }
         // Files are read whole, which takes as long as all else: only now and then, and at the end.
         looks += 1
         let readsFiles = looks.isMultiple(of: 4)

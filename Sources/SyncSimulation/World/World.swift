@@ -7,7 +7,8 @@ import SyncModel
 /// code with the parts under test.
 ///
 /// A run has three phases. *Safety*: users write and faults strike, as the script says; promises are checked at every
-/// step, but for what takes long to look at: files, and devices with long outboxes, have their turn less often. *Heal*: all faults end. *Liveness*: within bounded time everything must have arrived.
+/// step, but for what takes long to look at: files, and devices with long outboxes, have their turn less often. *Heal*: all
+/// faults end. *Liveness*: within bounded time everything must have arrived.
 public final class World {
     public let script: WorldScript
     public let simulation: Simulation
@@ -15,9 +16,10 @@ public final class World {
     let server: SimulatedServer
     let devices: [SimulatedDevice]
     let history: History
-    let feed = FeedWitness()
-    let conduct = DeviceConduct()
-    let lostHistory = LostHistoryWatch()
+    let violations: ViolationLog
+    let feed: FeedWitness
+    let conduct: DeviceConduct
+    let lostHistory: LostHistoryWatch
     let messages: MessageWatch
     let journals: JournalWatch
     let brakes: BrakeWatch
@@ -73,16 +75,25 @@ public final class World {
             traceCapacity: traceCapacity, recording: recording)
         self.simulation = simulation
         self.recording = recording
-        let history = History(catalog: WorldCatalog.catalog, spaces: [Self.space])
+        let violations = ViolationLog()
+        self.violations = violations
+        let history = History(catalog: WorldCatalog.catalog, spaces: [Self.space], violations: violations)
         self.history = history
+        let feed = FeedWitness(violations: violations)
+        self.feed = feed
+        let conduct = DeviceConduct(violations: violations)
+        self.conduct = conduct
+        let lostHistory = LostHistoryWatch(violations: violations)
+        self.lostHistory = lostHistory
         let network = SimulatedNetwork(
-            simulation: simulation, tally: tally, isPunctual: setting.slowProcessor == 0)
+            simulation: simulation, tally: tally, isPunctual: setting.slowProcessor == 0, violations: violations)
         self.network = network
         let messages = MessageWatch(
-            bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog)
+            bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog,
+            violations: violations)
         self.messages = messages
         journals = JournalWatch(limit: parts.bounds?.journalEntries)
-        let brakes = BrakeWatch(brake: setting.policy.deleteBrake)
+        let brakes = BrakeWatch(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
             simulation: simulation, wire: parts.wire,
@@ -98,7 +109,7 @@ public final class World {
             },
             open: parts.openAuthority)
         self.server = server
-        devices = (0..<setting.devices).map { [tally, conduct, lostHistory] place in
+        devices = (0..<setting.devices).map { [tally] place in
             let durability = setting.unflushed.contains(place) ? DeviceDurability.normal : .full
             return SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,

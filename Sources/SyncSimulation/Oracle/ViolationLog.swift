@@ -1,0 +1,18 @@
+import SyncConcurrency
+
+/// What the witnesses of one world have found broken, in the order in which they found it.
+final class ViolationLog: Sendable {
+    private let found = Guarded([Violation]())
+
+    func report(_ violation: Violation) {
+        found.withLock { $0.append(violation) }
+    }
+
+    /// The first that was found, and none of those that came with it.
+    func take() -> Violation? {
+        found.withLock { found in
+            defer { found = [] }
+            return found.first
+        }
+    }
+}
