@@ -7,16 +7,21 @@ package struct JSONKey {
 
     package static func ~= (pattern: StaticString, key: JSONKey) -> Bool {
         pattern.withUTF8Buffer { pattern in
-            key.isEscaped
-                ? key.decoded.elementsEqual(pattern)
-                : key.bytes.count == pattern.count && key.bytes.elementsEqual(pattern)
+            key.isEscaped ? key.decoded.elementsEqual(pattern) : areEqual(key.bytes, pattern)
         }
     }
 
     /// Equal by the bytes that the keys stand for, not by Unicode's equivalence.
     static func == (left: JSONKey, right: JSONKey) -> Bool {
         if left.isEscaped || right.isEscaped { return left.decoded == right.decoded }
-        return left.bytes.count == right.bytes.count && left.bytes.elementsEqual(right.bytes)
+        return areEqual(left.bytes, right.bytes)
+    }
+
+    /// What `elementsEqual` says, without its iterators: a message has many keys, and each is compared with several.
+    private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index] != right[index] { return false }
+        return true
     }
 
     var decoded: [UInt8] {

@@ -97,7 +97,7 @@ package struct JSONReader: ~Copyable {
         if byte == UInt8(ascii: "}") {
             position += 1
             depth -= 1
-            keys.removeSubrange(members.base...)
+            keys.removeLast(keys.count - members.base)
             return nil
         }
         if members.isFirst {

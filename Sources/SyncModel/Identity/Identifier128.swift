@@ -23,25 +23,25 @@ public struct Identifier128: Hashable, Comparable, Sendable {
 
     /// Reads the 36-character text form in lower or upper case; nil when the text is anything else.
     public init?(text: some StringProtocol) {
-        self.init(utf8: text.utf8)
+        var text = String(text)
+        guard let identifier = text.withUTF8({ Identifier128(utf8: $0) }) else { return nil }
+        self = identifier
     }
 
     /// Reads the 36-byte text form; nil when the bytes are anything else.
-    public init?(utf8 bytes: some Sequence<UInt8>) {
+    public init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count == 36 else { return nil }
         var words: (high: UInt64, low: UInt64) = (0, 0)
         var digits = 0
-        var position = 0
-        for byte in bytes {
+        for position in bytes.indices {
             if position == 8 || position == 13 || position == 18 || position == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
+                guard bytes[position] == UInt8(ascii: "-") else { return nil }
             } else {
-                guard digits < 32, let digit = Self.value(ofHexDigit: byte) else { return nil }
+                guard let digit = Self.value(ofHexDigit: bytes[position]) else { return nil }
                 if digits < 16 { words.high = words.high << 4 | digit } else { words.low = words.low << 4 | digit }
                 digits += 1
             }
-            position += 1
         }
-        guard position == 36, digits == 32 else { return nil }
         self.init(high: words.high, low: words.low)
     }
 
