@@ -162,8 +162,8 @@ let package = Package(
         .target(
             name: "SimulationRecipes",
             dependencies: [
-                "CFaultVFS", "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-                "SyncSimulation",
+                "CFaultVFS", "SyncConcurrency", "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite",
+                "AuthorityStoreSQLite", "SyncSimulation",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -247,6 +247,7 @@ let package = Package(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
                 "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
+                "SimulationRecipes",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -262,7 +263,7 @@ let package = Package(
             name: "SyncStoreSQLiteTests",
             dependencies: [
                 "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
-                "SyncSimulation",
+                "SyncSimulation", "SimulationRecipes",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             exclude: ["local-schema.golden.sql"],

@@ -1,10 +1,10 @@
-import GRDBSQLite
+import CFaultVFS
 import SyncConcurrency
 
 /// Counts the steps of SQLite's virtual machine on one database: work that is the same each time, as time is not.
 ///
 /// It sees the connections that are opened while it lives.
-final class SQLiteWork {
+package final class SQLiteWork {
     private let file: String
 
     /// By file and statement. SQLite's hooks for new connections hold for the whole process, where other tests run too.
@@ -18,7 +18,7 @@ final class SQLiteWork {
         return sqlite3_auto_extension(unsafeBitCast(entry, to: (@convention(c) () -> Void).self)) == SQLITE_OK
     }()
 
-    init(file: String) {
+    package init(file: String) {
         precondition(Self.isHooked, "SQLite tells of its new connections")
         self.file = file
         Self.steps.withLock { $0[file] = [:] }
@@ -29,7 +29,7 @@ final class SQLiteWork {
     }
 
     /// The steps of each statement since the last call.
-    func take() -> [String: Int] {
+    package func take() -> [String: Int] {
         Self.steps.withLock { steps in
             defer { steps[file] = [:] }
             return steps[file] ?? [:]
@@ -55,5 +55,21 @@ final class SQLiteWork {
 
     private static func file(of connection: OpaquePointer?) -> String? {
         sqlite3_db_filename(connection, "main").map { String(cString: $0) }
+    }
+
+    /// How the work for one record grows with how many there are.
+    package struct Growth: CustomStringConvertible {
+        /// 1 when it is the same among few and among many.
+        package let factor: Double
+        package let description: String
+
+        /// - Parameter times: how many times as many records the second had.
+        package init(from few: [String: Int], to many: [String: Int], times: Int) {
+            let total = (few: few.values.reduce(0, +), many: many.values.reduce(0, +))
+            func growth(_ sql: String) -> Int { many[sql, default: 0] - times * few[sql, default: 0] }
+            let steepest = many.keys.max { growth($0) < growth($1) } ?? "no statement"
+            factor = Double(total.many) / Double(times * max(total.few, 1))
+            description = "\(total.few) steps, \(total.many) with \(times) times as many; most of all in \(steepest)"
+        }
     }
 }

@@ -73,8 +73,8 @@ enum ImportArrows {
             "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
         ],
         "SimulationRecipes": [
-            "SyncModel", "SyncCore", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite", "AuthorityStoreSQLite",
-            "CFaultVFS",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite",
+            "AuthorityStoreSQLite", "CFaultVFS",
         ],
         "SyncSimulation": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "CFaultVFS",

@@ -1,3 +1,4 @@
+import SimulationRecipes
 import SyncCore
 import SyncModel
 import SyncStoreSQLite
@@ -15,12 +16,8 @@ import Testing
     func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
         let few = try Self.steps(in: chapter, of: 300)
         let many = try Self.steps(in: chapter, of: 1_200)
-        let total = (few: few.values.reduce(0, +), many: many.values.reduce(0, +))
-        func growth(_ sql: String) -> Int { many[sql, default: 0] - 4 * few[sql, default: 0] }
-        let steepest = many.keys.max { growth($0) < growth($1) } ?? ""
-        #expect(
-            Double(total.many) <= 1.25 * 4 * Double(total.few),
-            "\(total.few) steps for 300, \(total.many) for 1,200; most of all in \(steepest)")
+        let growth = SQLiteWork.Growth(from: few, to: many, times: 4)
+        #expect(growth.factor <= 1.25, "\(growth)")
     }
 
     private static func steps(in chapter: Chapter, of count: Int) throws -> [String: Int] {

@@ -92,7 +92,9 @@ struct WatchedStore: LocalStore, EngineStore {
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
         let watches: [any PageWatch] = [lostHistory, brakes]
-        let comparisons = watches.compactMap { watch in look { try watch.look(at: store, before: page, on: device) } ?? nil }
+        let comparisons = watches.compactMap { watch in
+            look { try watch.look(at: store, before: page, on: device) } ?? nil
+        }
         let result = try watch(.applyingPage) { () throws(StoreFailure) in
             try store.apply(page, after: cursor, brake: brake, now: now)
         }

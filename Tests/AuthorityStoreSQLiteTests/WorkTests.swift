@@ -1,0 +1,121 @@
+import AuthorityStoreSQLite
+import SimulationRecipes
+import SyncAuthority
+import SyncModel
+import Testing
+
+/// What SQLite does for one record must not depend on how many others there are, nor on how many refer to the same one.
+@Suite struct WorkTests {
+    /// A part of a server's life with so many records; what had to come before is not measured.
+    enum Chapter: CaseIterable {
+        case created, createdAgain, edited, deleted, shown, followed, fetched
+    }
+
+    @Test(arguments: Chapter.allCases)
+    func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
+        let few = try Self.steps(in: chapter, of: 200)
+        let many = try Self.steps(in: chapter, of: 800)
+        let growth = SQLiteWork.Growth(from: few, to: many, times: 4)
+        #expect(growth.factor <= 1.25, "\(growth)")
+    }
+
+    private static func steps(in chapter: Chapter, of count: Int) throws -> [String: Int] {
+        let folder = try Folder()
+        let work = SQLiteWork(file: folder.file)
+        let store = try folder.open()
+        let server = try Server(store: store, count: count)
+        if chapter != .created { try server.live(.created) }
+        _ = work.take()
+        try server.live(chapter)
+        try store.close()
+        return work.take()
+    }
+}
+
+/// A server, and one client that writes so many pictures of the one model.
+private struct Server {
+    let authority: Authority
+    let count: Int
+    /// A cursor from before the first commit.
+    private let beginning: Cursor
+    private let principal = Principal(name: "anna")
+    private let now = WallTime(milliseconds: 1_800_000_000_000)
+    private let model = RecordID(bits: Identifier128(high: 2, low: 0))
+
+    init(store: SQLiteAuthorityStore, count: Int) throws {
+        let catalog = SchemaCatalog([
+            ModelSchema(collection: "model", fields: [.text("name")]),
+            ModelSchema(
+                collection: "picture", fields: [.text("title"), .reference("of", to: "model", required: true)]),
+        ])
+        authority = Authority(store: store, catalog: catalog)
+        self.count = count
+        guard
+            case .page(let page) = try authority.pull(
+                PullRequest(space: .default, cursor: nil, limit: 50), by: principal, now: now)
+        else { throw Unanswered() }
+        beginning = page.cursor
+    }
+
+    private struct Unanswered: Error {}
+
+    func live(_ chapter: WorkTests.Chapter) throws {
+        switch chapter {
+        case .created, .createdAgain:
+            try push(0, mutation("model", model, .create(["name": .text("Saskia")])))
+            for number in 1...count {
+                let picture: Patch = ["title": .text("picture \(number)"), "of": .reference(model)]
+                try push(number, mutation("picture", id(number), .create(picture)))
+            }
+        case .edited:
+            for number in 1...count {
+                let edit = FieldEdit(field: "title", value: .text("new"), before: .null, seen: Version(Int64(number)))
+                try push(count + number, mutation("picture", id(number), .update([edit])))
+            }
+        case .deleted:
+            for number in 1...count {
+                try push(count + number, mutation("picture", id(number), .delete(seen: Version(Int64(number)))))
+            }
+        case .shown: try pull(after: nil)
+        case .followed: try pull(after: beginning)
+        case .fetched:
+            for number in 1...count {
+                for key in [RecordKey.id(id(number)), .uid(UID(Int64(number - 1)))] {
+                    let request = FetchRequest(space: .default, collection: "picture", key: key)
+                    guard try authority.fetch(request, by: principal, now: now) != nil else { throw Unanswered() }
+                }
+            }
+        }
+    }
+
+    private func id(_ number: Int) -> RecordID { RecordID(bits: Identifier128(high: 1, low: UInt64(number))) }
+
+    private func mutation(_ collection: CollectionName, _ id: RecordID, _ intent: Mutation.Intent) -> Mutation {
+        Mutation(collection: collection, record: id, time: HybridTime(wall: now), intent: intent)
+    }
+
+    private func push(_ number: Int, _ mutation: Mutation) throws {
+        let numbered = NumberedTransaction(
+            number: MutationNumber(Int64(number)), hash: PayloadHash(rawValue: "hash \(number)"),
+            transaction: Transaction(space: .default, mutations: [mutation]))
+        let request = PushRequest(
+            identity: ClientIdentity(client: ClientID(bits: Identifier128(high: 0, low: 1)), incarnation: 0),
+            epoch: nil,
+            acknowledged: .first, transactions: [numbered])
+        guard case .answered(let results, _, _) = try authority.push(request, by: principal, now: now),
+            case .applied = results.first?.outcome
+        else { throw Unanswered() }
+    }
+
+    private func pull(after cursor: Cursor?) throws {
+        var cursor = cursor
+        while true {
+            let request = PullRequest(space: .default, cursor: cursor, limit: 50)
+            guard case .page(let page) = try authority.pull(request, by: principal, now: now) else {
+                throw Unanswered()
+            }
+            cursor = page.cursor
+            if !page.hasMore { return }
+        }
+    }
+}
