@@ -164,6 +164,13 @@ enum Village {
         #expect(rows.rows.map(\.identity) == [.key("a\nb"), .key("f")])
     }
 
+    @Test(arguments: ["", "\n", "\r\n\n"]) func `a file without a first row is a mistake`(text: String) {
+        let rows = read(text)
+        #expect(rows.rows.isEmpty)
+        #expect(rows.problems.map(\.line) == [0])
+        #expect(rows.problems.allSatisfy { $0.reason.contains("key, id, username, avatar, age") })
+    }
+
     @Test(arguments: ["username,shoe\nNed,44\n", "username,username\na,b\n", "\"username\nNed\n"])
     func `a header that makes no sense stops everything`(text: String) {
         let rows = read(text)

@@ -30,6 +30,14 @@ public struct CSVImport: Sendable {
                 if header == nil { return result }
             }
         }
+        if header == nil {
+            let names = [RowBuilder.keyName, RowBuilder.idName] + schema.fields.map(\.name.rawValue)
+            result.problems.append(
+                ImportProblem(
+                    line: 0,
+                    "there is no row at all; the first was expected to name columns, of \(names.joined(separator: ", "))"
+                ))
+        }
         return result
     }
 
