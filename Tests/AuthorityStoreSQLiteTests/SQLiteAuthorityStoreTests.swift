@@ -138,10 +138,16 @@ import Testing
 
     @Test func `a missing database is made only when that is asked for`() throws {
         let folder = try Folder()
-        expect(.missingFile, naming: folder.path) {
+        expect(.noDatabase, naming: folder.file) {
             try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"), creating: false)
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
+        #expect(chmod(folder.path, 0o700) == 0)
+        expect(.noDatabase, naming: folder.file) {
+            try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"), creating: false)
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.file))
         expect(.missingFile, naming: ":memory:") {
             try SQLiteAuthorityStore(at: ":memory:", newEpoch: Epoch(rawValue: "e"))
         }

@@ -306,6 +306,7 @@ import Testing
             let none = try programs.run("syncd", words)
             #expect(none.status == CommandStatus.configuration.rawValue)
             #expect(none.errors.contains("authority.sqlite"), "\(none.errors)")
+            #expect(none.errors.contains("syncd serve makes one"), "\(none.errors)")
         }
         #expect(!FileManager.default.fileExists(atPath: programs.folder + "/.local/share/tombolo-server"))
         #expect(try programs.run("syncd", ["token", "add", "a"]).status == 0)

@@ -24,7 +24,7 @@ struct AuthorityFiles: Hashable, Sendable {
     }
 
     private var missing: AuthorityStoreFailure {
-        AuthorityStoreFailure(.missingFile, "there is no database at \(path), and it was not to be created")
+        AuthorityStoreFailure(.noDatabase, "there is no database at \(path), and it was not to be created")
     }
 
     private func prepareFolder(creating: Bool) throws(AuthorityStoreFailure) {

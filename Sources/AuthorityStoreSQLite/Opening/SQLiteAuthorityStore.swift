@@ -15,7 +15,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     ///
     /// - Parameters:
     ///   - newEpoch: the name of the history, when a new one begins here: unused when there is one already.
-    ///   - creating: whether a missing database is made; otherwise it is a failure (`missingFile`).
+    ///   - creating: whether a missing database is made; otherwise it is a failure (`noDatabase`).
     public init(
         at path: String, newEpoch: Epoch, creating: Bool = true,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
@@ -59,13 +59,13 @@ public final class SQLiteAuthorityStore: AuthorityStore {
             guard let single = database as? DatabaseQueue else {
                 return try database.read { database in try body(SQLiteTransaction(database: database)) }
             }
-            // GRDB would switch the connection to read-only and back, which throws away its prepared statements. A view
-            // cannot write anyway.
+            // GRDB would switch the connection to read-only and back, which throws away its prepared statements, and would
+            // prepare the words around each reading anew. A view cannot write anyway.
             return try single.inDatabase { database in
-                try database.beginTransaction(.deferred)
+                try database.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
                 do {
                     let result = try body(SQLiteTransaction(database: database))
-                    try database.commit()
+                    try database.cachedStatement(sql: "COMMIT TRANSACTION").execute()
                     return result
                 } catch {
                     // SQLite has rolled back by itself after some errors. The first error is the one to tell.

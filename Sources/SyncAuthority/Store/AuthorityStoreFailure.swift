@@ -13,6 +13,8 @@ public struct AuthorityStoreFailure: Error, Hashable, Sendable {
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // The database cannot be used as it is.
         case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions, missingFile
+        /// There is no database, and none was to be made.
+        case noDatabase
         /// Another process serves this database.
         case inUse
         /// The database does not keep what it promises: the durability that was asked for is not in force.

@@ -27,13 +27,12 @@ public final class ServerComposition {
 
     /// The authority; its database is made when it is missing.
     public var authority: Authority {
-        get throws(ConfigurationProblem) { try authority(making: true) }
+        get throws(ConfigurationProblem) { try authority(.makingIfMissing) }
     }
 
-    /// - Parameter isMade: whether a missing database is made.
-    private func authority(making isMade: Bool) throws(ConfigurationProblem) -> Authority {
+    private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationProblem) -> Authority {
         if let openAuthority { return openAuthority.authority }
-        let opened = try recipes.authority(settings, runtime, isMade)
+        let opened = try recipes.authority(settings, runtime, opening)
         openAuthority = opened
         return opened.authority
     }
@@ -42,8 +41,7 @@ public final class ServerComposition {
     ///
     /// - Throws: `ConfigurationProblem`, also when there is no database yet; or `AuthorityFailure`.
     public var epoch: String {
-        // A database that is not there has no history, and looking must not begin one.
-        get throws { try authority(making: false).epoch().rawValue }
+        get throws { try authority(.existing).epoch().rawValue }
     }
 
     /// Begins a new history, after the database was restored from a backup. Nothing may serve it meanwhile.
@@ -52,7 +50,7 @@ public final class ServerComposition {
     /// - Throws: as `epoch`.
     public func startNewEpoch() throws -> String {
         let epoch = Epoch.drawn(by: runtime)
-        try authority(making: false).startNewEpoch(epoch)
+        try authority(.existing).startNewEpoch(epoch)
         return epoch.rawValue
     }
 

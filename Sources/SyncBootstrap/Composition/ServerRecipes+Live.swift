@@ -22,20 +22,20 @@ extension ServerRecipes {
     /// A real clock, a real disk, a real network.
     public static let live = ServerRecipes(
         machine: { _ in .live(label: "tombolo.authority") },
-        authority: { (settings, runtime, isMade) throws(ConfigurationProblem) in
+        authority: { (settings, runtime, opening) throws(ConfigurationProblem) in
             let configuration = SQLiteAuthorityConfiguration(
                 durability: settings.durability == .full ? .full : .processCrash)
             // Used only when the database is new.
             let epoch = Epoch.drawn(by: runtime)
-            if isMade { try PrivateFolder.make(settings.folder) }
+            if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
             do throws(AuthorityStoreFailure) {
                 let store = try SQLiteAuthorityStore(
-                    at: settings.file, newEpoch: epoch, creating: isMade, configuration: configuration)
+                    at: settings.file, newEpoch: epoch, creating: opening == .makingIfMissing,
+                    configuration: configuration)
                 return OpenAuthority(Authority(store: store, catalog: CommunityCatalog.catalog)) { try? store.close() }
             } catch {
-                let isMissing = error.code == .missingFile && !isMade
-                throw ConfigurationProblem(
-                    "authority.folder: \(error)", advice: isMissing ? "syncd serve makes one" : nil)
+                let advice = error.code == .noDatabase ? "syncd serve makes one" : nil
+                throw ConfigurationProblem("authority.folder: \(error)", advice: advice)
             }
         },
         authenticator: { (settings, logger) throws(ConfigurationProblem) in

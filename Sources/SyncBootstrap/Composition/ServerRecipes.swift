@@ -6,8 +6,9 @@ public import SyncServerHTTP
 /// How each part of a server is made, in one place. As with `ClientRecipes`, a part that is not named does not compile.
 public struct ServerRecipes: Sendable {
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
-    /// Opens the authority's store; the last argument says whether a missing one is made.
-    public var authority: @Sendable (ServerSettings, EngineRuntime, Bool) throws(ConfigurationProblem) -> OpenAuthority
+    /// Opens the authority's store.
+    public var authority:
+        @Sendable (ServerSettings, EngineRuntime, StoreOpening) throws(ConfigurationProblem) -> OpenAuthority
     /// Finds out who asks.
     public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
     /// Makes the listener; nothing listens before it runs.
@@ -16,7 +17,8 @@ public struct ServerRecipes: Sendable {
     public init(
         machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
         authority:
-            @escaping @Sendable (ServerSettings, EngineRuntime, Bool) throws(ConfigurationProblem) -> OpenAuthority,
+            @escaping @Sendable (ServerSettings, EngineRuntime, StoreOpening) throws(ConfigurationProblem)
+            -> OpenAuthority,
         authenticator: @escaping @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator,
         listener: @escaping @Sendable (Service) throws -> ServerListener
     ) {
@@ -24,6 +26,13 @@ public struct ServerRecipes: Sendable {
         self.authority = authority
         self.authenticator = authenticator
         self.listener = listener
+    }
+
+    /// What becomes of a store that is not there.
+    public enum StoreOpening: Sendable {
+        case makingIfMissing
+        /// It is a problem: looking at a store must not begin one.
+        case existing
     }
 
     /// What a listener serves, and by whose leave.
