@@ -2,11 +2,12 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// What sending an entry of the journal again writes, for every state in which the records may be by then.
+/// What sending an entry of the journal again writes, over what the records are by then.
 @Suite struct ResendPlanTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "users", fields: [.text("name"), .reference("avatar", to: "avatars")]),
         ModelSchema(collection: "avatars", fields: [.reference("author", to: "users", required: true)]),
+        ModelSchema(collection: "frames", fields: [.reference("around", to: "avatars", required: true)]),
     ])
 
     private static func id(_ number: UInt64) -> RecordID {
@@ -28,6 +29,20 @@ import Testing
     private static func renamed(_ id: RecordID) -> Mutation {
         let edit = FieldEdit(field: "name", value: .text("new"), before: .text("old"), seen: .zero)
         return Mutation(collection: "users", record: id, time: .zero, intent: .update([edit]))
+    }
+
+    private static func frame(_ id: RecordID, around avatar: RecordID) -> Mutation {
+        Mutation(collection: "frames", record: id, time: .zero, intent: .create(["around": .reference(avatar)]))
+    }
+
+    private static func linked(_ id: RecordID, to avatar: RecordID) -> Mutation {
+        let edit = FieldEdit(field: "avatar", value: .reference(avatar), before: .null, seen: .zero)
+        return Mutation(collection: "users", record: id, time: .zero, intent: .update([edit]))
+    }
+
+    private static func authored(_ id: RecordID, by user: RecordID) -> Mutation {
+        let edit = FieldEdit(field: "author", value: .reference(user), before: .null, seen: .zero)
+        return Mutation(collection: "avatars", record: id, time: .zero, intent: .update([edit]))
     }
 
     private static func deleted(_ id: RecordID) -> Mutation {
@@ -84,7 +99,7 @@ import Testing
 
     // MARK: Forgotten
 
-    /// What was forgotten, who is shown, and of whom each planned transaction is; "-" for a reference that was dropped.
+    /// What was forgotten, who is shown by now, what is planned, and what stays.
     private static let cases:
         [(forgotten: Transaction, shown: Set<RecordID>, planned: [[RecordEdit]], left: [RecordID])] = [
             // Alone, and in parts of their own.
@@ -110,10 +125,30 @@ import Testing
             // What may be missing is left out; what is here is kept.
             (transaction(user(ada, avatar: art)), [], [[.create("users", ada, name(ada))]], []),
             (transaction(user(ada, avatar: art)), [art], [[.create("users", ada, name(ada, avatar: art))]], []),
-            // What is needed and missing holds up its own part, and what needs that; nothing else.
+            // What is needed and missing holds up its own part, and nothing that can do without.
             (
                 transaction(user(ada), avatar(art, of: bo), user(ink, avatar: art)), [],
                 [[.create("users", ada, name(ada))], [.create("users", ink, name(ink))]], [art]
+            ),
+            // But it holds up what needs that in turn.
+            (
+                transaction(frame(ink, around: art), avatar(art, of: bo), user(ada)), [],
+                [[.create("users", ada, name(ada))]], [art, ink]
+            ),
+            (transaction(frame(ink, around: art), user(ada)), [ink], [[.create("users", ada, name(ada))]], [ink]),
+            // Edits of records that refer to each other, of which one is gone.
+            (
+                transaction(linked(ada, to: art), authored(art, by: ada)), [ada],
+                [[.update("users", ada, [:])]], []
+            ),
+            (
+                transaction(linked(ada, to: art), authored(art, by: ada), user(bo)), [art],
+                [[.create("users", bo, name(bo))]], [ada, art]
+            ),
+            // An edit of what an earlier part brings back.
+            (
+                transaction(user(ada), authored(art, by: ada)), [art],
+                [[.create("users", ada, name(ada))], [.update("avatars", art, ["author": .reference(ada)])]], []
             ),
             // A record that has come back meanwhile is edited.
             (transaction(user(ada)), [ada], [[.update("users", ada, name(ada))]], []),

@@ -1,12 +1,12 @@
-public import SyncModel
+package import SyncModel
 
 /// What is written when a person sends an entry of the journal again: edits over what the records are now.
-public struct ResendPlan: Hashable, Sendable {
-    public let space: SpaceID
+package struct ResendPlan: Hashable, Sendable {
+    package let space: SpaceID
     /// The edits of each transaction, in the order in which they are to be written.
-    public private(set) var transactions: [[RecordEdit]] = []
+    package private(set) var transactions: [[RecordEdit]] = []
     /// What needs a record that is not here: it stays in the journal, in an entry of its own.
-    public private(set) var left: [Mutation] = []
+    package private(set) var left: [Mutation] = []
 
     /// - Parameters:
     ///   - entry: what was rejected or cancelled is repeated as one transaction, as it was written. What was forgotten comes
@@ -15,7 +15,7 @@ public struct ResendPlan: Hashable, Sendable {
     ///   - isShown: whether a record is here now.
     /// - Throws: `StoreFailure` with the code `entryIsFrozen` when nothing is there to be sent again, or has been;
     ///   `danglingReference` when all of it needs records that are not here; and what `isShown` throws.
-    public init(
+    package init(
         of entry: JournalEntry, catalog: SchemaCatalog,
         isShown: (CollectionName, RecordID) throws(StoreFailure) -> Bool
     ) throws(StoreFailure) {
@@ -80,7 +80,7 @@ public struct ResendPlan: Hashable, Sendable {
                 switch mutation.intent {
                 case .create where !isHere: edits.append(.create(mutation.collection, mutation.record, patch))
                 // An edit of what is gone: the deletion came later.
-                case .update where !isHere, .delete: break
+                case .update where !isHere && !planned.contains(mutation.record), .delete: break
                 case .create, .update: edits.append(.update(mutation.collection, mutation.record, patch))
                 }
             }

@@ -29,7 +29,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
     }
 
     /// Reads the 36-byte text form; nil when the bytes are anything else.
-    public init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
+    package init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count == 36 else { return nil }
         var words: (high: UInt64, low: UInt64) = (0, 0)
         var digits = 0

@@ -1,16 +1,16 @@
 /// Puts mutations together into as few transactions as their limits allow, in order.
-public struct TransactionPacker {
-    public let space: SpaceID
+package struct TransactionPacker: Sendable {
+    package let space: SpaceID
     private var mutations: [Mutation] = []
     private var bytes = 0
 
-    public init(space: SpaceID) {
+    package init(space: SpaceID) {
         self.space = space
     }
 
     /// - Parameter group: mutations that stay together, also when they are more than one transaction may have.
     /// - Returns: the transaction before, when the group does not fit into it any more.
-    public mutating func add(_ group: [Mutation]) -> Transaction? {
+    package mutating func add(_ group: [Mutation]) -> Transaction? {
         let size = group.reduce(0) { $0 + $1.byteCount }
         var full: Transaction?
         if mutations.count + group.count > ModelLimits.mutationsPerTransaction
@@ -24,7 +24,7 @@ public struct TransactionPacker {
     }
 
     /// - Returns: what has been collected and not yet been returned; nil when that is nothing.
-    public mutating func take() -> Transaction? {
+    package mutating func take() -> Transaction? {
         guard !mutations.isEmpty else { return nil }
         defer {
             mutations = []
