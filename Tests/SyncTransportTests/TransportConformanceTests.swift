@@ -36,6 +36,17 @@ import Testing
         try await TransportConformance(TestServer.subject(mock)).run(rule)
     }
 
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [(0, "a stream begins with the heads of its spaces"), (1, "whoever listens is told of a commit")])
+    func `streams that fall silent are found`(kept: Int, rule: String) async {
+        let transport = InProcessTransport(
+            authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
+            now: TestServer.now)
+        let suite = TransportConformance(TestServer.subject(ForgetfulHints(base: transport, kept: kept)))
+        await #expect(throws: ConformanceViolation.self) { try await suite.run(rule) }
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a server over HTTP 1 keeps the rules of transports`() async throws {
         let violations = try await TestServer.run(TestServer.authority()) { port in
             try await Self.check(HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"))
@@ -125,4 +136,30 @@ struct ForgetfulTransport: RemoteTransport {
     func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
     func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> { base.hints(for: spaces) }
+}
+
+/// Ends each stream of hints after so many.
+struct ForgetfulHints: RemoteTransport {
+    let base: any RemoteTransport
+    let kept: Int
+
+    func hello() async throws(TransportFailure) -> ServerHello { try await base.hello() }
+    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply { try await base.push(request) }
+    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
+    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
+
+    func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        let hints = base.hints(for: spaces).prefix(kept)
+        return AsyncThrowingStream { continuation in
+            let task = Task {
+                do {
+                    for try await hint in hints { continuation.yield(hint) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
 }

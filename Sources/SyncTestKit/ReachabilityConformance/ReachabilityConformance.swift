@@ -82,9 +82,11 @@ public struct ReachabilityConformance: Sendable {
         /// Watches while `body` runs, and gives back how the watch ended once it was cancelled.
         func watching(_ body: @Sendable (_ hasEnded: @Sendable () -> Bool) async throws -> Void) async throws -> Bool {
             let hasEnded = Guarded(false)
+            let (beginnings, beginning) = AsyncStream.makeStream(of: Void.self)
             return try await withThrowingTaskGroup(of: Bool.self) { group in
                 group.addTask { [reachability] in
                     defer { hasEnded.withLock { $0 = true } }
+                    beginning.finish()
                     do {
                         try await reachability.run()
                     } catch is CancellationError {
@@ -92,6 +94,7 @@ public struct ReachabilityConformance: Sendable {
                     }
                     return Task.isCancelled
                 }
+                for await _ in beginnings {}
                 try await body { hasEnded.withLock { $0 } }
                 group.cancelAll()
                 return try await group.next() ?? false
