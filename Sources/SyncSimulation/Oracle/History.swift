@@ -319,10 +319,12 @@ final class History: ServerWitness, DeviceWitness {
         let session = try store.session()
         let isOfThisEpoch = session.epoch == epoch
         let entries = try store.outbox(limit: .max)
-        let journal = try store.journal(state: nil, limit: .max)
+        // A journal grows long; here it is asked what became of that which has left the outbox.
+        let settled = state.withLock { $0.settled(device, entries) }
+        let journal = settled.isEmpty ? [] : try store.journal(state: nil, limit: .max)
         return try state.withLock { state in
             var isCertain = true
-            try state.checkOwed(device, entries, journal)
+            try state.check(settled, of: device, journal)
             for stored in session.spaces where stored.isComplete {
                 guard isOfThisEpoch, let replay = state.replays[stored.space], stored.version <= replay.head else {
                     isCertain = false
@@ -486,16 +488,24 @@ extension History.State {
         return sent.outcome
     }
 
-    fileprivate mutating func checkOwed(
-        _ device: String, _ entries: [OutboxEntry], _ journal: [JournalEntry]
-    ) throws(Violation) {
-        guard let owed = owed[device], !owed.isEmpty else { return }
+    /// What is owed to a device and has left its outbox.
+    fileprivate func settled(
+        _ device: String, _ entries: [OutboxEntry]
+    ) -> [(sequence: OutboxSequence, debt: History.Owed)] {
+        guard let owed = owed[device], !owed.isEmpty else { return [] }
         let kept = Set(entries.map(\.sequence))
+        return owed.filter { !kept.contains($0.key) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    fileprivate mutating func check(
+        _ settled: [(sequence: OutboxSequence, debt: History.Owed)], of device: String, _ journal: [JournalEntry]
+    ) throws(Violation) {
+        guard !settled.isEmpty else { return }
         var told: [OutboxSequence: [JournalEntry.Event]] = [:]
         for entry in journal + (seen[device] ?? []) {
             if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
         }
-        for (sequence, debt) in owed.sorted(by: { $0.key < $1.key }) where !kept.contains(sequence) {
+        for (sequence, debt) in settled {
             let outcome = outcome(of: debt)
             try Settlement(
                 device: device, sequence: sequence, operation: debt.operation, outcome: outcome,

@@ -1,6 +1,8 @@
 import SyncConcurrency
 
 /// What the witnesses of one world have found broken, in the order in which they found it.
+///
+/// It calls nobody, so that a witness may report under a lock of its own.
 final class ViolationLog: Sendable {
     private let found = Guarded([Violation]())
 

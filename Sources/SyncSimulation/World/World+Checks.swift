@@ -70,6 +70,8 @@ extension World {
             try checkFile(of: device, store)
             let outbox = try store.outbox(limit: .max)
             guard outbox.isEmpty else { throw Violation(.I4, "\(device.name) still has \(outbox.count) to send") }
+            // All of it can be read.
+            _ = try store.journal(state: nil, limit: .max)
             for schema in WorldCatalog.catalog.models {
                 let here = try store.records(matching: RecordQuery(schema.collection)).map(Comparison.init)
                 let there = (records[schema.collection] ?? []).map(Comparison.init)
