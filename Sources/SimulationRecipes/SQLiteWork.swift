@@ -57,7 +57,7 @@ package final class SQLiteWork {
         sqlite3_db_filename(connection, "main").map { String(cString: $0) }
     }
 
-    /// How the work for one record grows with how many there are.
+    /// How the work for one record grows with how many there are. What is done once per page disappears in it.
     package struct Growth: CustomStringConvertible {
         /// 1 when it is the same among few and among many.
         package let factor: Double
@@ -66,9 +66,10 @@ package final class SQLiteWork {
         /// - Parameter times: how many times as many records the second had.
         package init(from few: [String: Int], to many: [String: Int], times: Int) {
             let total = (few: few.values.reduce(0, +), many: many.values.reduce(0, +))
+            precondition(total.few > 0, "nothing was counted: is the file named as SQLite names it?")
             func growth(_ sql: String) -> Int { many[sql, default: 0] - times * few[sql, default: 0] }
             let steepest = many.keys.max { growth($0) < growth($1) } ?? "no statement"
-            factor = Double(total.many) / Double(times * max(total.few, 1))
+            factor = Double(total.many) / Double(times * total.few)
             description = "\(total.few) steps, \(total.many) with \(times) times as many; most of all in \(steepest)"
         }
     }
