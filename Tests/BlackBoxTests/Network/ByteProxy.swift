@@ -74,11 +74,19 @@ enum LoopbackSocket {
         return socket
     }
 
+    private static let givenPorts = Guarded(0)
+
     /// A port that is free, and stays so while its server is down: below those that Linux gives to outgoing connections.
+    ///
+    /// Each is given once in a process; processes begin at different ones.
     static func lastingPort() throws -> UInt16 {
         var last: (any Error)?
         for _ in 0..<100 {
-            let port = UInt16.random(in: 20_000..<32_000)
+            let count = givenPorts.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            let port = UInt16(20_000 + (Int(getpid()) * 101 + count) % 12_000)
             do {
                 close(try listener(on: port))
                 return port
