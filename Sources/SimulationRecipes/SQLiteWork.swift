@@ -59,17 +59,18 @@ package final class SQLiteWork {
 
     /// How the work for one record grows with how many there are. What is done once per page disappears in it.
     package struct Growth: CustomStringConvertible {
-        /// 1 when it is the same among few and among many.
+        /// 1 when it is the same among few and among many; infinite when nothing was counted.
         package let factor: Double
         package let description: String
 
-        /// - Parameter times: how many times as many records the second had.
-        package init(from few: [String: Int], to many: [String: Int], times: Int) {
+        /// - Parameter steps: the steps of each statement, with so many records.
+        package init(from count: Int, times: Int, _ steps: (Int) throws -> [String: Int]) rethrows {
+            let few = try steps(count)
+            let many = try steps(count * times)
             let total = (few: few.values.reduce(0, +), many: many.values.reduce(0, +))
-            precondition(total.few > 0, "nothing was counted: is the file named as SQLite names it?")
             func growth(_ sql: String) -> Int { many[sql, default: 0] - times * few[sql, default: 0] }
             let steepest = many.keys.max { growth($0) < growth($1) } ?? "no statement"
-            factor = Double(total.many) / Double(times * total.few)
+            factor = total.few > 0 ? Double(total.many) / Double(times * total.few) : .infinity
             description = "\(total.few) steps, \(total.many) with \(times) times as many; most of all in \(steepest)"
         }
     }

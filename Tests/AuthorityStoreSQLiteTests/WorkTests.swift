@@ -13,9 +13,7 @@ import Testing
 
     @Test(arguments: Chapter.allCases)
     func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
-        let few = try Self.steps(in: chapter, of: 200)
-        let many = try Self.steps(in: chapter, of: 800)
-        let growth = SQLiteWork.Growth(from: few, to: many, times: 4)
+        let growth = try SQLiteWork.Growth(from: 200, times: 4) { try Self.steps(in: chapter, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 

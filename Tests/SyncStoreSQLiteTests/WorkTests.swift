@@ -14,9 +14,7 @@ import Testing
 
     @Test(arguments: Chapter.allCases)
     func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
-        let few = try Self.steps(in: chapter, of: 300)
-        let many = try Self.steps(in: chapter, of: 1_200)
-        let growth = SQLiteWork.Growth(from: few, to: many, times: 4)
+        let growth = try SQLiteWork.Growth(from: 300, times: 4) { try Self.steps(in: chapter, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
 
