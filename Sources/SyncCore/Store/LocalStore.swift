@@ -41,9 +41,12 @@ public protocol LocalStore: Sendable {
     func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry]
 
     /// Writes a rejected, cancelled or forgotten transaction again, over what the records are now: a forgotten one in the
-    /// smallest parts that can stand alone, so that the server may refuse one and take another.
+    /// smallest parts that can stand alone, so that the server may refuse one and take another. An optional reference to a
+    /// record that is not here is left out; what needs such a record stays in the journal, in a new entry.
     ///
     /// - Returns: their places in the outbox; none when nothing would change.
+    /// - Throws: `StoreFailure`: `missingEntry`; `entryIsFrozen` when it was sent again already, or applied;
+    ///   `danglingReference` when all of it needs records that are not here; and what `commit` throws.
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence]
 
     /// Marks a journal entry as seen.
