@@ -9,11 +9,36 @@ private import Musl
 /// Not `Synchronization.Mutex`, of which ThreadSanitizer on Linux reports races that are none. Hold it briefly, and
 /// never call out from `body`.
 public final class Guarded<Value>: @unchecked Sendable {
-    private var value: Value
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// In memory of its own: the lock already keeps accesses apart, and Swift need not check that once more.
+    @usableFromInline let value: UnsafeMutablePointer<Value>
+    @usableFromInline let mutex = PlainMutex()
 
     public init(_ value: sending Value) {
-        self.value = value
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: value)
+    }
+
+    deinit {
+        value.deinitialize(count: 1)
+        value.deallocate()
+    }
+
+    /// Calls `body` with the value while no other thread has it.
+    @inlinable
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        mutex.lock()
+        defer { mutex.unlock() }
+        return try body(&value.pointee)
+    }
+}
+
+/// What `Guarded` locks: a mutex at an address that stays.
+@usableFromInline final class PlainMutex: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init() {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         let status = pthread_mutex_init(mutex, nil)
@@ -26,12 +51,6 @@ public final class Guarded<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Calls `body` with the value while no other thread has it.
-    public func withLock<Result, Failure: Error>(
-        _ body: (inout sending Value) throws(Failure) -> sending Result
-    ) throws(Failure) -> sending Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return try body(&value)
-    }
+    @usableFromInline func lock() { pthread_mutex_lock(mutex) }
+    @usableFromInline func unlock() { pthread_mutex_unlock(mutex) }
 }

@@ -30,22 +30,23 @@ struct BlobWriter {
 
 /// Reads a blob of big-endian numbers; one that is too short is corrupt.
 struct BlobReader {
-    private var rest: Data.SubSequence
+    private let data: Data
+    private var position = 0
     private let what: String
 
     init(_ data: Data, _ what: String) {
-        rest = data[...]
+        self.data = data
         self.what = what
     }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    var isAtEnd: Bool { position == data.count }
 
     mutating func number() throws(AuthorityStoreFailure) -> UInt64 {
-        guard rest.count >= 8 else { throw AuthorityStoreFailure(.corrupt, "\(what) ends too early") }
-        var number: UInt64 = 0
-        for byte in rest.prefix(8) { number = number << 8 | UInt64(byte) }
-        rest = rest.dropFirst(8)
-        return number
+        guard data.count - position >= 8 else { throw AuthorityStoreFailure(.corrupt, "\(what) ends too early") }
+        defer { position += 8 }
+        return data.withUnsafeBytes { bytes in
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        }
     }
 
     mutating func version() throws(AuthorityStoreFailure) -> Version {
@@ -68,7 +69,7 @@ struct BlobReader {
     }
 
     mutating func end() throws(AuthorityStoreFailure) {
-        guard rest.isEmpty else { throw AuthorityStoreFailure(.corrupt, "\(what) is too long") }
+        guard isAtEnd else { throw AuthorityStoreFailure(.corrupt, "\(what) is too long") }
     }
 }
 

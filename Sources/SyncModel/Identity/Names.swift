@@ -34,8 +34,9 @@ extension PlainName {
         self = name
     }
 
+    /// By bytes: for the letters of names, the order of `String` is that.
     public static func < (left: Self, right: Self) -> Bool {
-        left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
+        left.rawValue < right.rawValue
     }
 
     public var description: String { rawValue }

@@ -21,7 +21,7 @@ extension FieldValue: Hashable {
         case (.integer(let left), .integer(let right)): left == right
         case (.real(let left), .real(let right)): left.bitPattern == right.bitPattern
         case (.text(let left), .text(let right)), (.json(let left), .json(let right)):
-            left.utf8.elementsEqual(right.utf8)
+            left.hasSameBytes(as: right)
         case (.reference(let left), .reference(let right)): left == right
         case (.null, _), (.boolean, _), (.integer, _), (.real, _), (.text, _), (.reference, _), (.json, _): false
         }
