@@ -13,8 +13,8 @@ struct RecordTable: Hashable, Sendable {
     let upsert: String
     let deleteByID: String
     let setUID: String
-    /// Takes a uid from the record that has it from another history, unless it is the one named.
-    let releaseUID: String
+    /// The record that has a uid from another history, unless it is the one named.
+    let selectOldHolder: String
 
     /// The columns before the first field, in `columns`.
     static let fixedColumns: Int32 = 7
@@ -41,7 +41,7 @@ struct RecordTable: Hashable, Sendable {
             ON CONFLICT (id) DO UPDATE SET \(updates)
             """
         deleteByID = "DELETE FROM \(table) WHERE id = ?1"
-        releaseUID = "UPDATE \(table) SET uid = -1 WHERE uid = ?1 AND uid >= 0 AND id <> ?2 AND version = 0"
+        selectOldHolder = "SELECT id FROM \(table) WHERE uid = ?1 AND uid >= 0 AND id <> ?2 AND version = 0"
         setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
     }
 
@@ -147,7 +147,7 @@ extension RecordTable {
 /// The kept statements of one table on one connection: no text is hashed on the way to one.
 final class TableStatements {
     enum Use: Int, CaseIterable {
-        case selectByID, selectByUID, upsert, deleteByID, releaseUID
+        case selectByID, selectByUID, upsert, deleteByID, selectOldHolder
     }
 
     let table: RecordTable
@@ -166,7 +166,7 @@ final class TableStatements {
             case .selectByUID: table.selectByUID
             case .upsert: table.upsert
             case .deleteByID: table.deleteByID
-            case .releaseUID: table.releaseUID
+            case .selectOldHolder: table.selectOldHolder
             }
         let statement = try connection.prepare(sql)
         kept[use.rawValue] = statement

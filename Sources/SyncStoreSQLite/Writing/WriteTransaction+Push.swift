@@ -111,10 +111,7 @@ extension WriteTransaction {
         let place = RecordPlace(table: table.position, id: assigned.record)
         if let row = try row(place), row.record.uid != assigned.uid {
             try release(assigned.uid, for: assigned.record, in: table)
-            let statement = try connection.statement(composed: table.setUID)
-            statement.bind(1, assigned.record)
-            statement.bind(2, assigned.uid.rawValue)
-            try statement.run()
+            try setUID(assigned.uid, of: assigned.record, in: table)
             change.touch(assigned.collection, assigned.record)
         }
         let base = try connection.statement(
