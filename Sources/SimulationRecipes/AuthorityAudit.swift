@@ -2,7 +2,7 @@ import SyncModel
 import SyncSimulation
 
 /// Reads what the file of the authority's store says.
-struct AuthorityAudit {
+struct AuthorityAudit: AuthorityLook {
     private let look: SQLiteLook
 
     init(of file: String, on process: DiskProcess) throws {

@@ -1,8 +1,9 @@
+import SyncCore
 import SyncModel
 import SyncSimulation
 
 /// Reads what the file of a device's store says.
-struct ReplicaAudit {
+struct ReplicaAudit: ReplicaLook {
     private let look: SQLiteLook
     private let process: DiskProcess
     private let file: String
@@ -55,6 +56,27 @@ struct ReplicaAudit {
             }
         }
         return facts
+    }
+
+    func outbox() throws -> [OutboxRow] {
+        var rows: [OutboxRow] = []
+        try look.each(
+            "SELECT sequence, payload, space, number, attempts, version, written_at FROM sync_outbox ORDER BY sequence"
+        ) { row in
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(512)
+            for column in Int32(3)...6 {
+                // No number of an entry is negative.
+                let number = row.isNull(column) ? -1 : row.integer(column)
+                withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
+            }
+            for column in Int32(1)...2 {
+                row.withBytes(column) { bytes.append(contentsOf: $0) }
+                bytes.append(0)
+            }
+            rows.append(OutboxRow(sequence: OutboxSequence(rawValue: row.integer(0)), bytes: bytes))
+        }
+        return rows
     }
 
     /// Of records that are being changed, the base; of others, the row.

@@ -2,8 +2,12 @@ import CFaultVFS
 import SyncSimulation
 
 /// Reads a database past the code under test: SQLite's own interface, as thin as can be.
+///
+/// It may be kept as long as the process that it looks through: SQLite then reads the schema once, which takes longer than
+/// all looks at a small database. Between two looks it holds no lock.
 final class SQLiteLook {
     private var handle: OpaquePointer?
+    private var statements: [String: OpaquePointer] = [:]
 
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -20,6 +24,7 @@ final class SQLiteLook {
     }
 
     deinit {
+        for statement in statements.values { sqlite3_finalize(statement) }
         sqlite3_close_v2(handle)
     }
 
@@ -32,17 +37,18 @@ final class SQLiteLook {
         func text(_ column: Int32) -> String {
             sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
         }
-        func bytes(_ column: Int32) -> [UInt8] {
-            guard let start = sqlite3_column_blob(statement, column) else { return [] }
-            return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+        func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { Array($0) } }
+
+        /// The bytes are valid in `body` only.
+        func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+            let start = sqlite3_column_blob(statement, column)
+            return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
         }
     }
 
     func each(_ sql: String, _ body: (Row) throws -> Void) throws {
-        var statement: OpaquePointer?
-        let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
-        defer { sqlite3_finalize(statement) }
-        guard code == SQLITE_OK, let statement else { throw failure(sql) }
+        let statement = try statement(sql)
+        defer { sqlite3_reset(statement) }
         while true {
             switch sqlite3_step(statement) {
             case SQLITE_ROW: try body(Row(statement: statement))
@@ -50,6 +56,15 @@ final class SQLiteLook {
             default: throw failure(sql)
             }
         }
+    }
+
+    private func statement(_ sql: String) throws -> OpaquePointer {
+        if let statement = statements[sql] { return statement }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw failure(sql) }
+        statements[sql] = statement
+        return statement
     }
 
     private func failure(_ sql: String) -> Failure {

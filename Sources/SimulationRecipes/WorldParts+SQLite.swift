@@ -31,8 +31,8 @@ extension WorldParts {
                 let stored = try authority.outcome(of: sender.number, from: sender.identity, of: sender.principal)
                 return stored.map { ($0.hash, $0.outcome) }
             })
-        parts.auditReplica = { process in try ReplicaAudit(of: "/cache.sqlite", on: process).facts() }
-        parts.auditAuthority = { process in try AuthorityAudit(of: "/authority.sqlite", on: process).facts() }
+        parts.auditReplica = { process in try ReplicaAudit(of: "/cache.sqlite", on: process) }
+        parts.auditAuthority = { process in try AuthorityAudit(of: "/authority.sqlite", on: process) }
         parts.bounds = SQLiteParts.bounds
         parts.messageBounds = SQLiteParts.messageBounds
         return parts

@@ -18,7 +18,7 @@ public enum SimulationLimits {
     /// A device that is suspended for longer sleeps for days.
     public static let day = Duration.seconds(86_400)
     /// The entries of an outbox that are read at once, where it is not needed whole.
-    public static let outboxPart = 64
+    public static let outboxPart = 16
     /// For each so many entries in its outbox, a device is not looked at for one step.
     public static let outboxEntriesPerLook = 24
     /// The entries of an outbox that a recording lists at each step; it counts the others.

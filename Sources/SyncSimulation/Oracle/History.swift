@@ -7,9 +7,14 @@ import SyncModel
 /// told to be safe. Kept outside of all parts under test.
 final class History: ServerWitness, DeviceWitness {
     /// The idempotency key of a transaction.
-    struct Operation: Hashable, Sendable, CustomStringConvertible {
+    struct Operation: Hashable, Comparable, Sendable, CustomStringConvertible {
         let identity: ClientIdentity
         let number: MutationNumber
+
+        static func < (left: Operation, right: Operation) -> Bool {
+            (left.identity.client, left.identity.incarnation, left.number)
+                < (right.identity.client, right.identity.incarnation, right.number)
+        }
 
         var description: String { "\(identity)#\(number)" }
     }
@@ -152,9 +157,7 @@ final class History: ServerWitness, DeviceWitness {
             state.sent.filter { $0.value.outcome == nil }.map { ($0.key, $0.value.device) }
         }
         // Each look reads from the server's disk, whose operations are part of the trace: their order is not to be chance.
-        let sorted = open.sorted {
-            ("\($0.0.identity)", $0.0.number) < ("\($1.0.identity)", $1.0.number)
-        }
+        let sorted = open.sorted { $0.0 < $1.0 }
         for (operation, device) in sorted {
             let sender = WorldParts.Sender(
                 principal: Principal(name: device), identity: operation.identity, number: operation.number)
@@ -314,11 +317,13 @@ final class History: ServerWitness, DeviceWitness {
 
     /// Checks one device against all that it was told and all that the server has done.
     ///
+    /// - Parameter entries: the whole outbox.
     /// - Returns: whether all could be checked; not so while it is not known what the server has done.
-    func check(_ device: String, _ store: any LocalStore & EngineStore) throws -> Bool {
+    func check(
+        _ device: String, _ store: any LocalStore & EngineStore, sending entries: [OutboxEntry]
+    ) throws -> Bool {
         let session = try store.session()
         let isOfThisEpoch = session.epoch == epoch
-        let entries = try store.outbox(limit: .max)
         // A journal grows long; here it is asked what became of that which has left the outbox.
         let settled = state.withLock { $0.settled(device, entries) }
         let journal = settled.isEmpty ? [] : try store.journal(state: nil, limit: .max)
@@ -345,29 +350,24 @@ final class History: ServerWitness, DeviceWitness {
         try state.withLock { state throws(Violation) in
             guard let replay = state.replays.first?.value, version <= replay.head else { return }
             let model = replay.models[Int(version.rawValue)]
-            for place in model.rows.keys.sorted() {
-                guard let row = model.rows[place], let base = facts.bases[place.collection]?[place.id],
-                    let schema = catalog[place.collection]
-                else { continue }
-                for (position, field) in schema.fields.enumerated() {
-                    guard let known = row[field.name], base.version(at: position) != known.version else { continue }
-                    throw Violation(
-                        .I7,
-                        "\(device) has \(place).\(field.name) as of version \(base.version(at: position)), not \(known.version)"
-                    )
+            var wrong: [String] = []
+            for (place, row) in model.rows {
+                guard let base = facts.bases[place.collection]?[place.id] else { continue }
+                for (position, known) in row.versions.enumerated() where base.version(at: position) != known {
+                    wrong.append(
+                        "field \(position) of \(place) as of version \(base.version(at: position)), not \(known)")
                 }
             }
+            if let first = wrong.min() { throw Violation(.I7, "\(device) has \(first)") }
         }
     }
 
     private static func records(
         of store: any LocalStore, _ catalog: SchemaCatalog
-    ) throws -> [NaiveModel.Place: Record] {
-        var records: [NaiveModel.Place: Record] = [:]
+    ) throws -> [CollectionName: [Record]] {
+        var records: [CollectionName: [Record]] = [:]
         for schema in catalog.models {
-            for record in try store.records(matching: RecordQuery(schema.collection)) {
-                records[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
-            }
+            records[schema.collection] = try store.records(matching: RecordQuery(schema.collection))
         }
         return records
     }
@@ -386,17 +386,15 @@ final class History: ServerWitness, DeviceWitness {
                 let known = state.replays[space]?.head ?? .zero
                 throw Violation(.I5, "the server is at \(version) of \(space), but its answers account for \(known)")
             }
-            var found: [NaiveModel.Place: Record] = [:]
             for schema in catalog.models {
                 for record in records[schema.collection] ?? [] {
-                    found[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
                     if state.uids[schema.collection]?[record.uid] != record.id {
                         throw Violation(
                             .I13, "\(schema.collection) \(record.id) has uid \(record.uid), given to another")
                     }
                 }
             }
-            if let difference = replay.models[Int(version.rawValue)].difference(found, over: []) {
+            if let difference = replay.models[Int(version.rawValue)].difference(records, over: []) {
                 throw Violation(.I5, "the server at version \(version): \(difference)")
             }
         }

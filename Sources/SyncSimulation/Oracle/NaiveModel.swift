@@ -11,22 +11,35 @@ struct NaiveModel: Hashable, Sendable {
             left.collection == right.collection ? left.id < right.id : left.collection < right.collection
         }
 
+        /// Records of two collections with one id are rare; names take long to hash.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(id)
+        }
+
         var description: String { "\(collection) \(id)" }
     }
 
-    struct Field: Hashable, Sendable {
-        var value: FieldValue
-        var time: HybridTime
-        var client: ClientID
-        var version: Version
-    }
-
-    private struct Origin: Hashable, Sendable {
+    /// Who said something, and when.
+    struct Origin: Hashable, Sendable {
         let client: ClientID
         let time: HybridTime
     }
 
-    typealias Row = [FieldName: Field]
+    /// One record; everything in the order of its schema.
+    struct Row: Hashable, Sendable {
+        var values: [FieldValue]
+        var origins: [Origin]
+        /// When each field was last changed.
+        var versions: [Version]
+    }
+
+    /// What a transaction says of one field.
+    private struct Pushed {
+        let value: FieldValue
+        let origin: Origin
+        /// The version of the field that its author had seen.
+        let seen: Version
+    }
 
     private(set) var rows: [Place: Row] = [:]
     private(set) var dead: Set<Place> = []
@@ -51,7 +64,7 @@ struct NaiveModel: Hashable, Sendable {
             guard let schema = catalog[mutation.collection] else {
                 throw Violation(.I5, "applied at \(version) although there is no collection \(mutation.collection)")
             }
-            let time = min(mutation.time, limit)
+            let origin = Origin(client: client, time: min(mutation.time, limit))
             switch mutation.intent {
             case .create(let patch):
                 // A device whose disk was rolled back says again what it has said before: that has no effect.
@@ -59,36 +72,27 @@ struct NaiveModel: Hashable, Sendable {
                 guard !dead.contains(place) else {
                     throw Violation(.I12, "\(place) was deleted, and created again at \(version)")
                 }
-                if rows[place] != nil {
+                guard rows[place] == nil else {
                     // Two devices that made the same id mean the same record: the later create is an edit of it.
                     for (field, value) in patch {
-                        edit(
-                            place, field, Field(value: value, time: time, client: client, version: version),
-                            seen: .zero,
-                            schema.field(named: field)?.mergeRule ?? .latestEdit)
+                        let pushed = Pushed(value: value, origin: origin, seen: .zero)
+                        try edit(place, field, of: schema, pushed, at: version)
                     }
                     continue
                 }
                 created[place] = Origin(client: client, time: mutation.time)
-                rows[place] = Dictionary(
-                    uniqueKeysWithValues: schema.fields.map { field in
-                        (
-                            field.name,
-                            Field(value: patch[field.name] ?? .null, time: time, client: client, version: version)
-                        )
-                    })
+                let count = schema.fields.count
+                rows[place] = Row(
+                    values: schema.fields.map { patch[$0.name] ?? .null },
+                    origins: Array(repeating: origin, count: count), versions: Array(repeating: version, count: count))
             case .update(let edits):
                 guard rows[place] != nil else {
                     throw Violation(
                         dead.contains(place) ? .I12 : .I5, "\(place) was updated at \(version) but is not there")
                 }
                 for edit in edits {
-                    guard let rule = schema.field(named: edit.field)?.mergeRule else {
-                        throw Violation(
-                            .I5, "\(place).\(edit.field) was updated at \(version) but there is no such field")
-                    }
-                    let pushed = Field(value: edit.value, time: time, client: client, version: version)
-                    self.edit(place, edit.field, pushed, seen: edit.seen, rule)
+                    let pushed = Pushed(value: edit.value, origin: origin, seen: edit.seen)
+                    try self.edit(place, edit.field, of: schema, pushed, at: version)
                 }
             case .delete:
                 rows[place] = nil
@@ -99,47 +103,53 @@ struct NaiveModel: Hashable, Sendable {
 
     /// What a record needs is there (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
-        for mutation in transaction.mutations {
-            let gone = rows[Place(collection: mutation.collection, id: mutation.record)] == nil
-            for schema in catalog.models {
-                for field in schema.fields where field.isRequired && field.target != nil {
-                    for place in rows.keys.sorted() where place.collection == schema.collection {
-                        guard let row = rows[place], case .reference(let id)? = row[field.name]?.value,
-                            let target = field.target,
-                            place.id == mutation.record || (gone && id == mutation.record),
-                            rows[Place(collection: target, id: id)] == nil
-                        else { continue }
-                        throw Violation(.I11, "version \(version) leaves \(place) without its \(field.name) \(id)")
-                    }
-                }
+        let touched = Set(transaction.mutations.map { Place(collection: $0.collection, id: $0.record) })
+        var dangling: [String] = []
+        for (place, row) in rows {
+            for (field, value) in zip(catalog[place.collection]?.fields ?? [], row.values) where field.isRequired {
+                guard let collection = field.target, case .reference(let id) = value else { continue }
+                let target = Place(collection: collection, id: id)
+                guard touched.contains(place) || touched.contains(target), rows[target] == nil else { continue }
+                dangling.append("\(place) without its \(field.name) \(id)")
             }
         }
+        if let first = dangling.min() { throw Violation(.I11, "version \(version) leaves \(first)") }
     }
 
-    private mutating func edit(_ place: Place, _ name: FieldName, _ pushed: Field, seen: Version, _ rule: MergeRule) {
-        guard let stored = rows[place]?[name], Self.takes(pushed, seen: seen, over: stored, rule) else { return }
-        rows[place]?[name] = pushed
+    private mutating func edit(
+        _ place: Place, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
+    ) throws(Violation) {
+        guard let position = schema.position(of: name) else {
+            throw Violation(.I5, "\(place).\(name) was updated at \(version) but there is no such field")
+        }
+        guard let row = rows[place],
+            Self.takes(pushed, over: row, at: position, schema.fields[position].mergeRule)
+        else { return }
+        rows[place]?.values[position] = pushed.value
+        rows[place]?.origins[position] = pushed.origin
+        rows[place]?.versions[position] = version
     }
 
     /// A version says when a field was last *changed*: to be given the value that it had is no change.
     private mutating func keepVersions(of transaction: Transaction, from before: [Place: Row]) {
         for mutation in transaction.mutations {
             let place = Place(collection: mutation.collection, id: mutation.record)
-            for (name, field) in rows[place] ?? [:] {
-                guard let old = before[place]?[name], old.value == field.value else { continue }
-                rows[place]?[name]?.version = old.version
+            guard let old = before[place], let new = rows[place] else { continue }
+            for position in new.values.indices where old.values[position] == new.values[position] {
+                rows[place]?.versions[position] = old.versions[position]
             }
         }
     }
 
     /// The rules of merging, word by word.
-    private static func takes(_ pushed: Field, seen: Version, over stored: Field, _ rule: MergeRule) -> Bool {
+    private static func takes(_ pushed: Pushed, over row: Row, at position: Int, _ rule: MergeRule) -> Bool {
+        let (value, stored) = (row.values[position], row.origins[position])
         // One's own earlier edits are seen, also those that were confirmed after this one was made; and what one has
         // said before does not take back what one has said since.
-        if stored.client == pushed.client { return pushed.time >= stored.time }
-        if stored.version <= seen { return true }
-        let isLater = (pushed.time, pushed.client) > (stored.time, stored.client)
-        if stored.value == pushed.value { return isLater }
+        if stored.client == pushed.origin.client { return pushed.origin.time >= stored.time }
+        if row.versions[position] <= pushed.seen { return true }
+        let isLater = (pushed.origin.time, pushed.origin.client) > (stored.time, stored.client)
+        if value == pushed.value { return isLater }
         return switch rule {
         case .latestEdit: isLater
         case .serverWins: false
@@ -147,70 +157,70 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// In words, how what a device shows differs from what should be, when it has these transactions still to send; nil
+    /// In words, how what a replica shows differs from what should be, when it has these transactions still to send; nil
     /// when it does not.
-    func difference(_ found: [Place: Record], over pending: [Transaction]) -> String? {
+    ///
+    /// - Parameter found: the records of each collection.
+    func difference(_ found: [CollectionName: [Record]], over pending: [Transaction]) -> String? {
         let touched = touched(by: pending)
         let doubtful = doubtful(in: pending)
         var lines: [String] = []
-        var known = doubtful.count { found[$0] != nil }
-        for (place, row) in rows where touched[place] == nil && !doubtful.contains(place) {
-            if found[place] != nil { known += 1 }
-            compare(place, found[place], &lines) { row[$0]?.value }
-        }
-        for (place, row) in touched where !doubtful.contains(place) {
-            if found[place] != nil { known += 1 }
-            if let row {
-                compare(place, found[place], &lines) { row[$0] }
-            } else if found[place] != nil {
-                lines.append("\(place) should not be there")
+        var shown = 0
+        for (collection, records) in found {
+            for record in records {
+                let place = Place(collection: collection, id: record.id)
+                if doubtful.contains(place) { continue }
+                shown += 1
+                guard let values = touched[place] ?? rows[place]?.values else {
+                    lines.append("\(place) should not be there")
+                    continue
+                }
+                if record.values != values { lines += differences(place, record.values, values) }
             }
         }
-        if known != found.count {
-            for place in found.keys where rows[place] == nil && touched[place] == nil && !doubtful.contains(place) {
-                lines.append("\(place) should not be there")
-            }
+        var due = rows.count
+        for (place, values) in touched where !doubtful.contains(place) {
+            if rows[place] != nil { due -= 1 }
+            if values != nil { due += 1 }
+        }
+        if shown != due {
+            let places = found.flatMap { name, records in records.map { Place(collection: name, id: $0.id) } }
+            let missing = Set(rows.keys).union(touched.keys).subtracting(doubtful).subtracting(places)
+            lines += missing.filter { (touched[$0] ?? rows[$0]?.values) != nil }.map { "\($0) is missing" }
+            let often = Dictionary(places.map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value > 1 }
+            lines += often.map { "\($0.key) is shown \($0.value) times" }
         }
         guard !lines.isEmpty else { return nil }
         return lines.sorted().prefix(8).joined(separator: "; ")
             + (lines.count > 8 ? "; and \(lines.count - 8) more" : "")
     }
 
-    private func compare(
-        _ place: Place, _ found: Record?, _ lines: inout [String], expected: (FieldName) -> FieldValue?
-    ) {
-        guard let found else {
-            lines.append("\(place) is missing")
-            return
-        }
+    private func differences(_ place: Place, _ found: [FieldValue], _ expected: [FieldValue]) -> [String] {
         let fields = catalog[place.collection]?.fields ?? []
-        if found.values.count != fields.count {
-            lines.append("\(place) has \(found.values.count) fields, not \(fields.count)")
+        var lines = zip(fields, zip(found, expected)).filter { $0.1.0 != $0.1.1 }.map { field, values in
+            "\(place).\(field.name) is \(values.0), not \(values.1)"
         }
-        for (field, value) in zip(fields, found.values) where expected(field.name) != value {
-            lines.append("\(place).\(field.name) is \(value), not \(expected(field.name).map { "\($0)" } ?? "nothing")")
-        }
+        if found.count != fields.count { lines.append("\(place) has \(found.count) fields, not \(fields.count)") }
+        return lines
     }
 
     /// The records that pending transactions touch, as the device shows them; nil for one that is not shown.
-    private func touched(by pending: [Transaction]) -> [Place: [FieldName: FieldValue]?] {
-        var touched: [Place: [FieldName: FieldValue]?] = [:]
+    private func touched(by pending: [Transaction]) -> [Place: [FieldValue]?] {
+        var touched: [Place: [FieldValue]?] = [:]
         for mutation in pending.lazy.flatMap(\.mutations) {
             let place = Place(collection: mutation.collection, id: mutation.record)
-            var row = touched[place] ?? rows[place]?.mapValues(\.value)
+            guard let schema = catalog[mutation.collection] else { continue }
+            var values = touched[place] ?? rows[place]?.values
             switch mutation.intent {
             case .create(let patch):
-                var made =
-                    row
-                    ?? Dictionary(
-                        uniqueKeysWithValues: (catalog[mutation.collection]?.fields ?? []).map { ($0.name, .null) })
-                for (field, value) in patch { made[field] = value }
-                row = made
+                var made = values ?? Array(repeating: .null, count: schema.fields.count)
+                for (field, value) in patch { schema.position(of: field).map { made[$0] = value } }
+                values = made
             case .update(let edits):
-                for edit in edits { row?[edit.field] = edit.value }
-            case .delete: row = nil
+                for edit in edits { schema.position(of: edit.field).map { values?[$0] = edit.value } }
+            case .delete: values = nil
             }
-            touched.updateValue(row, forKey: place)
+            touched.updateValue(values, forKey: place)
         }
         return touched
     }

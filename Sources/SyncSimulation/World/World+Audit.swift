@@ -35,10 +35,12 @@ extension World {
 
     /// No stamp is later than the server lets through (I22).
     func checkServerFile() throws {
-        guard let audit = parts.auditAuthority, let process = server.process, !process.isDead else { return }
+        guard authorityAudit != nil, let process = server.process, !process.isDead else { return }
         let changes = server.disk.count(of: .changes)
         guard checked["server"] != changes else { return }
-        let facts = try server.disk.withoutFaults { try audit(process) }
+        guard let facts = try server.disk.withoutFaults({ try authorityAudit?.look(through: process).facts() }) else {
+            return
+        }
         let latest = HybridTime(
             wall: server.wallClock.now.advanced(by: ModelLimits.permittedSkew), counter: .max)
         guard facts.latestStamp <= latest else {
@@ -49,8 +51,9 @@ extension World {
 
     /// What a device's file says of versions (I7), references (I11), counts (I18), sizes (I19) and the journal.
     func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
-        guard let audit = parts.auditReplica, let process = device.process, !process.isDead else { return }
-        let facts = try audit(process)
+        guard let process = device.process, !process.isDead, let facts = try look(at: device, process)?.facts() else {
+            return
+        }
         let session = try store.session()
         let isComplete = session.spaces.allSatisfy(\.isComplete)
         try bases[device.name, default: ReplicaHistory()].check(
@@ -73,12 +76,27 @@ extension World {
         }
     }
 
+    /// The look at a device's file; nil when the parts cannot look.
+    func look(at device: SimulatedDevice, _ process: DiskProcess) throws -> (any ReplicaLook)? {
+        try replicaAudits[device.name]?.look(through: process)
+    }
+
+    /// What is in the outbox of a device.
+    func outbox(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> [OutboxEntry] {
+        guard let process = device.process, !process.isDead, let look = try look(at: device, process) else {
+            return try store.outbox(limit: .max)
+        }
+        return try outboxes[device.name, default: OutboxReader()].entries(
+            of: store, holding: try look.outbox(), on: device.name)
+    }
+
     /// At rest the log has been written back (I19).
     func checkLogs() throws {
-        guard let audit = parts.auditReplica, let bounds = parts.bounds else { return }
+        guard let bounds = parts.bounds else { return }
         for device in devices {
-            guard let process = device.process else { continue }
-            let bytes = try audit(process).logBytes
+            guard let process = device.process, let bytes = try look(at: device, process)?.facts().logBytes else {
+                continue
+            }
             guard bytes <= bounds.logBytes else {
                 throw Violation(
                     .I19, "the log of \(device.name) has \(bytes) bytes at rest, at most \(bounds.logBytes)")

@@ -27,7 +27,7 @@ extension World {
                 try device.disk.withoutFaults {
                     try checkVersions(of: device, store)
                     guard try isDue(device, store) else { return }
-                    let isCertain = try history.check(device.name, store)
+                    let isCertain = try history.check(device.name, store, sending: try outbox(of: device, store))
                     if readsFiles { try checkFile(of: device, store) }
                     checked[device.name] = isCertain ? changes : nil
                 }

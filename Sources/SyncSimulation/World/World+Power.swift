@@ -8,13 +8,14 @@ extension World {
     func admitLosses(of device: SimulatedDevice) throws {
         let losses = device.disk.powerLossCount
         guard device.durability == .normal, losses != powerLosses[device.name, default: 0],
-            let audit = parts.auditReplica, let store = device.store, let process = device.process, !process.isDead
+            let store = device.store, let process = device.process, !process.isDead
         else { return }
         powerLosses[device.name] = losses
         try device.disk.withoutFaults {
             let session = try store.session()
+            guard let facts = try look(at: device, process)?.facts() else { return }
             let lost = try history.losePower(
-                device.name, as: session.identity, keeping: OutboxSequence(rawValue: try audit(process).lastSequence),
+                device.name, as: session.identity, keeping: OutboxSequence(rawValue: facts.lastSequence),
                 among: try store.outbox(limit: .max))
             if lost > 0 { simulation.note("has lost \(lost) commits with its power", by: device.name) }
             report.lostCommits += lost

@@ -49,6 +49,9 @@ public final class World {
     var versions: [String: (version: Version, resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
+    var replicaAudits: [String: Audit<any ReplicaLook>] = [:]
+    var authorityAudit: Audit<any AuthorityLook>?
+    var outboxes: [String: OutboxReader] = [:]
     /// Where the world's own reader of the feed stands.
     var reader: Cursor?
 
@@ -120,6 +123,10 @@ public final class World {
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,
                         owner: owner, bearer: bearer)
                 }, wrap: parts.wrapTransport, recorder: parts.recorder)
+        }
+        authorityAudit = parts.auditAuthority.map { Audit($0) }
+        if let audit = parts.auditReplica {
+            replicaAudits = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, Audit(audit)) })
         }
         report = WorldReport(seed: setting.seed)
         recording?.begin(script, devices.map(\.name))

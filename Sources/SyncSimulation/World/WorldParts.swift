@@ -42,8 +42,8 @@ public struct WorldParts: Sendable {
     public var wrapTransport: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport = { way, _ in way }
 
     /// Reads the files of a device, and of the server, past the code under test; nil when they cannot be read so.
-    public var auditReplica: (@Sendable (DiskProcess) throws -> ReplicaFacts)?
-    public var auditAuthority: (@Sendable (DiskProcess) throws -> AuthorityFacts)?
+    public var auditReplica: (@Sendable (DiskProcess) throws -> any ReplicaLook)?
+    public var auditAuthority: (@Sendable (DiskProcess) throws -> any AuthorityLook)?
     public var bounds: ReplicaBounds?
     /// How large pages and pushes may be; nil when the parts state no bounds.
     public var messageBounds: MessageBounds?

@@ -1,0 +1,45 @@
+public import SyncCore
+
+/// Looks at the files of one machine, through its process and past the code under test.
+///
+/// What has been opened is kept while the process lives: to open a database takes longer than to read a small one.
+struct Audit<Look> {
+    private let open: @Sendable (DiskProcess) throws -> Look
+    private var opened: (process: DiskProcess, look: Look)?
+
+    init(_ open: @escaping @Sendable (DiskProcess) throws -> Look) {
+        self.open = open
+    }
+
+    /// The look at the files of a process, which lives and whose disk works.
+    mutating func look(through process: DiskProcess) throws -> Look {
+        if let opened, opened.process === process { return opened.look }
+        let look = try open(process)
+        opened = (process, look)
+        return look
+    }
+}
+
+/// An open look at the files of a device's process: each call reads them anew.
+public protocol ReplicaLook {
+    func facts() throws -> ReplicaFacts
+    /// What the file holds of each entry of the outbox, in their order.
+    func outbox() throws -> [OutboxRow]
+}
+
+/// An open look at the files of the server's process: each call reads them anew.
+public protocol AuthorityLook {
+    func facts() throws -> AuthorityFacts
+}
+
+/// An entry of an outbox as its file holds it.
+public struct OutboxRow: Hashable, Sendable {
+    public let sequence: OutboxSequence
+    /// Equal bytes mean equal entries.
+    public let bytes: [UInt8]
+
+    public init(sequence: OutboxSequence, bytes: [UInt8]) {
+        self.sequence = sequence
+        self.bytes = bytes
+    }
+}
