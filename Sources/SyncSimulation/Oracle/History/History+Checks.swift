@@ -1,0 +1,148 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+// Compares the two sides.
+extension History {
+    /// Checks one device against all that it was told and all that the server has done.
+    ///
+    /// - Parameter entries: the whole outbox.
+    /// - Returns: whether all could be checked; not so while it is not known what the server has done.
+    func check(
+        _ device: String, _ store: any LocalStore & EngineStore, sending entries: [OutboxEntry]
+    ) throws -> Bool {
+        let session = try store.session()
+        let isOfThisEpoch = session.epoch == epoch
+        // A journal grows long; here it is asked what became of that which has left the outbox.
+        let settled = state.withLock { $0.settled(device, entries) }
+        let journal = settled.isEmpty ? [] : try store.journal(state: nil, limit: .max)
+        return try state.withLock { state in
+            var isCertain = true
+            try state.check(settled, of: device, journal)
+            for stored in session.spaces where stored.isComplete {
+                guard isOfThisEpoch, let replay = state.replays[stored.space], stored.version <= replay.head else {
+                    isCertain = false
+                    continue
+                }
+                let model = replay.models[Int(stored.version.rawValue)]
+                let pending = entries.map(\.transaction).filter { $0.space == stored.space }
+                if let difference = model.difference(try Self.records(of: store, catalog), over: pending) {
+                    throw Violation(.I5, "\(device) at version \(stored.version): \(difference)")
+                }
+            }
+            return isCertain
+        }
+    }
+
+    /// A device must not believe to have seen a newer field than it has: its edit would win over what it never saw.
+    func check(_ facts: ReplicaFacts, of device: String, at version: Version) throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            guard let replay = state.replays.first?.value, version <= replay.head else { return }
+            let model = replay.models[Int(version.rawValue)]
+            var wrong: [String] = []
+            for (place, row) in model.rows {
+                guard let base = facts.bases[place.collection]?[place.id] else { continue }
+                for (position, known) in row.versions.enumerated() where base.version(at: position) != known {
+                    wrong.append(
+                        "field \(position) of \(place) as of version \(base.version(at: position)), not \(known)")
+                }
+            }
+            if let first = wrong.min() { throw Violation(.I7, "\(device) has \(first)") }
+        }
+    }
+
+    private static func records(
+        of store: any LocalStore, _ catalog: SchemaCatalog
+    ) throws -> [CollectionName: [Record]] {
+        var records: [CollectionName: [Record]] = [:]
+        for schema in catalog.models {
+            records[schema.collection] = try store.records(matching: RecordQuery(schema.collection))
+        }
+        return records
+    }
+
+    /// Checks what the server shows as the whole of a space at a version.
+    func check(
+        server records: [CollectionName: [Record]], of space: SpaceID, at version: Version
+    ) throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            guard let replay = state.replays[space], version == replay.head else {
+                let known = state.replays[space]?.head ?? .zero
+                throw Violation(.I5, "the server is at \(version) of \(space), but its answers account for \(known)")
+            }
+            for schema in catalog.models {
+                for record in records[schema.collection] ?? [] {
+                    if state.uids[schema.collection]?[record.uid] != record.id {
+                        throw Violation(
+                            .I13, "\(schema.collection) \(record.id) has uid \(record.uid), given to another")
+                    }
+                }
+            }
+            if let difference = replay.models[Int(version.rawValue)].difference(records, over: []) {
+                throw Violation(.I5, "the server at version \(version): \(difference)")
+            }
+        }
+    }
+
+    /// Everything is quiet: nothing may be owed any more.
+    func checkNothingIsOwed() throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            for device in state.owed.keys.sorted() {
+                let left = (state.owed[device] ?? [:]).keys.sorted()
+                guard left.isEmpty else {
+                    throw Violation(.I1, "\(device) still owes \(left.prefix(5)) after the end")
+                }
+            }
+        }
+    }
+}
+
+extension History.State {
+    /// What the server has made of it; nil when that is not known, or when it has seen another transaction under its number.
+    private func outcome(of debt: History.Owed) -> Outcome? {
+        guard let operation = debt.operation, let sent = sent[operation], sent.transaction.hash == debt.hash else {
+            return nil
+        }
+        return sent.outcome
+    }
+
+    /// What is owed to a device and has left its outbox.
+    func settled(
+        _ device: String, _ entries: [OutboxEntry]
+    ) -> [(sequence: OutboxSequence, debt: History.Owed)] {
+        guard let owed = owed[device], !owed.isEmpty else { return [] }
+        let kept = Set(entries.map(\.sequence))
+        return owed.filter { !kept.contains($0.key) }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    mutating func check(
+        _ settled: [(sequence: OutboxSequence, debt: History.Owed)], of device: String, _ journal: [JournalEntry]
+    ) throws(Violation) {
+        guard !settled.isEmpty else { return }
+        var told: [OutboxSequence: [JournalEntry.Event]] = [:]
+        for entry in journal + (seen[device] ?? []) {
+            if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
+        }
+        for (sequence, debt) in settled {
+            let outcome = outcome(of: debt)
+            try Settlement(
+                device: device, sequence: sequence, operation: debt.operation, outcome: outcome,
+                told: told[sequence] ?? []
+            ).check(
+                wasCancelled: cancelled[device]?.contains(sequence) ?? false, isCertain: !wasRestored)
+            let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
+            if isRefused {
+                self.owed[device]?[sequence] = nil
+            } else if case .applied? = outcome {
+                self.owed[device]?[sequence] = nil
+            } else if let operation = debt.operation, lost.contains(operation) {
+                self.owed[device]?[sequence] = nil
+            } else {
+                throw Violation(
+                    .I1,
+                    "\(device) committed transaction \(sequence), which is in neither outbox nor journal, and the server has not applied it (\(debt.operation.map { "\($0)" } ?? "never sent"))"
+                )
+            }
+        }
+    }
+}

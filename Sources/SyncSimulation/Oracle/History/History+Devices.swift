@@ -1,0 +1,121 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+// What the devices are told, and what they lose.
+extension History: DeviceWitness {
+    func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
+        let sent = Dictionary(batch.transactions.map { ($0.number, $0) }) { $1 }
+        state.withLock { state in
+            for entry in numbered {
+                // Another engine may have taken a batch since, as someone else.
+                guard case .sent(let number, _) = entry.state, let pushed = sent[number],
+                    pushed.transaction == entry.transaction, state.owed[device]?[entry.sequence] != nil
+                else { continue }
+                state.owed[device]?[entry.sequence] = Owed(
+                    operation: Operation(identity: batch.identity, number: number), hash: pushed.hash)
+            }
+        }
+    }
+
+    /// A local commit has returned: the transaction must not be lost any more.
+    func committed(_ sequence: OutboxSequence, on device: String) {
+        state.withLock { state in
+            state.owed[device, default: [:]][sequence] = Owed()
+            state.newest[device] = max(state.newest[device] ?? sequence, sequence)
+        }
+    }
+
+    /// The user has taken these back.
+    func cancelled(_ sequences: Set<OutboxSequence>, on device: String) {
+        state.withLock { $0.cancelled[device, default: []].formUnion(sequences) }
+    }
+
+    /// The user has read an entry of the journal, and is about to deal with it.
+    func saw(_ entry: JournalEntry, on device: String) {
+        state.withLock { $0.seen[device, default: []].append(entry) }
+    }
+
+    func unreadable(_ error: any Error, on device: String) {}
+    func sessionChanged(_ session: StoredSession, of device: String) {}
+    func pushRefused(_ refusal: PushRefusal, of device: String) {}
+    func pageRefused(_ failure: StoreFailure, by device: String) {}
+
+    /// What a device owes at this moment, to be put back with an old image of its disk.
+    func debts(of device: String) -> Debts {
+        state.withLock { state in
+            Debts(
+                owed: state.owed[device] ?? [:], cancelled: state.cancelled[device] ?? [],
+                seen: state.seen[device] ?? [])
+        }
+    }
+
+    /// The device's disk has been rolled back: what it was told since then is lost, but for what the server has.
+    func rollBack(_ device: String, to debts: Debts) {
+        state.withLock { state in
+            state.owed[device] = debts.owed
+            state.seen[device] = debts.seen
+            state.newest[device] = nil
+            state.flushed[device] = nil
+            state.cancelled[device] = debts.cancelled
+        }
+    }
+
+    func logFlushed(of device: String) {
+        state.withLock { $0.flushed[device] = $0.newest[device] }
+    }
+
+    /// A device that does not flush each commit has lost power. What it committed behind `last` is lost, and that loss is
+    /// permitted, and only that; what it had forgotten for good reasons may be back.
+    ///
+    /// - Parameters:
+    ///   - identity: who it is now.
+    ///   - last: the newest commit that its file knows of.
+    ///   - entries: what is in its outbox now.
+    /// - Returns: how many commits are lost.
+    func losePower(
+        _ device: String, as identity: ClientIdentity, keeping last: OutboxSequence, among entries: [OutboxEntry]
+    ) throws(Violation) -> Int {
+        try state.withLock { state throws(Violation) in
+            if let flushed = state.flushed[device], flushed > last {
+                throw Violation(
+                    .I1, "\(device) lost power, and only knows of its commits up to \(last); \(flushed) was flushed")
+            }
+            let before = state.owed[device] ?? [:]
+            var owed = before.filter { $0.key <= last }
+            for entry in entries { owed[entry.sequence] = state.debt(of: entry, as: identity) }
+            state.owed[device] = owed
+            state.newest[device] = last
+            state.cancelled[device]?.formIntersection(owed.keys)
+            // Of what is to be sent again, the server may say otherwise.
+            let unanswered = Set(
+                entries.filter { if case .answered = $0.state { false } else { true } }.map(\.sequence))
+            state.seen[device]?.removeAll { entry in
+                entry.sequence.map { $0 > last || unanswered.contains($0) } ?? false
+            }
+            return before.count { $0.key > last }
+        }
+    }
+
+    struct Debts: Sendable {
+        let owed: [OutboxSequence: Owed]
+        let cancelled: Set<OutboxSequence>
+        let seen: [JournalEntry]
+    }
+}
+
+extension History.State {
+    /// What is owed for an entry that is in an outbox, as its file tells.
+    func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
+        let number: MutationNumber
+        switch entry.state {
+        case .waiting: return History.Owed()
+        case .sent(let given, _), .answered(let given, _): number = given
+        }
+        let operation = History.Operation(identity: identity, number: number)
+        guard let sent = sent[operation]?.transaction, sent.transaction == entry.transaction else {
+            return History.Owed()
+        }
+        return History.Owed(operation: operation, hash: sent.hash)
+    }
+}

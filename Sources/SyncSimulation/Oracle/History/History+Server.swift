@@ -1,0 +1,193 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+// What the server is seen to do.
+extension History: ServerWitness {
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
+        state.withLock { state in
+            for numbered in request.transactions {
+                let operation = Operation(identity: request.identity, number: numbered.number)
+                if let earlier = state.sent[operation] {
+                    // The same number with other contents is noticed by the server (I16): see `pushAnswered`.
+                    guard earlier.outcome == nil else { continue }
+                    if earlier.transaction == numbered {
+                        state.sent[operation]?.now = now
+                    } else if let place = earlier.others.firstIndex(where: { $0.transaction == numbered }) {
+                        state.sent[operation]?.others[place].now = now
+                    } else {
+                        state.sent[operation]?.others.append((numbered, now))
+                    }
+                } else {
+                    state.sent[operation] = Sent(transaction: numbered, device: device, now: now)
+                }
+            }
+        }
+    }
+
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+    func served(_ caller: Caller, on device: String) {}
+
+    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
+        guard case .answered(let results, _, _) = reply else { return }
+        state.withLock { state in
+            for (position, result) in results.enumerated() {
+                guard position < request.transactions.count, request.transactions[position].number == result.number
+                else {
+                    state.violations.report(
+                        Violation(.I3, "the answer to \(result.number) is not in the request's order"))
+                    continue
+                }
+                let operation = Operation(identity: request.identity, number: result.number)
+                guard var sent = state.sent[operation] else { continue }
+                if sent.transaction != request.transactions[position] {
+                    guard sent.outcome == nil else {
+                        state.violations.report(
+                            Violation(
+                                .I16, "\(operation) came with other contents, and was answered as if it were the same")
+                        )
+                        continue
+                    }
+                    // The first one under this number has come to nothing.
+                    sent = Sent(transaction: request.transactions[position], device: sent.device, now: now)
+                    state.sent[operation] = sent
+                }
+                if let earlier = sent.outcome {
+                    if earlier != result.outcome {
+                        state.violations.report(
+                            Violation(.I2, "\(operation) was first \(earlier), then \(result.outcome)"))
+                    }
+                    continue
+                }
+                state.sent[operation]?.outcome = result.outcome
+                state.note(result.outcome, of: operation, sent.transaction.transaction)
+            }
+            state.replay()
+        }
+    }
+
+    /// Finds out what became of transactions whose answers were never given: the server may have died over them, and
+    /// their senders may never ask again.
+    ///
+    /// - Parameter outcome: what the server's ledger holds.
+    func settle(_ outcome: (WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?) rethrows {
+        let open = state.withLock { state in
+            state.sent.filter { $0.value.outcome == nil }.map { ($0.key, $0.value.device) }
+        }
+        // Each look reads from the server's disk, whose operations are part of the trace: their order is not to be chance.
+        let sorted = open.sorted { $0.0 < $1.0 }
+        for (operation, device) in sorted {
+            let sender = WorldParts.Sender(
+                principal: Principal(name: device), identity: operation.identity, number: operation.number)
+            guard let (hash, outcome) = try outcome(sender) else { continue }
+            state.withLock { state in
+                guard let sent = state.sent[operation],
+                    let (transaction, now) = ([(sent.transaction, sent.now)] + sent.others).first(where: {
+                        $0.0.hash == hash
+                    })
+                else { return }
+                state.sent[operation]?.now = now
+                state.sent[operation]?.transaction = transaction
+                state.sent[operation]?.outcome = outcome
+                state.note(outcome, of: operation, transaction.transaction)
+            }
+        }
+        state.withLock { $0.replay() }
+    }
+
+    /// What is known of the server at this moment, to be put back with a backup.
+    var memory: Memory {
+        state.withLock { state in
+            Memory(
+                replays: state.replays, applied: state.applied, uids: state.uids,
+                answered: state.sent.filter { $0.value.outcome != nil })
+        }
+    }
+
+    /// The server has been restored from a backup. What it has applied since then is lost, and devices that were
+    /// told so cannot be blamed: that loss is permitted, and only that.
+    func rollBack(to memory: Memory) {
+        state.withLock { state in
+            for (operation, sent) in state.sent {
+                if case .applied? = sent.outcome { state.lost.insert(operation) }
+                // Also what another history has answered otherwise meanwhile.
+                if let known = memory.answered[operation] {
+                    state.sent[operation]?.transaction = known.transaction
+                    state.sent[operation]?.outcome = known.outcome
+                } else {
+                    state.sent[operation]?.outcome = nil
+                }
+            }
+            state.replays = memory.replays
+            state.applied = memory.applied
+            state.uids = memory.uids
+            state.wasRestored = true
+        }
+    }
+
+    struct Memory: Sendable {
+        let replays: [SpaceID: Replay]
+        let applied: [SpaceID: [Version: [Operation]]]
+        let uids: [CollectionName: [UID: RecordID]]
+        let answered: [Operation: Sent]
+    }
+
+    /// The reasons for which the server may refuse what an honest device sends.
+    fileprivate static let honestReasons: Set<RejectionCode> = [
+        .recordDeleted, .missingRecord, .danglingReference, .stillReferenced,
+    ]
+}
+
+extension History.State {
+    fileprivate mutating func note(_ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction) {
+        switch outcome {
+        case .applied(let version, let assigned, _):
+            applied[transaction.space, default: [:]][version, default: []].append(operation)
+            // One that changed nothing that can be seen has no version of its own, and shares the newest one. It may
+            // still have left a stamp, so what came after it is worked out again.
+            if let replay = replays[transaction.space], version <= replay.head {
+                replays[transaction.space]?.models.removeLast(replay.models.count - max(Int(version.rawValue), 1))
+            }
+            for given in assigned {
+                if !given.uid.isValid {
+                    violations.report(Violation(.I13, "\(given.record) was given the uid \(given.uid)"))
+                } else if let other = uids[given.collection]?[given.uid], other != given.record {
+                    violations.report(
+                        Violation(
+                            .I13, "\(given.collection) uid \(given.uid) was given to \(other) and \(given.record)"))
+                }
+                uids[given.collection, default: [:]][given.uid] = given.record
+            }
+        case .rejected(let rejection):
+            if !History.honestReasons.contains(rejection.code) {
+                violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
+            }
+        }
+    }
+
+    /// Goes on with the naive model as far as every version is accounted for.
+    mutating func replay() {
+        for space in replays.keys.sorted() {
+            while let replay = replays[space], let operations = applied[space]?[replay.head.next],
+                var model = replay.models.last
+            {
+                let version = replay.head.next
+                for operation in operations {
+                    guard let sent = sent[operation] else { continue }
+                    let latest = sent.now.advanced(by: ModelLimits.permittedSkew)
+                    do throws(Violation) {
+                        try model.apply(
+                            sent.transaction.transaction, by: operation.identity.client, at: version,
+                            limit: HybridTime(wall: latest, counter: .max))
+                        try model.checkReferences(after: sent.transaction.transaction, at: version)
+                    } catch {
+                        violations.report(error)
+                    }
+                }
+                replays[space]?.models.append(model)
+            }
+        }
+    }
+}
