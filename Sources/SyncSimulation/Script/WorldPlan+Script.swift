@@ -2,7 +2,14 @@ extension WorldPlan {
     /// What happens in the world of this plan.
     public var script: WorldScript {
         var author = Author(plan: self)
-        return WorldScript(setting: setting, moments: (0..<max(steps, 1)).map { _ in author.nextMoment() })
+        var script = WorldScript(setting: setting)
+        var left = max(steps, 1)
+        while left > 0 {
+            let crowd = author.nextCrowd(atMost: left)
+            script.moments.append(author.nextMoment(of: crowd))
+            left -= crowd
+        }
+        return script
     }
 
     /// Draws for every kind of fault at each step, whether it is on or not, so that one rate does not shift the others.
@@ -13,6 +20,7 @@ extension WorldPlan {
         var rare: SeededRandom
         var users: SeededRandom
         var later: SeededRandom
+        var crowds: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -20,14 +28,23 @@ extension WorldPlan {
             rare = SeededRandom(seed: plan.setting.seed, stream: "script.rare")
             users = SeededRandom(seed: plan.setting.seed, stream: "script.users")
             later = SeededRandom(seed: plan.setting.seed, stream: "script.later")
+            crowds = SeededRandom(seed: plan.setting.seed, stream: "script.crowds")
         }
 
-        mutating func nextMoment() -> WorldScript.Moment {
+        /// How many deeds come at the next instant.
+        mutating func nextCrowd(atMost most: Int) -> Int {
+            min(crowds.within(1...max(plan.crowd, 1)), most)
+        }
+
+        mutating func nextMoment(of crowd: Int) -> WorldScript.Moment {
             var happenings: [Happening] = []
             for place in 0..<plan.setting.devices { happenings += faults(of: place) }
             happenings += serverFaults()
             let place = random.below(plan.setting.devices)
             happenings.append(.deed(device: place, seed: random.next()))
+            for _ in 1..<max(crowd, 1) {
+                happenings.append(.deed(device: crowds.below(plan.setting.devices), seed: crowds.next()))
+            }
             let pause = random.duration(in: plan.pause)
             let sleep = rare.duration(in: .seconds(3_600)...(.seconds(20_000)))
             let isLong = rare.chance(plan.rates.longPause)

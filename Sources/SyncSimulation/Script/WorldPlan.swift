@@ -6,8 +6,10 @@ public struct WorldPlan: Hashable, Sendable {
     public var setting: WorldSetting
     /// What the users do, over all devices.
     public var steps: Int
-    /// How long users think between two deeds.
+    /// How long users think between two deeds, or between two crowds of them.
     public var pause: ClosedRange<Duration>
+    /// At most so many deeds come at one instant, of one user or of several.
+    public var crowd = 1
     public var rates = Rates()
 
     /// How likely each of these is at a step.
@@ -112,6 +114,9 @@ public struct WorldPlan: Hashable, Sendable {
         }
         let sleep = random.rate(upTo: 0.01)
         if random.chance(0.3) { rates.sleepForDays = sleep }
+        // Two at once, or what an import or a script does: each order of magnitude is as likely as the next.
+        let most = [2, 4, 8, 16][random.below(4)]
+        if random.chance(0.4) { crowd = most }
     }
 }
 
