@@ -1,13 +1,15 @@
-import SyncCore
+package import SyncCore
 
 /// Reads a device's outbox through its store, and again only what its file holds otherwise than before: to decode a long
 /// outbox at every step takes longer than all other checks.
-struct OutboxReader {
+package struct OutboxReader {
     private var kept: [OutboxSequence: (row: OutboxRow, entry: OutboxEntry)] = [:]
+
+    package init() {}
 
     /// - Parameter rows: what the file holds.
     /// - Throws: `Violation` when the store shows other entries than the file holds; what `store` throws.
-    mutating func entries(of store: any LocalStore, holding rows: [OutboxRow], on device: String) throws
+    package mutating func entries(of store: any LocalStore, holding rows: [OutboxRow], on device: String) throws
         -> [OutboxEntry]
     {
         let known = kept

@@ -48,6 +48,9 @@ extension Mutant {
                 return record
             }
         },
+        store("outbox shown in part", breaks: [.I1, .I6, .I10], "some of what waits to be sent is not shown") {
+            $0.onOutbox = { entries in entries.filter { $0.sequence.rawValue % 5 != 3 } }
+        },
         store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
             $0.onRecord = { (base, _, _, _) throws(StoreFailure) in try base.outboxSummary() }
         },

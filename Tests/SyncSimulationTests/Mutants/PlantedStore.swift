@@ -39,6 +39,7 @@ struct PlantedStore: LocalStore, EngineStore {
         (base) throws(StoreFailure) in try base.checkpoint()
     }
     var onRead: @Sendable (Record) -> Record = { $0 }
+    var onOutbox: @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
 
     init(_ base: SimulatedDevice.Store) {
         self.base = base
@@ -61,7 +62,7 @@ struct PlantedStore: LocalStore, EngineStore {
         try onCommit(base, edits, space, now)
     }
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
-        try base.outbox(after: sequence, limit: limit)
+        onOutbox(try base.outbox(after: sequence, limit: limit))
     }
     func outboxSummary() throws(StoreFailure) -> OutboxSummary { onSummary(try base.outboxSummary()) }
     func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate { try base.fate(of: sequence) }

@@ -12,6 +12,18 @@ struct WorldTests {
         #expect(report.timeToRest < .seconds(60))
     }
 
+    @Test func `users act alone or in crowds, as often as they were asked to`() {
+        var plan = WorldPlan.calm(seed: 3, devices: 3, steps: 100)
+        func crowds() -> [Int] {
+            plan.script.moments.map { $0.happenings.count { if case .deed = $0 { true } else { false } } }
+        }
+        #expect(crowds() == Array(repeating: 1, count: 100))
+        plan.crowd = 8
+        let crowded = crowds()
+        #expect(crowded.reduce(0, +) == 100)
+        #expect(Set(crowded).isSubset(of: Set(1...8)) && Set(crowded).count > 3)
+    }
+
     @Test func `the same seed gives the same world`() throws {
         for seed in 0..<4 as Range<UInt64> {
             let first = try World(.drawn(seed: seed, steps: 60), parts: .onSQLite()).run()

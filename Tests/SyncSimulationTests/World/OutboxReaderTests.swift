@@ -1,0 +1,73 @@
+import SimulationRecipes
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncSimulation
+import Testing
+
+/// The outbox as the oracles read it: each entry once, until its file holds it otherwise.
+struct OutboxReaderTests {
+    private let process = SimulatedDisk(seed: 1).makeProcess()
+    private let store: SimulatedDevice.Store
+    private let look: any ReplicaLook
+
+    init() throws {
+        let parts = WorldParts.onSQLite()
+        let simulation = Simulation(seed: 1)
+        let runtime = simulation.makeRuntime(device: "a", wallClock: simulation.makeWallClock())
+        store = try parts.openStore(process, runtime, .full)
+        let audit = try #require(parts.auditReplica)
+        look = try audit(process)
+        for number in 0..<5 {
+            var random = SeededRandom(seed: UInt64(number))
+            let id = RecordID.make(at: runtime.now(), random: &random)
+            _ = try store.commit(
+                [.create("islander", id, ["name": .text("\(number)")])], in: .default, now: runtime.now())
+        }
+    }
+
+    /// What is read through the store, and how many entries of it.
+    private func read(
+        _ reader: inout OutboxReader, _ show: @escaping @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
+    ) throws -> (entries: [OutboxEntry], decoded: Int) {
+        let decoded = Guarded(0)
+        var counting = PlantedStore(store)
+        counting.onOutbox = { entries in
+            decoded.withLock { $0 += entries.count }
+            return show(entries)
+        }
+        let entries = try reader.entries(of: counting, holding: try look.outbox(), on: "a")
+        return (entries, decoded.withLock { $0 })
+    }
+
+    @Test func `what has not changed is not decoded again`() throws {
+        var reader = OutboxReader()
+        let first = try read(&reader)
+        let shown = try store.outbox(limit: .max)
+        #expect(first.entries == shown)
+        #expect(first.decoded == 5)
+        let second = try read(&reader)
+        #expect(second.entries == first.entries)
+        #expect(second.decoded == 0)
+    }
+
+    @Test func `what has changed is decoded again, between what has not`() throws {
+        var reader = OutboxReader()
+        let before = try read(&reader).entries
+        _ = try store.takeBatch(BatchLimit(transactions: 2, bytes: 10_000))
+        try store.cancel(before[3].sequence, now: WallTime(milliseconds: 0))
+        let after = try read(&reader)
+        let shown = try store.outbox(limit: .max)
+        #expect(after.entries == shown)
+        #expect(after.entries.map(\.sequence) == [0, 1, 2, 4].map { before[$0].sequence })
+        #expect(after.decoded == 2)
+    }
+
+    @Test func `a store that hides what its file holds is found`() throws {
+        var reader = OutboxReader()
+        let violation = #expect(throws: Violation.self) {
+            _ = try read(&reader) { Array($0.dropLast()) }
+        }
+        #expect(violation?.invariant == .I1)
+    }
+}
