@@ -166,8 +166,13 @@ struct NaiveModel: Hashable, Sendable {
         let doubtful = doubtful(in: pending)
         var lines: [String] = []
         var shown = 0
+        // In the order of their ids each is there once.
+        var isInOrder = true
         for (collection, records) in found {
+            var last: RecordID?
             for record in records {
+                if let last, last >= record.id { isInOrder = false }
+                last = record.id
                 let place = Place(collection: collection, id: record.id)
                 if doubtful.contains(place) { continue }
                 shown += 1
@@ -183,7 +188,7 @@ struct NaiveModel: Hashable, Sendable {
             if rows[place] != nil { due -= 1 }
             if values != nil { due += 1 }
         }
-        if shown != due {
+        if shown != due || !isInOrder {
             let places = found.flatMap { name, records in records.map { Place(collection: name, id: $0.id) } }
             let missing = Set(rows.keys).union(touched.keys).subtracting(doubtful).subtracting(places)
             lines += missing.filter { (touched[$0] ?? rows[$0]?.values) != nil }.map { "\($0) is missing" }

@@ -48,6 +48,16 @@ extension Mutant {
                 return record
             }
         },
+        store(
+            "record shown in the place of another", breaks: [.I5, .I4],
+            "a query shows one record twice, and another not"
+        ) {
+            $0.onRecords = { records in
+                var records = records
+                if records.count > 3 { records[2] = records[1] }
+                return records
+            }
+        },
         store("outbox shown in part", breaks: [.I1, .I6, .I10], "some of what waits to be sent is not shown") {
             $0.onOutbox = { entries in entries.filter { $0.sequence.rawValue % 5 != 3 } }
         },

@@ -39,6 +39,7 @@ struct PlantedStore: LocalStore, EngineStore {
         (base) throws(StoreFailure) in try base.checkpoint()
     }
     var onRead: @Sendable (Record) -> Record = { $0 }
+    var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
     var onOutbox: @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
 
     init(_ base: SimulatedDevice.Store) {
@@ -52,7 +53,7 @@ struct PlantedStore: LocalStore, EngineStore {
         try base.record(collection, key).map(onRead)
     }
     func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
-        try base.records(matching: query).map(onRead)
+        onRecords(try base.records(matching: query).map(onRead))
     }
     func count(matching query: RecordQuery) throws(StoreFailure) -> Int { try base.count(matching: query) }
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
