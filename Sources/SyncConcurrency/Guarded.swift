@@ -11,34 +11,11 @@ private import Musl
 public final class Guarded<Value>: @unchecked Sendable {
     /// In memory of its own: the lock already keeps accesses apart, and Swift need not check that once more.
     @usableFromInline let value: UnsafeMutablePointer<Value>
-    @usableFromInline let mutex = PlainMutex()
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     public init(_ value: sending Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)
-    }
-
-    deinit {
-        value.deinitialize(count: 1)
-        value.deallocate()
-    }
-
-    /// Calls `body` with the value while no other thread has it.
-    @inlinable
-    public func withLock<Result, Failure: Error>(
-        _ body: (inout sending Value) throws(Failure) -> sending Result
-    ) throws(Failure) -> sending Result {
-        mutex.lock()
-        defer { mutex.unlock() }
-        return try body(&value.pointee)
-    }
-}
-
-/// What `Guarded` locks: a mutex at an address that stays.
-@usableFromInline final class PlainMutex: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-
-    init() {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         let status = pthread_mutex_init(mutex, nil)
@@ -49,6 +26,18 @@ public final class Guarded<Value>: @unchecked Sendable {
         pthread_mutex_destroy(mutex)
         mutex.deinitialize(count: 1)
         mutex.deallocate()
+        value.deinitialize(count: 1)
+        value.deallocate()
+    }
+
+    /// Calls `body` with the value while no other thread has it.
+    @inlinable
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        lock()
+        defer { unlock() }
+        return try body(&value.pointee)
     }
 
     @usableFromInline func lock() { pthread_mutex_lock(mutex) }
