@@ -49,7 +49,7 @@ package struct FeedCursor: Hashable, Sendable {
         }
         self.init(epoch: Epoch(rawValue: parts[1]), space: space, place: place)
         // One meaning, one text: "+1", "01" and upper-case ids are not ours.
-        guard self.text.rawValue.utf8.elementsEqual(text.utf8) else { return nil }
+        guard self.text.rawValue.hasSameBytes(as: text) else { return nil }
     }
 }
 

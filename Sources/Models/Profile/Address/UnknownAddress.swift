@@ -1,4 +1,5 @@
 import SyncJSON
+import SyncModel
 
 /// An address of a kind, or with parts, that this build does not know: kept whole, byte for byte.
 public struct UnknownAddress: Address, Hashable {
@@ -33,7 +34,7 @@ public struct UnknownAddress: Address, Hashable {
     }
 
     public static func == (left: UnknownAddress, right: UnknownAddress) -> Bool {
-        left.json.utf8.elementsEqual(right.json.utf8)
+        left.json.hasSameBytes(as: right.json)
     }
 
     public func hash(into hasher: inout Hasher) {
