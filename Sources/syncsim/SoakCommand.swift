@@ -19,7 +19,7 @@ struct SoakCommand: ParsableCommand {
     @Option(help: "How many seeds.")
     var seeds: UInt64 = 2_000
 
-    @Option(help: "What the users of one world do.")
+    @Option(help: "How many deeds the users of one world do.")
     var steps = 500
 
     @Option(help: "End after so many operations of users.")

@@ -42,7 +42,7 @@ extension WorldPlan {
             happenings += serverFaults()
             let place = random.below(plan.setting.devices)
             happenings.append(.deed(device: place, seed: random.next()))
-            for _ in 1..<max(crowd, 1) {
+            for _ in 1..<crowd {
                 happenings.append(.deed(device: crowds.below(plan.setting.devices), seed: crowds.next()))
             }
             let pause = random.duration(in: plan.pause)

@@ -4,7 +4,7 @@ import SyncCore
 /// each world has another character and many know only a few faults.
 public struct WorldPlan: Hashable, Sendable {
     public var setting: WorldSetting
-    /// What the users do, over all devices.
+    /// How many deeds users do, over all devices.
     public var steps: Int
     /// How long users think between two deeds, or between two crowds of them.
     public var pause: ClosedRange<Duration>
