@@ -61,21 +61,11 @@ struct ReplicaAudit: ReplicaLook {
     func outbox() throws -> [OutboxRow] {
         var rows: [OutboxRow] = []
         try look.each(
-            "SELECT sequence, payload, space, number, attempts, version, written_at FROM sync_outbox ORDER BY sequence"
-        ) { row in
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(512)
-            for column in Int32(3)...6 {
-                // No number of an entry is negative.
-                let number = row.isNull(column) ? -1 : row.integer(column)
-                withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) }
-            }
-            for column in Int32(1)...2 {
-                row.withBytes(column) { bytes.append(contentsOf: $0) }
-                bytes.append(0)
-            }
-            rows.append(OutboxRow(sequence: OutboxSequence(rawValue: row.integer(0)), bytes: bytes))
-        }
+            """
+            SELECT sequence, json_array(space, number, attempts, version, written_at) || payload FROM sync_outbox
+            ORDER BY sequence
+            """
+        ) { rows.append(OutboxRow(sequence: OutboxSequence(rawValue: $0.integer(0)), bytes: $0.bytes(1))) }
         return rows
     }
 

@@ -37,12 +37,9 @@ final class SQLiteLook {
         func text(_ column: Int32) -> String {
             sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
         }
-        func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { Array($0) } }
-
-        /// The bytes are valid in `body` only.
-        func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-            let start = sqlite3_column_blob(statement, column)
-            return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+        func bytes(_ column: Int32) -> [UInt8] {
+            guard let start = sqlite3_column_blob(statement, column) else { return [] }
+            return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
         }
     }
 

@@ -20,6 +20,27 @@ struct Audit<Look> {
     }
 }
 
+/// How the files of one device are read, and what was read of them.
+struct ReplicaFiles {
+    private var audit: Audit<any ReplicaLook>
+    private var reader = OutboxReader()
+
+    init(_ open: @escaping @Sendable (DiskProcess) throws -> any ReplicaLook) {
+        audit = Audit(open)
+    }
+
+    mutating func facts(through process: DiskProcess) throws -> ReplicaFacts {
+        try audit.look(through: process).facts()
+    }
+
+    /// What is in the outbox, as the store shows it.
+    mutating func outbox(
+        of store: SimulatedDevice.Store, through process: DiskProcess, on device: String
+    ) throws -> [OutboxEntry] {
+        try reader.entries(of: store, holding: try audit.look(through: process).outbox(), on: device)
+    }
+}
+
 /// An open look at the files of a device's process: each call reads them anew.
 public protocol ReplicaLook {
     func facts() throws -> ReplicaFacts

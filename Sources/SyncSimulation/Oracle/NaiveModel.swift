@@ -165,36 +165,23 @@ struct NaiveModel: Hashable, Sendable {
         let touched = touched(by: pending)
         let doubtful = doubtful(in: pending)
         var lines: [String] = []
-        var shown = 0
-        // In the order of their ids each is there once.
-        var isInOrder = true
+        var shown: Set<Place> = []
         for (collection, records) in found {
-            var last: RecordID?
             for record in records {
-                if let last, last >= record.id { isInOrder = false }
-                last = record.id
                 let place = Place(collection: collection, id: record.id)
+                if !shown.insert(place).inserted { lines.append("\(place) is shown twice") }
                 if doubtful.contains(place) { continue }
-                shown += 1
-                guard let values = touched[place] ?? rows[place]?.values else {
+                if let values = touched[place] ?? rows[place]?.values {
+                    if record.values != values { lines += differences(place, record.values, values) }
+                } else {
                     lines.append("\(place) should not be there")
-                    continue
                 }
-                if record.values != values { lines += differences(place, record.values, values) }
             }
         }
-        var due = rows.count
-        for (place, values) in touched where !doubtful.contains(place) {
-            if rows[place] != nil { due -= 1 }
-            if values != nil { due += 1 }
-        }
-        if shown != due || !isInOrder {
-            let places = found.flatMap { name, records in records.map { Place(collection: name, id: $0.id) } }
-            let missing = Set(rows.keys).union(touched.keys).subtracting(doubtful).subtracting(places)
-            lines += missing.filter { (touched[$0] ?? rows[$0]?.values) != nil }.map { "\($0) is missing" }
-            let often = Dictionary(places.map { ($0, 1) }, uniquingKeysWith: +).filter { $0.value > 1 }
-            lines += often.map { "\($0.key) is shown \($0.value) times" }
-        }
+        let missing =
+            rows.keys.filter { !shown.contains($0) && touched[$0] == nil }
+            + touched.filter { !shown.contains($0.key) && !doubtful.contains($0.key) && $0.value != nil }.keys
+        lines += missing.map { "\($0) is missing" }
         guard !lines.isEmpty else { return nil }
         return lines.sorted().prefix(8).joined(separator: "; ")
             + (lines.count > 8 ? "; and \(lines.count - 8) more" : "")
@@ -219,10 +206,14 @@ struct NaiveModel: Hashable, Sendable {
             switch mutation.intent {
             case .create(let patch):
                 var made = values ?? Array(repeating: .null, count: schema.fields.count)
-                for (field, value) in patch { schema.position(of: field).map { made[$0] = value } }
+                for (field, value) in patch {
+                    if let position = schema.position(of: field) { made[position] = value }
+                }
                 values = made
             case .update(let edits):
-                for edit in edits { schema.position(of: edit.field).map { values?[$0] = edit.value } }
+                for edit in edits {
+                    if let position = schema.position(of: edit.field) { values?[position] = edit.value }
+                }
             case .delete: values = nil
             }
             touched.updateValue(values, forKey: place)

@@ -12,31 +12,26 @@ package struct OutboxReader {
     package mutating func entries(of store: any LocalStore, holding rows: [OutboxRow], on device: String) throws
         -> [OutboxEntry]
     {
-        let known = kept
-        kept.removeAll(keepingCapacity: true)
         var entries: [OutboxEntry] = []
         entries.reserveCapacity(rows.count)
-        var position = 0
-        while position < rows.count {
+        var rest = rows[...]
+        while !rest.isEmpty {
             // As much at once as is not known.
-            let end = rows[position...].firstIndex { known[$0.sequence]?.row == $0 } ?? rows.count
-            if end > position {
-                let part = rows[position..<end]
-                let read = try store.outbox(after: entries.last?.sequence, limit: part.count)
-                guard read.map(\.sequence) == part.map(\.sequence) else {
+            let news = rest.prefix { kept[$0.sequence]?.row != $0 }
+            if !news.isEmpty {
+                let read = try store.outbox(after: entries.last?.sequence, limit: news.count)
+                guard read.map(\.sequence) == news.map(\.sequence) else {
                     throw Violation(
                         .I1,
-                        "\(device) shows \(read.map(\.sequence)) in its outbox, its file holds \(part.map(\.sequence))")
+                        "\(device) shows \(read.map(\.sequence)) in its outbox, its file holds \(news.map(\.sequence))")
                 }
                 entries += read
-                position = end
             }
-            if position < rows.count, let same = known[rows[position].sequence] {
-                entries.append(same.entry)
-                position += 1
-            }
+            let known = rest.dropFirst(news.count).prefix { kept[$0.sequence]?.row == $0 }
+            entries += known.compactMap { kept[$0.sequence]?.entry }
+            rest = rest.dropFirst(news.count + known.count)
         }
-        for (row, entry) in zip(rows, entries) { kept[row.sequence] = (row, entry) }
+        kept = Dictionary(uniqueKeysWithValues: zip(rows, entries).map { ($0.sequence, ($0, $1)) })
         return entries
     }
 }

@@ -35,10 +35,10 @@ extension World {
 
     /// No stamp is later than the server lets through (I22).
     func checkServerFile() throws {
-        guard authorityAudit != nil, let process = server.process, !process.isDead else { return }
+        guard let process = server.process, !process.isDead else { return }
         let changes = server.disk.count(of: .changes)
         guard checked["server"] != changes else { return }
-        guard let facts = try server.disk.withoutFaults({ try authorityAudit?.look(through: process).facts() }) else {
+        guard let facts = try server.disk.withoutFaults({ try authorityFiles?.look(through: process).facts() }) else {
             return
         }
         let latest = HybridTime(
@@ -51,9 +51,9 @@ extension World {
 
     /// What a device's file says of versions (I7), references (I11), counts (I18), sizes (I19) and the journal.
     func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
-        guard let process = device.process, !process.isDead, let facts = try look(at: device, process)?.facts() else {
-            return
-        }
+        guard let process = device.process, !process.isDead,
+            let facts = try replicaFiles[device.name]?.facts(through: process)
+        else { return }
         let session = try store.session()
         let isComplete = session.spaces.allSatisfy(\.isComplete)
         try bases[device.name, default: ReplicaHistory()].check(
@@ -76,27 +76,21 @@ extension World {
         }
     }
 
-    /// The look at a device's file; nil when the parts cannot look.
-    func look(at device: SimulatedDevice, _ process: DiskProcess) throws -> (any ReplicaLook)? {
-        try replicaAudits[device.name]?.look(through: process)
-    }
-
     /// What is in the outbox of a device.
     func outbox(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> [OutboxEntry] {
-        guard let process = device.process, !process.isDead, let look = try look(at: device, process) else {
-            return try store.outbox(limit: .max)
-        }
-        return try outboxes[device.name, default: OutboxReader()].entries(
-            of: store, holding: try look.outbox(), on: device.name)
+        guard let process = device.process, !process.isDead,
+            let entries = try replicaFiles[device.name]?.outbox(of: store, through: process, on: device.name)
+        else { return try store.outbox(limit: .max) }
+        return entries
     }
 
     /// At rest the log has been written back (I19).
     func checkLogs() throws {
         guard let bounds = parts.bounds else { return }
         for device in devices {
-            guard let process = device.process, let bytes = try look(at: device, process)?.facts().logBytes else {
-                continue
-            }
+            guard let process = device.process,
+                let bytes = try replicaFiles[device.name]?.facts(through: process).logBytes
+            else { continue }
             guard bytes <= bounds.logBytes else {
                 throw Violation(
                     .I19, "the log of \(device.name) has \(bytes) bytes at rest, at most \(bounds.logBytes)")

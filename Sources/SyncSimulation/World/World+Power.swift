@@ -13,7 +13,7 @@ extension World {
         powerLosses[device.name] = losses
         try device.disk.withoutFaults {
             let session = try store.session()
-            guard let facts = try look(at: device, process)?.facts() else { return }
+            guard let facts = try replicaFiles[device.name]?.facts(through: process) else { return }
             let lost = try history.losePower(
                 device.name, as: session.identity, keeping: OutboxSequence(rawValue: facts.lastSequence),
                 among: try store.outbox(limit: .max))

@@ -49,9 +49,10 @@ public final class World {
     var versions: [String: (version: Version, resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
-    var replicaAudits: [String: Audit<any ReplicaLook>] = [:]
-    var authorityAudit: Audit<any AuthorityLook>?
-    var outboxes: [String: OutboxReader] = [:]
+    /// How the files of each device are read; empty when the parts cannot look.
+    var replicaFiles: [String: ReplicaFiles] = [:]
+    /// How those of the server are; nil when the parts cannot look.
+    var authorityFiles: Audit<any AuthorityLook>?
     /// Where the world's own reader of the feed stands.
     var reader: Cursor?
 
@@ -124,9 +125,9 @@ public final class World {
                         owner: owner, bearer: bearer)
                 }, wrap: parts.wrapTransport, recorder: parts.recorder)
         }
-        authorityAudit = parts.auditAuthority.map { Audit($0) }
+        authorityFiles = parts.auditAuthority.map { Audit($0) }
         if let audit = parts.auditReplica {
-            replicaAudits = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, Audit(audit)) })
+            replicaFiles = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, ReplicaFiles(audit)) })
         }
         report = WorldReport(seed: setting.seed)
         recording?.begin(script, devices.map(\.name))
