@@ -12,6 +12,7 @@ public enum LocalSchema {
         Migration(name: "m0002_recording", sql: text(PackageResources.m0002_recording_sql)),
         Migration(name: "m0003_account", sql: text(PackageResources.m0003_account_sql)),
         Migration(name: "m0004_forgotten", sql: text(PackageResources.m0004_forgotten_sql)),
+        Migration(name: "m0005_base_space", sql: text(PackageResources.m0005_base_space_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -47,6 +47,10 @@ final class TinyStore: LocalStore {
 
     func count(matching query: RecordQuery) throws(StoreFailure) -> Int { try records(matching: query).count }
 
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
+        try record(collection, .id(id)) == nil ? nil : .default
+    }
+
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
         state.withLock { $0.outbox.contains { $0.transaction.mutations.contains { $0.record == id } } }
     }

@@ -50,11 +50,14 @@ import Testing
     }
 
     private static func plan(
-        _ event: JournalEntry.Event, shown: Set<RecordID> = [], state: JournalEntry.State = .active
+        _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
+        state: JournalEntry.State = .active
     ) throws(StoreFailure) -> ResendPlan {
         let entry = JournalEntry(
             number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state)
-        return try ResendPlan(of: entry, catalog: catalog) { (_, id) throws(StoreFailure) in shown.contains(id) }
+        return try ResendPlan(of: entry, catalog: catalog) { (_, id) throws(StoreFailure) in
+            shown.contains(id) ? .default : elsewhere.contains(id) ? "elsewhere" : nil
+        }
     }
 
     private static func transaction(_ mutations: Mutation...) -> Transaction {
@@ -165,6 +168,14 @@ import Testing
         let plan = try Self.plan(.forgotten(forgotten), shown: shown)
         #expect(plan.transactions == planned)
         #expect(plan.left.map(\.record) == left)
+    }
+
+    @Test func `an id that another space has by now holds up what needs it, and no more`() throws {
+        let forgotten = Self.transaction(
+            Self.user(Self.ada), Self.avatar(Self.art, of: Self.ada), Self.user(Self.bo, avatar: Self.art))
+        let plan = try Self.plan(.forgotten(forgotten), elsewhere: [Self.ada])
+        #expect(plan.transactions == [[.create("users", Self.bo, Self.name(Self.bo))]])
+        #expect(plan.left.map(\.record) == [Self.ada, Self.art])
     }
 
     @Test func `what needs missing records alone is refused, and stays`() {

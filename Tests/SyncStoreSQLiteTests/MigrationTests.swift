@@ -31,6 +31,23 @@ import Testing
         #expect(try RawDatabase(old.file).run(schema) == RawDatabase(fresh.file).run(schema))
     }
 
+    @Test func `a base that an older build has written is in the space of its newest edit`() throws {
+        let scratch = try Scratch()
+        _ = try Self.leave(4, at: scratch)
+        let id = "X'00000000000070008000000000000001'"
+        try RawDatabase(scratch.file).run(
+            """
+            INSERT INTO sync_space (key, name) VALUES (1, 'default'), (2, 'family');
+            INSERT INTO sync_outbox (sequence, space, payload, bytes, written_at)
+                VALUES (1, 'default', '', 0, 0), (2, 'family', '', 0, 0);
+            INSERT INTO sync_pending (collection, id, sequence, link)
+                VALUES ('users', \(id), 1, 'changes'), ('users', \(id), 2, 'changes');
+            INSERT INTO sync_base (collection, id, is_deleted, uid, version, fields) VALUES ('users', \(id), 0, 1, 1, '{}');
+            """)
+        try scratch.open().close()
+        #expect(try RawDatabase(scratch.file).run("SELECT space FROM sync_base") == ["2"])
+    }
+
     /// Makes the database that the build of a schema version would have left, with a journal from which the newest entry
     /// has gone.
     private static func leave(_ version: Int, at scratch: Scratch) throws -> ClientID {

@@ -67,19 +67,6 @@ import Testing
         #expect(news == StoreChange(touchesOutbox: true))
     }
 
-    @Test func `a record stays in its space`() throws {
-        let scratch = try Scratch()
-        let store = try scratch.open()
-        _ = try store.commit([Samples.create(1)], in: "family", now: Samples.now)
-        do throws(StoreFailure) {
-            _ = try store.commit(
-                [.update("users", Samples.id(1), ["age": .integer(1)])], in: "work", now: Samples.now)
-            Issue.record("the record was changed through another space")
-        } catch {
-            #expect(error.code == .missingRecord)
-        }
-    }
-
     @Test func `a snapshot of one space leaves the others alone`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()

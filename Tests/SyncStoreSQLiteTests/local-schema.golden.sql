@@ -30,7 +30,7 @@ CREATE TABLE sync_base (
     field_versions BLOB,
     -- The fields that have a value, as JSON.
     fields TEXT NOT NULL,
-    unknown TEXT,
+    unknown TEXT, space INTEGER,
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -5,19 +5,19 @@ package struct ResendPlan: Hashable, Sendable {
     package let space: SpaceID
     /// The edits of each transaction, in the order in which they are to be written.
     package private(set) var transactions: [[RecordEdit]] = []
-    /// What needs a record that is not here: it stays in the journal, in an entry of its own.
+    /// What needs a record that is not here, or whose id another space has: it stays in the journal, in an entry of its own.
     package private(set) var left: [Mutation] = []
 
     /// - Parameters:
     ///   - entry: what was rejected or cancelled is repeated as one transaction, as it was written. What was forgotten comes
     ///     back in the smallest parts that can stand alone: nobody wrote these together, and what the server refuses of them
     ///     must not take the others with it.
-    ///   - isShown: whether a record is here now.
+    ///   - home: the space in which a record is now; nil when it is not here.
     /// - Throws: `StoreFailure` with the code `entryIsFrozen` when nothing is there to be sent again, or has been;
-    ///   `danglingReference` when all of it needs records that are not here; and what `isShown` throws.
+    ///   `danglingReference` when all of it needs records that are not here; and what `home` throws.
     package init(
         of entry: JournalEntry, catalog: SchemaCatalog,
-        isShown: (CollectionName, RecordID) throws(StoreFailure) -> Bool
+        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
         guard entry.state != .resent else {
             throw StoreFailure(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
@@ -29,14 +29,14 @@ package struct ResendPlan: Hashable, Sendable {
         case .rejected(let kept, _), .cancelled(let kept):
             var edits: [RecordEdit] = []
             for mutation in kept.mutations {
-                let isShown = try isShown(mutation.collection, mutation.record)
+                let isShown = try home(mutation.collection, mutation.record) == kept.space
                 if let edit = Self.edit(repeating: mutation, isShown: isShown) { edits.append(edit) }
             }
             space = kept.space
             transactions = [edits]
         case .forgotten(let kept):
             space = kept.space
-            try bringBack(kept, catalog: catalog, isShown: isShown)
+            try bringBack(kept, catalog: catalog, home: home)
         }
     }
 
@@ -56,7 +56,7 @@ package struct ResendPlan: Hashable, Sendable {
 
     private mutating func bringBack(
         _ forgotten: Transaction, catalog: SchemaCatalog,
-        isShown: (CollectionName, RecordID) throws(StoreFailure) -> Bool
+        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
         // Parts refer to none that come later: what one refers to is here, or planned by now, or missing.
         var planned: Set<RecordID> = []
@@ -70,14 +70,16 @@ package struct ResendPlan: Hashable, Sendable {
                 for (name, value) in mutation.patch {
                     guard case .reference(let id) = value, !planned.contains(id),
                         let field = catalog[mutation.collection]?.field(named: name), let target = field.target,
-                        try !isShown(target, id)
+                        try home(target, id) != space
                     else { continue }
                     // A reference that may be missing does not hold up the rest.
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
-                let isHere = try isShown(mutation.collection, mutation.record)
+                let home = try home(mutation.collection, mutation.record)
+                let isHere = home == space
                 switch mutation.intent {
+                case .create where home != nil && !isHere: lacksRecord = true
                 case .create where !isHere: edits.append(.create(mutation.collection, mutation.record, patch))
                 // An edit of what is gone: the deletion came later.
                 case .update where !isHere && !planned.contains(mutation.record), .delete: break
@@ -93,7 +95,9 @@ package struct ResendPlan: Hashable, Sendable {
         }
         guard left.count < forgotten.mutations.count else {
             throw StoreFailure(
-                .danglingReference, "what was forgotten refers to records that are not here: bring those back first")
+                .danglingReference,
+                "what was forgotten refers to records that are not here, which are to be brought back first, or its ids are in use in another space"
+            )
         }
     }
 }

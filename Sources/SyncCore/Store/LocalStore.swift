@@ -14,10 +14,13 @@ public protocol LocalStore: Sendable {
     /// How many records match; `limit` and `offset` do not count.
     func count(matching query: RecordQuery) throws(StoreFailure) -> Int
 
+    /// The space in which a record lives, and in which its edits are to be written; nil when it does not exist here.
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID?
+
     /// Whether any mutation of the record has not been confirmed.
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool
 
-    /// Writes the edits and their outbox entry in one transaction.
+    /// Writes the edits and their outbox entry in one transaction. Records stay in their space, and refer to none of another.
     ///
     /// - Parameter now: the device's wall clock, for the stamps.
     /// - Returns: the place of the transaction in the outbox; nil when the edits change nothing.

@@ -36,6 +36,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { () throws(StoreFailure) in try store.count(matching: query) }
     }
 
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
+        try watch(.reading) { () throws(StoreFailure) in try store.space(of: collection, id) }
+    }
+
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
         try watch(.reading) { () throws(StoreFailure) in try store.isPending(collection, id) }
     }

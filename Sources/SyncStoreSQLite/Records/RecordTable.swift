@@ -65,8 +65,11 @@ struct StoredRow {
 extension RecordTable {
     /// Reads the current row of a statement that selects `columns`.
     func row(_ statement: Statement) throws(StoreFailure) -> StoredRow {
-        StoredRow(record: try record(statement), space: statement.integer(4))
+        StoredRow(record: try record(statement), space: space(statement))
     }
+
+    /// The key of the space in which it lives.
+    func space(_ statement: Statement) -> Int64 { statement.integer(4) }
 
     func record(_ statement: Statement) throws(StoreFailure) -> Record {
         let id = try statement.recordID(1)

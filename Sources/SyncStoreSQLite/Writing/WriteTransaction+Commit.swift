@@ -19,7 +19,7 @@ extension WriteTransaction {
             try write(draft, wasPending: wasPending, in: spaceKey)
             mayJoin = mayJoin && wasPending
         }
-        try checkReferences(of: drafts)
+        try checkReferences(of: drafts, in: space, spaceKey)
 
         if mayJoin, let joined = try joinedToNewestEntry(transaction) { return joined }
         return OutboxSequence(rawValue: try append(transaction, now: now))
@@ -68,8 +68,10 @@ extension WriteTransaction {
             } else {
                 let original = try row(place)
                 if let original, original.space != spaceKey {
+                    let isCreate = if case .create = edit { true } else { false }
                     throw StoreFailure(
-                        .missingRecord, "\(table.name) \(place.id) lives in another space than \(space)")
+                        isCreate ? .duplicateRecord : .missingRecord,
+                        "\(table.name) \(place.id) lives in another space than \(space)")
                 }
                 before = original.map {
                     Draft(place: place, original: $0, current: $0.record, kind: .update([]))
@@ -154,7 +156,7 @@ extension WriteTransaction {
 
     private func write(_ draft: Draft, wasPending: Bool, in space: Int64) throws(StoreFailure) {
         if let original = draft.original, !wasPending {
-            try setBase(draft.place, .shown(original.record))
+            try setBase(draft.place, .shown(original.record), in: space)
         }
         if let record = draft.current {
             try write(StoredRow(record: record, space: space), to: tables[draft.place.table])
@@ -164,40 +166,48 @@ extension WriteTransaction {
     }
 
     /// Looks at the rows as they are after all edits: inside a transaction the order does not matter.
-    private func checkReferences(of drafts: [Draft]) throws(StoreFailure) {
+    private func checkReferences(
+        of drafts: [Draft], in space: SpaceID, _ spaceKey: Int64
+    ) throws(StoreFailure) {
         for draft in drafts {
             let table = tables[draft.place.table]
             switch draft.kind {
             case .create(let patch):
-                try checkTargets(patch, of: table, draft.place.id)
+                try checkTargets(patch, of: table, draft.place.id, in: space, spaceKey)
             case .update(let edits):
                 var patch = Patch()
                 for edit in edits { patch.set(edit.field, to: edit.value) }
-                try checkTargets(patch, of: table, draft.place.id)
+                try checkTargets(patch, of: table, draft.place.id, in: space, spaceKey)
             case .delete:
                 try checkUnreferenced(draft.place)
             }
         }
     }
 
-    private func checkTargets(_ patch: Patch, of table: RecordTable, _ id: RecordID) throws(StoreFailure) {
+    /// References stay in their space: who may read one need not be allowed to read another, and the server refuses them.
+    private func checkTargets(
+        _ patch: Patch, of table: RecordTable, _ id: RecordID, in space: SpaceID, _ spaceKey: Int64
+    ) throws(StoreFailure) {
         for (name, value) in patch {
             guard case .reference(let target) = value, let collection = table.model.field(named: name)?.target
             else { continue }
             let place = RecordPlace(table: try self.table(collection).position, id: target)
-            guard try exists(place) else {
+            let home = try self.space(of: place)
+            guard home == spaceKey else {
                 throw StoreFailure(
                     .danglingReference,
-                    "\(table.name) \(id): \(name) refers to \(collection) \(target), which does not exist")
+                    "\(table.name) \(id): \(name) refers to \(collection) \(target), which "
+                        + (home == nil ? "does not exist" : "lives in another space than \(space)"))
             }
         }
     }
 
-    private func exists(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+    /// The key of the space in which a record lives; nil when there is none.
+    private func space(of place: RecordPlace) throws(StoreFailure) -> Int64? {
         let statement = try connection.table(place.table).statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
-        return try statement.step()
+        return try statement.step() ? tables[place.table].space(statement) : nil
     }
 
     private func checkUnreferenced(_ place: RecordPlace) throws(StoreFailure) {

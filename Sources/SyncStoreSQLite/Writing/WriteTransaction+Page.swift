@@ -86,8 +86,9 @@ extension WriteTransaction {
             }
         }
         let mayBePending = try anyPending()
-        mayHoldOldUIDs = space.marks || mayBePending
         let followsLostHistory = try followsLostHistory()
+        // Also in rows of other spaces, whose own snapshots are still to come.
+        mayHoldOldUIDs = space.marks || mayBePending || followsLostHistory
         var lost: [Mutation] = []
         var count = 0
         for group in groups {
@@ -104,7 +105,7 @@ extension WriteTransaction {
                     lost.append(edits)
                 }
                 if isPending {
-                    try setBase(place, .shown(record))
+                    try setBase(place, .shown(record), in: space.key)
                     try recompute(place, in: space.key)
                 } else {
                     try write(StoredRow(record: record, space: space.key), to: table)
@@ -132,7 +133,9 @@ extension WriteTransaction {
             defer { statement.reset() }
             if try statement.step() { return true }
         }
-        let statement = try connection.statement(composed: "SELECT 1 FROM sync_base WHERE is_deleted = 0 LIMIT 1")
+        let statement = try connection.statement(
+            "SELECT 1 FROM sync_base WHERE is_deleted = 0 AND space = ?1 LIMIT 1")
+        statement.bind(1, space.key)
         defer { statement.reset() }
         return try statement.step()
     }
@@ -179,7 +182,7 @@ extension WriteTransaction {
                     SELECT id FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
                         (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
                     UNION
-                    SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND NOT EXISTS
+                    SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND space = ?1 AND NOT EXISTS
                         (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
                     ORDER BY id
                     """)
@@ -194,9 +197,9 @@ extension WriteTransaction {
 
     /// Whether a record that was not shown had been shown before, in this space.
     private func isGone(_ place: RecordPlace, from space: SpaceRow) throws(StoreFailure) -> Bool {
-        guard let sequence = try sequences(linkedTo: place, onlyChanging: true).last else { return true }
-        guard try entry(sequence)?.space == space.space else { return false }
-        return try base(place).record != nil
+        guard try hasPending(place) else { return true }
+        let (base, home) = try storedBase(place)
+        return base.record != nil && home == space.key
     }
 
     private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws(StoreFailure) {
@@ -205,7 +208,7 @@ extension WriteTransaction {
         try offer(lost: lost.sorted(), in: space.space, now: now)
         for place in places {
             if try hasPending(place) {
-                try setBase(place, lost.contains(place) ? .absent : .deleted)
+                try setBase(place, lost.contains(place) ? .absent : .deleted, in: space.key)
                 try recompute(place, in: space.key)
             } else {
                 try deleteRow(place)
@@ -238,8 +241,10 @@ extension WriteTransaction {
         }
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()
-        // Before the first whole page there may be rows of an older history, whose uids are given anew.
+        // Before the first whole page, of this space or another, there may be rows of an older history, whose uids are given
+        // anew.
         mayHoldOldUIDs = mayBePending || space.phase != .complete
+        if !mayHoldOldUIDs { mayHoldOldUIDs = try followsLostHistory() }
         var count = 0
         var last: Version?
         for commit in commits {
@@ -279,7 +284,7 @@ extension WriteTransaction {
         let new = try base(old, after: change, at: version, in: table, isComplete: space.phase == .complete)
         guard new != old else { return }
         if isPending {
-            try setBase(place, new)
+            try setBase(place, new, in: space.key)
             try recompute(place, in: space.key)
         } else if let record = new.record {
             try write(StoredRow(record: record, space: space.key), to: table)

@@ -84,17 +84,23 @@ extension WriteTransaction {
     // MARK: Base
 
     func base(_ place: RecordPlace) throws(StoreFailure) -> Base {
+        try storedBase(place).base
+    }
+
+    /// With the key of the space in which the server has shown it; nil where it has not.
+    func storedBase(_ place: RecordPlace) throws(StoreFailure) -> (base: Base, space: Int64?) {
         let statement = try connection.statement(
             """
-            SELECT is_deleted, uid, version, field_versions, fields, unknown FROM sync_base
+            SELECT is_deleted, uid, version, field_versions, fields, unknown, space FROM sync_base
             WHERE collection = ?1 AND id = ?2
             """)
         let table = tables[place.table]
         statement.bind(1, table.name)
         statement.bind(2, place.id)
         defer { statement.reset() }
-        guard try statement.step() else { return .absent }
-        if statement.integer(0) != 0 { return .deleted }
+        guard try statement.step() else { return (.absent, nil) }
+        let space = statement.isNull(6) ? nil : statement.integer(6)
+        if statement.integer(0) != 0 { return (.deleted, space) }
         let version = Version(statement.integer(2))
         let shown = "the base of \(table.name) \(place.id)"
         var patch = try StoredForm.patch(from: statement.bytes(4), of: shown)
@@ -112,17 +118,18 @@ extension WriteTransaction {
             guard let versions else { throw StoreFailure(.corrupt, "\(shown): field_versions cannot be read") }
             record.fieldVersions = versions
         }
-        return .shown(record)
+        return (.shown(record), space)
     }
 
-    func setBase(_ place: RecordPlace, _ base: Base) throws(StoreFailure) {
+    /// - Parameter space: the key of the space in which the server has shown it, or its deletion.
+    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws(StoreFailure) {
         let table = tables[place.table]
         let statement = try connection.statement(
             """
-            INSERT INTO sync_base (collection, id, is_deleted, uid, version, field_versions, fields, unknown)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            INSERT INTO sync_base (collection, id, is_deleted, uid, version, field_versions, fields, unknown, space)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             ON CONFLICT (collection, id) DO UPDATE SET
-                is_deleted = ?3, uid = ?4, version = ?5, field_versions = ?6, fields = ?7, unknown = ?8
+                is_deleted = ?3, uid = ?4, version = ?5, field_versions = ?6, fields = ?7, unknown = ?8, space = ?9
             """)
         switch base {
         case .absent:
@@ -151,6 +158,7 @@ extension WriteTransaction {
         }
         statement.bind(1, table.name)
         statement.bind(2, place.id)
+        statement.bind(9, space)
         try statement.run()
     }
 
@@ -175,10 +183,11 @@ extension WriteTransaction {
 
     /// Makes the row what its base and the pending changes say; drops the base once nothing is pending.
     ///
-    /// - Parameter space: the key of the space in which the record lives.
+    /// - Parameter space: the key of the space in which a record lives that the server has not shown. One that it has shown
+    ///   lives there, also when this device has made the same id in another space.
     func recompute(_ place: RecordPlace, in space: Int64) throws(StoreFailure) {
         let table = tables[place.table]
-        let base = try base(place)
+        let (base, home) = try storedBase(place)
         let mutations = try pendingMutations(of: place)
         if mutations.isEmpty { try dropBase(place) }
         guard base != .deleted,
@@ -191,6 +200,6 @@ extension WriteTransaction {
             // The answer came before the page: the record keeps the uid that it was told.
             current.uid = known
         }
-        try write(StoredRow(record: current, space: space), to: table)
+        try write(StoredRow(record: current, space: home ?? space), to: table)
     }
 }

@@ -120,26 +120,29 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         .rejected(Rejection(code: code, message: "no", mutation: 0))
     }
 
-    func feed(_ commits: [Commit], to version: Int64, head: Int64? = nil, of epoch: Epoch? = nil) -> PullPage {
+    func feed(
+        _ commits: [Commit], to version: Int64, head: Int64? = nil, of epoch: Epoch? = nil, in other: SpaceID? = nil
+    ) -> PullPage {
         PullPage(
-            space: space, epoch: epoch ?? self.epoch, serverTime: .zero, content: .commits(commits),
+            space: other ?? space, epoch: epoch ?? self.epoch, serverTime: .zero, content: .commits(commits),
             cursor: Cursor(rawValue: "feed-\(version)"), version: Version(version), head: Version(head ?? version),
             hasMore: false)
     }
 
     func snapshot(
         _ groups: [SnapshotRows], at version: Int64, head: Int64? = nil, first: Bool = true, last: Bool = true,
-        of epoch: Epoch? = nil
+        of epoch: Epoch? = nil, in other: SpaceID? = nil
     ) -> PullPage {
         PullPage(
-            space: space, epoch: epoch ?? self.epoch, serverTime: .zero,
+            space: other ?? space, epoch: epoch ?? self.epoch, serverTime: .zero,
             content: .snapshot(groups, isFirst: first, isLast: last), cursor: Cursor(rawValue: "snapshot-\(version)"),
             version: Version(version), head: Version(head ?? version), hasMore: !last)
     }
 
     @discardableResult
     func pull(_ page: PullPage, brake: DeleteBrake? = nil) throws -> ApplyResult {
-        try store.apply(page, after: try stored()?.cursor, brake: brake, now: now())
+        let stored = try store.session().spaces.first { $0.space == page.space }
+        return try store.apply(page, after: stored?.cursor, brake: brake, now: now())
     }
 
     func shownUser(_ id: RecordID, uid: Int64, version: Int64, _ name: String) -> Record {

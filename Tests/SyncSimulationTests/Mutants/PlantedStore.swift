@@ -56,6 +56,9 @@ struct PlantedStore: LocalStore, EngineStore {
         onRecords(try base.records(matching: query).map(onRead))
     }
     func count(matching query: RecordQuery) throws(StoreFailure) -> Int { try base.count(matching: query) }
+    func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
+        try base.space(of: collection, id)
+    }
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
         try base.isPending(collection, id)
     }

@@ -1,0 +1,68 @@
+import SyncCore
+import SyncModel
+
+// Every record lives in one space, and what it refers to lives there too.
+extension LocalStoreConformance {
+    var spaceChecks: [Check] {
+        [
+            Check("a record is changed in its own space alone") { world in
+                let (id, _) = try world.createUser()
+                try world.expect(try world.store.space(of: "users", id), is: world.space, "its space")
+                try world.expect(try world.store.space(of: "users", world.id()), is: nil, "the space of nothing")
+                let edits: [(StoreFailure.Code, RecordEdit)] = [
+                    (.missingRecord, .update("users", id, ["age": .integer(1)])),
+                    (.missingRecord, .delete("users", id)),
+                    (.duplicateRecord, .create("users", id, ["username": .text("twin")])),
+                ]
+                for (code, edit) in edits {
+                    try world.expect(code) { () throws(StoreFailure) in
+                        _ = try world.store.commit([edit], in: "elsewhere", now: world.now())
+                    }
+                }
+                try world.expect(try world.store.outboxSummary().waiting, is: 1, "the count of waiting entries")
+            },
+            Check("a record refers to none of another space") { world in
+                let (author, _) = try world.createUser()
+                try world.expect(.danglingReference) { () throws(StoreFailure) in
+                    _ = try world.store.commit(
+                        [.create("avatars", world.id(), ["author": .reference(author)])], in: "elsewhere",
+                        now: world.now())
+                }
+            },
+            Check("what the server has shown in a space stays there when the same id is refused in another") { world in
+                let (id, _) = try world.createUser("mine")
+                try world.greet()
+                let batch = try world.push()
+                let theirs = SnapshotRows(
+                    collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
+                try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))
+                try world.answer(batch.transactions[0].number, world.rejected(.duplicateRecord))
+                try world.expect(try world.name(id), is: .text("theirs"), "its name")
+                try world.expect(try world.store.space(of: "users", id), is: "elsewhere", "its space")
+
+                // Nor is it gone with a snapshot of the space that it never was in.
+                try world.pull(world.snapshot([], at: 1))
+                try world.expect(try world.name(id), is: .text("theirs"), "its name after the snapshot")
+                let edit = RecordEdit.update("users", id, ["age": .integer(1)])
+                _ = try world.store.commit([edit], in: "elsewhere", now: world.now())
+                try world.store.resetCursor(of: world.space)
+                try world.pull(world.snapshot([], at: 1))
+                try world.expect(try world.name(id), is: .text("theirs"), "its name while it is edited")
+            },
+            Check("a restored server gives the uid of a record in one space to one in another") { world in
+                let (first, second) = (try world.syncedUser(), world.id())
+                try world.pull(world.feed([world.at(2, world.created(second, uid: 8, "bo"))], to: 2))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                let (new, newer) = (world.id(), world.id())
+                let shown = SnapshotRows(
+                    collection: "users", records: [world.shownUser(new, uid: 7, version: 2, "new")])
+                try world.pull(world.snapshot([shown], at: 2, of: restored, in: "elsewhere"))
+                let commit = world.at(3, world.created(newer, uid: 8, "newer"))
+                try world.pull(world.feed([commit], to: 3, of: restored, in: "elsewhere"))
+                let uids = try [first, second, new, newer].map { try world.user($0)?.uid }
+                try world.expect(uids, is: [UID.none, UID.none, UID(7), UID(8)], "the uids")
+            },
+        ]
+    }
+}
