@@ -111,9 +111,12 @@ public final class Simulation: Sendable {
     }
 
     /// The device sleeps: nothing that waits for its clock goes on, while time and its wall clock do.
-    public func suspend(_ device: String) {
+    ///
+    /// - Parameter pausingClock: whether its monotonic clock stands still meanwhile, like CLOCK_MONOTONIC of Linux, or goes
+    ///   on, like CLOCK_BOOTTIME (clock_gettime(2)). Of a device that sleeps already it changes nothing.
+    public func suspend(_ device: String, pausingClock: Bool = false) {
         note("suspended", by: device, as: .suspended)
-        timeline.suspend(device)
+        timeline.suspend(device, pausingClock: pausingClock)
     }
 
     public func resume(_ device: String) {
@@ -246,7 +249,7 @@ public final class Simulation: Sendable {
             kind: kind, seed: seed, policy: scheduler.policy, time: timeline.now,
             unfinished: tasks.withLock { $0.names },
             sleepers: timeline.sleepers.prefix(SimulationLimits.printedSleepers).map {
-                "\($0.device) until \($0.deadline)"
+                "\($0.device) until \($0.time)"
             },
             lastLines: trace.lines.suffix(SimulationLimits.printedTraceLines))
     }

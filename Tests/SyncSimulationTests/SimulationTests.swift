@@ -218,6 +218,37 @@ struct SimulationTests {
         try simulation.finish()
     }
 
+    @Test func `a clock that pauses is behind afterwards, and what slept by it sleeps on`() throws {
+        let simulation = Simulation(seed: 6)
+        let clock = simulation.clock(of: "phone")
+        let wall = simulation.makeWallClock(start: WallTime(milliseconds: 0))
+        let woke = Guarded<[String]>([])
+        for seconds in [10, 30] {
+            simulation.start("\(seconds)") {
+                try? await clock.sleep(for: .seconds(seconds))
+                woke.withLock { $0.append("\(clock.now.offset) at \(simulation.now)") }
+            }
+        }
+        try simulation.advance(by: .seconds(5))
+        simulation.suspend("phone", pausingClock: true)
+        // Asleep is asleep.
+        simulation.suspend("phone")
+        try simulation.advance(by: .seconds(100))
+        #expect(clock.now.offset == .seconds(5))
+        #expect(wall.now == WallTime(milliseconds: 105_000))
+        simulation.resume("phone")
+        try simulation.settle()
+        #expect(woke.withLock { $0 } == [])
+        try simulation.advance(by: .seconds(5))
+        #expect(woke.withLock { $0 } == ["10.0 seconds at 110.0 seconds"])
+        simulation.suspend("phone", pausingClock: true)
+        try simulation.advance(by: .seconds(1_000))
+        simulation.resume("phone")
+        try simulation.advance(by: .seconds(20))
+        #expect(woke.withLock { $0.last } == "30.0 seconds at 1130.0 seconds")
+        try simulation.finish()
+    }
+
     @Test func `a wall clock jumps and drifts, and time does not`() throws {
         let simulation = Simulation(seed: 6)
         let wall = simulation.makeWallClock(start: WallTime(milliseconds: 1_000_000))

@@ -1,7 +1,8 @@
 /// A clock of a simulation: it stands still until the simulation moves it, and a sleep on it takes no real time.
 ///
 /// All clocks of one simulation show the same time. Each belongs to a device: while that device is suspended none of
-/// its sleepers wakes, and those whose deadline passes meanwhile wake together when it goes on.
+/// its sleepers wakes, and those whose deadline passes meanwhile wake together when it goes on. A clock that pauses is
+/// behind from then on, and what slept by it sleeps on.
 public struct VirtualClock: Clock {
     /// A moment of the simulation.
     public struct Instant: InstantProtocol {
@@ -29,7 +30,7 @@ public struct VirtualClock: Clock {
     public let device: String
     let timeline: VirtualTimeline
 
-    public var now: Instant { Instant(offset: timeline.now) }
+    public var now: Instant { Instant(offset: timeline.now(of: device)) }
 
     public var minimumResolution: Duration { .nanoseconds(1) }
 

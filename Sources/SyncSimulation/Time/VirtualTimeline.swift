@@ -2,7 +2,8 @@ import SyncConcurrency
 
 /// The time of a simulation: it moves only when it is told to, and wakes those who wait for the moment it moves to.
 ///
-/// Each sleeper belongs to a device, so that the sleepers of a suspended device can be held back.
+/// Each sleeper belongs to a device, so that the sleepers of a suspended device can be held back. The clock of a device
+/// whose clock pauses falls behind by as long as the device was suspended.
 final class VirtualTimeline: Sendable {
     fileprivate struct State: Sendable {
         var now = Duration.zero
@@ -11,14 +12,24 @@ final class VirtualTimeline: Sendable {
         var sleepers: [UInt64: Sleeper] = [:]
         /// Cancelled before their continuation was stored: a cancellation handler may run first.
         var cancelledEarly: Set<UInt64> = []
-        var suspended: Set<String> = []
-        /// Past their deadline, but of a suspended device; in the order of their deadlines.
+        var suspended: [String: Suspension] = [:]
+        /// Past their time, but of a suspended device; in the order of their times.
         var held: [UInt64] = []
+        /// How far the clocks of devices are behind.
+        var lags: [String: Duration] = [:]
+    }
+
+    fileprivate struct Suspension: Sendable {
+        let start: Duration
+        let pausesClock: Bool
     }
 
     struct Sleeper: Sendable {
         let device: String
+        /// On the clock of the device.
         let deadline: Duration
+        /// When that is, unless the device's clock pauses meanwhile.
+        fileprivate(set) var time: Duration
         fileprivate let continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -26,6 +37,19 @@ final class VirtualTimeline: Sendable {
 
     var now: Duration { state.withLock { $0.now } }
 
+    /// What the clock of a device shows.
+    func now(of device: String) -> Duration {
+        state.withLock { state in
+            let moment =
+                switch state.suspended[device] {
+                case .some(let suspension) where suspension.pausesClock: suspension.start
+                default: state.now
+                }
+            return moment - state.lags[device, default: .zero]
+        }
+    }
+
+    /// - Parameter deadline: on the clock of the device.
     func sleep(until deadline: Duration, device: String) async throws {
         try Task.checkCancellation()
         let id = state.withLock { state in
@@ -36,8 +60,10 @@ final class VirtualTimeline: Sendable {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let isCancelled = state.withLock { state in
                     if state.cancelledEarly.remove(id) != nil { return true }
-                    state.sleepers[id] = Sleeper(device: device, deadline: deadline, continuation: continuation)
-                    state.heap.insert(DeadlineHeap.Entry(deadline: deadline, id: id))
+                    let time = deadline + state.lags[device, default: .zero]
+                    state.sleepers[id] = Sleeper(
+                        device: device, deadline: deadline, time: time, continuation: continuation)
+                    state.heap.insert(DeadlineHeap.Entry(deadline: time, id: id))
                     return false
                 }
                 if isCancelled { continuation.resume(throwing: CancellationError()) }
@@ -60,7 +86,7 @@ final class VirtualTimeline: Sendable {
     /// The earliest moment for which a sleeper waits that is not held back; may lie in the past.
     var nextDeadline: Duration? {
         state.withLock { state in
-            state.dropCancelled()
+            state.dropOutdated()
             return state.heap.first?.deadline
         }
     }
@@ -78,20 +104,30 @@ final class VirtualTimeline: Sendable {
         return due.count
     }
 
-    /// From now on no sleeper of the device wakes, until `resume`.
-    func suspend(_ device: String) {
-        state.withLock { state in _ = state.suspended.insert(device) }
+    /// From now on no sleeper of the device wakes, until `resume`; and its clock stands still, when it is one that pauses.
+    func suspend(_ device: String, pausingClock: Bool) {
+        state.withLock { state in
+            guard state.suspended[device] == nil else { return }
+            state.suspended[device] = Suspension(start: state.now, pausesClock: pausingClock)
+        }
     }
 
-    /// Wakes the device, and those of its sleepers whose deadline has passed.
+    /// Wakes the device, and those of its sleepers whose deadline has passed on its clock.
     func resume(_ device: String) {
         let due = state.withLock { state in
-            state.suspended.remove(device)
+            guard let suspension = state.suspended.removeValue(forKey: device) else {
+                return [CheckedContinuation<Void, any Error>]()
+            }
+            if suspension.pausesClock { state.delay(device, by: state.now - suspension.start) }
             var released: [CheckedContinuation<Void, any Error>] = []
             state.held.removeAll { id in
                 guard let sleeper = state.sleepers[id], sleeper.device == device else { return false }
-                state.sleepers[id] = nil
-                released.append(sleeper.continuation)
+                if sleeper.time > state.now {
+                    state.heap.insert(DeadlineHeap.Entry(deadline: sleeper.time, id: id))
+                } else {
+                    state.sleepers[id] = nil
+                    released.append(sleeper.continuation)
+                }
                 return true
             }
             return released
@@ -99,27 +135,38 @@ final class VirtualTimeline: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    /// Who sleeps, in the order of deadlines and then of falling asleep.
-    var sleepers: [(device: String, deadline: Duration)] {
+    /// Who sleeps and until when, in the order of these times and then of falling asleep.
+    var sleepers: [(device: String, time: Duration)] {
         state.withLock { state in
-            state.sleepers.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
-                .map { ($0.value.device, $0.value.deadline) }
+            state.sleepers.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
+                .map { ($0.value.device, $0.value.time) }
         }
     }
 }
 
 extension VirtualTimeline.State {
-    /// Takes those out of the heap who were cancelled while they waited in it.
-    fileprivate mutating func dropCancelled() {
-        while let first = heap.first, sleepers[first.id] == nil { heap.removeFirst() }
+    /// Takes out of the heap who was cancelled while waiting in it, or waits for another time now.
+    fileprivate mutating func dropOutdated() {
+        while let first = heap.first, sleepers[first.id]?.time != first.deadline { heap.removeFirst() }
+    }
+
+    /// The clock of a device has stood still for so long.
+    fileprivate mutating func delay(_ device: String, by pause: Duration) {
+        lags[device, default: .zero] += pause
+        let held = Set(held)
+        for (id, sleeper) in sleepers where sleeper.device == device {
+            let time = sleeper.time + pause
+            sleepers[id]?.time = time
+            if !held.contains(id) { heap.insert(DeadlineHeap.Entry(deadline: time, id: id)) }
+        }
     }
 
     fileprivate mutating func takeDue() -> [CheckedContinuation<Void, any Error>] {
         var due: [CheckedContinuation<Void, any Error>] = []
         while let first = heap.first, first.deadline <= now {
             heap.removeFirst()
-            guard let sleeper = sleepers[first.id] else { continue }
-            if suspended.contains(sleeper.device) {
+            guard let sleeper = sleepers[first.id], sleeper.time == first.deadline else { continue }
+            if suspended[sleeper.device] != nil {
                 held.append(first.id)
             } else {
                 sleepers[first.id] = nil
