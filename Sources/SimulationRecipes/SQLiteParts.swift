@@ -26,7 +26,8 @@ public struct SQLiteParts: Sendable {
     /// Such that pages are now full of rows and now of bytes, and that a batch is now the device's and now the server's to
     /// bound.
     public static let smallPolicy = AuthorityPolicy(
-        limits: ServerLimits(pushBytes: 16_000, pushTransactions: 30, pageRows: 30), pageBytes: 1_500)
+        limits: ServerLimits(pushBytes: 16_000, pushTransactions: 30, pageRows: 30), pageBytes: 1_500,
+        access: AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)]))
 
     static let messageBounds = MessageBounds(
         pageRows: smallPolicy.limits.pageRows, pageBytes: smallPolicy.pageBytes,

@@ -22,7 +22,7 @@ extension WorldParts {
             upkeep: { task, service in
                 guard let authority = service as? Authority else { return }
                 switch task {
-                case .compact(let count): try authority.compact(.default, keeping: count)
+                case .compact(let space, let count): try authority.compact(space, keeping: count)
                 case .startEpoch(let epoch): try authority.startNewEpoch(epoch)
                 }
             },

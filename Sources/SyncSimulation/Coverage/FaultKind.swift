@@ -26,6 +26,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     /// Of a device that does not flush each commit; counted beside `devicePowerLost`.
     case unflushedPowerLost = "lost power unflushed"
     case deviceSuspended = "device suspended"
+    /// Its monotonic clock stands still meanwhile; counted beside `deviceSuspended`.
+    case clockPaused = "monotonic clock paused"
     case deviceSleptForDays = "device slept for days"
     case deviceCutOff = "device cut off"
     case linkDown = "link down"
@@ -58,9 +60,9 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
         .wrongShape, .staleAnswer,
     ]
     static let toDevices: [FaultKind] = [
-        .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .deviceSleptForDays, .deviceCutOff,
-        .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned, .rivalEngine, .deviceDiskFilled,
-        .userChanged,
+        .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused, .deviceSleptForDays,
+        .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned, .rivalEngine,
+        .deviceDiskFilled, .userChanged,
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,

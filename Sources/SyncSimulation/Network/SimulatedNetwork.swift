@@ -58,11 +58,13 @@ public final class SimulatedNetwork: Sendable {
     private let state: Guarded<State>
     let watch: RequestWatch
 
-    /// - Parameter isPunctual: whether things happen when they are due; not so on a slow processor.
-    init(simulation: Simulation, tally: FaultTally, isPunctual: Bool, violations: ViolationLog) {
+    /// - Parameters:
+    ///   - spaces: how many each device follows.
+    ///   - isPunctual: whether things happen when they are due; not so on a slow processor.
+    init(simulation: Simulation, tally: FaultTally, spaces: Int, isPunctual: Bool, violations: ViolationLog) {
         self.simulation = simulation
         self.tally = tally
-        watch = RequestWatch(isPunctual: isPunctual, violations: violations)
+        watch = RequestWatch(spaces: spaces, isPunctual: isPunctual, violations: violations)
         state = Guarded(State(random: simulation.random("network")))
     }
 

@@ -9,8 +9,8 @@ final class BrakeWatch: PageWatch {
 
     private let brake: DeleteBrake?
     private let violations: ViolationLog
-    /// Whose users have agreed to something that has not been done yet.
-    private let agreed = Guarded(Set<String>())
+    /// Whose users have agreed to something that has not been done yet, and in which spaces.
+    private let agreed = Guarded([String: Set<SpaceID>]())
 
     /// - Parameter brake: nil when users are not asked.
     init(brake: DeleteBrake?, violations: ViolationLog) {
@@ -19,13 +19,13 @@ final class BrakeWatch: PageWatch {
     }
 
     /// The user agrees to what is held back.
-    func agrees(_ device: String) {
-        _ = agreed.withLock { $0.insert(device) }
+    func agrees(_ device: String, in space: SpaceID) {
+        _ = agreed.withLock { $0[device, default: []].insert(space) }
     }
 
     /// Another process starts, which knows nothing of what its user agreed to.
     func beginsAnew(_ device: String) {
-        _ = agreed.withLock { $0.remove(device) }
+        agreed.withLock { $0[device] = nil }
     }
 
     func look(
@@ -35,34 +35,34 @@ final class BrakeWatch: PageWatch {
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }
-        let shown = try Self.places(in: store)
+        let shown = try Self.places(in: store, page.space)
         // What becomes of what waits in the outbox is decided with its answers, not with the page.
         let pending = try store.outbox(limit: .max).flatMap(\.transaction.mutations).map {
             Place(collection: $0.collection, id: $0.record)
         }
         return { [self] store throws(StoreFailure) in
-            let after = try Self.places(in: store)
+            let after = try Self.places(in: store, page.space)
             let gone = shown.subtracting(after).subtracting(pending).count
-            compare(gone, of: shown.union(after).count, with: brake, on: device)
+            compare(gone, of: shown.union(after).count, with: brake, on: device, in: page.space)
         }
     }
 
-    private func compare(_ gone: Int, of total: Int, with brake: DeleteBrake, on device: String) {
+    private func compare(_ gone: Int, of total: Int, with brake: DeleteBrake, on device: String, in space: SpaceID) {
         guard gone > brake.records, gone * 100 > total * brake.percent else { return }
-        guard agreed.withLock({ $0.remove(device) }) == nil else { return }
+        guard agreed.withLock({ $0[device]?.remove(space) }) == nil else { return }
         violations.report(
             Violation(
                 .I15,
-                "\(device) deletes \(gone) of \(total) records with a snapshot, and its user was not asked; more than \(brake.records) and \(brake.percent) % need consent"
+                "\(device) deletes \(gone) of \(total) records with a snapshot of \(space), and its user was not asked; more than \(brake.records) and \(brake.percent) % need consent"
             ))
     }
 
-    private static func places(in store: any LocalStore) throws(StoreFailure) -> Set<Place> {
+    private static func places(
+        in store: SimulatedDevice.Store, _ space: SpaceID
+    ) throws(StoreFailure) -> Set<Place> {
         var places: Set<Place> = []
-        for schema in store.catalog.models {
-            for record in try store.records(matching: RecordQuery(schema.collection)) {
-                places.insert(Place(collection: schema.collection, id: record.id))
-            }
+        for (collection, records) in try store.records(in: space) {
+            for record in records { places.insert(Place(collection: collection, id: record.id)) }
         }
         return places
     }

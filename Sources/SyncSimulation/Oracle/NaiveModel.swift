@@ -101,6 +101,9 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
+    /// Whether there is such a record, or was.
+    func knows(_ place: Place) -> Bool { rows[place] != nil || dead.contains(place) }
+
     /// What a record needs is there (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
         let touched = Set(transaction.mutations.map { Place(collection: $0.collection, id: $0.record) })
@@ -160,10 +163,14 @@ struct NaiveModel: Hashable, Sendable {
     /// In words, how what a replica shows differs from what should be, when it has these transactions still to send; nil
     /// when it does not.
     ///
-    /// - Parameter found: the records of each collection.
-    func difference(_ found: [CollectionName: [Record]], over pending: [Transaction]) -> String? {
+    /// - Parameters:
+    ///   - found: the records of each collection.
+    ///   - strange: of what nothing can be said.
+    func difference(
+        _ found: [CollectionName: [Record]], over pending: [Transaction], except strange: Set<Place> = []
+    ) -> String? {
         let touched = touched(by: pending)
-        let doubtful = doubtful(in: pending)
+        let doubtful = doubtful(in: pending).union(strange)
         var lines: [String] = []
         var shown: Set<Place> = []
         for (collection, records) in found {
@@ -179,7 +186,7 @@ struct NaiveModel: Hashable, Sendable {
             }
         }
         let missing =
-            rows.keys.filter { !shown.contains($0) && touched[$0] == nil }
+            rows.keys.filter { !shown.contains($0) && touched[$0] == nil && !strange.contains($0) }
             + touched.filter { !shown.contains($0.key) && !doubtful.contains($0.key) && $0.value != nil }.keys
         lines += missing.map { "\($0) is missing" }
         guard !lines.isEmpty else { return nil }

@@ -5,9 +5,9 @@ import SyncModel
 /// Counts what devices ask of the server: nobody may make a storm (I18), and nobody comes back before the time that
 /// the server has named.
 final class RequestWatch: Sendable {
-    /// Requests of one minute that brought nothing: each of the parts that ask (greeting, push, and a pull per space)
-    /// waits 0.5 s on average before the second try, and then longer and longer.
-    static let idleRequestsPerMinute = 150
+    /// Requests of one minute that brought nothing, of each part that asks (greeting, push, and a pull per space): it waits
+    /// 0.5 s on average before the second try, and then longer and longer.
+    static let idleRequestsPerMinute = 50
 
     fileprivate struct Device: Sendable {
         /// When requests were sent that are not known to have done any good.
@@ -15,6 +15,8 @@ final class RequestWatch: Sendable {
         /// Identical requests that failed one after the other, and when the last failed.
         var failed: [Kind: (bytes: Int, at: Duration, hurried: Int)] = [:]
         var pushNotBefore = Duration.zero
+        /// How many requests of a minute may bring nothing.
+        let idleLimit: Int
     }
 
     enum Kind: Hashable, Sendable {
@@ -24,13 +26,18 @@ final class RequestWatch: Sendable {
     private let devices = Guarded([String: Device]())
     private let violations: ViolationLog
     private let isPunctual: Bool
+    /// How many requests of a device may bring nothing in a minute.
+    private let idleLimit: Int
     /// The shortest wait before a try that is like the one that failed.
     private let floor: Duration
     private let longestRetryAfter = BackoffPolicy().longestRetryAfter
 
-    /// - Parameter isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next
-    ///   try begins, and then the wait cannot be measured; or when the request has been given up, and then nobody listens.
-    init(isPunctual: Bool, violations: ViolationLog) {
+    /// - Parameters:
+    ///   - spaces: how many each device follows.
+    ///   - isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next try
+    ///     begins, and then the wait cannot be measured; or when the request has been given up, and then nobody listens.
+    init(spaces: Int, isPunctual: Bool, violations: ViolationLog) {
+        idleLimit = Self.idleRequestsPerMinute * (2 + spaces)
         self.violations = violations
         self.isPunctual = isPunctual
         floor = isPunctual ? BackoffPolicy().floor : .zero
@@ -38,7 +45,7 @@ final class RequestWatch: Sendable {
 
     func sent(_ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration) {
         devices.withLock { devices in
-            devices[device, default: Device()].sent(
+            devices[device, default: Device(idleLimit: idleLimit)].sent(
                 call.kind, bytes.hashOfContents, by: device, at: now, floor: floor, telling: violations)
         }
     }
@@ -103,7 +110,7 @@ extension RequestWatch.Device {
         }
         idle.removeAll { now - $0 > .seconds(60) }
         idle.append(now)
-        if idle.count > RequestWatch.idleRequestsPerMinute {
+        if idle.count > idleLimit {
             violations.report(
                 Violation(.I18, "\(device) asked \(idle.count) times in a minute, and nothing came of it"))
             idle = []

@@ -39,7 +39,8 @@ extension Holdings {
     mutating func read(_ authority: any AuthorityService, now: WallTime) throws {
         let reader = Principal(name: "device0")
         add("epoch", "\(try authority.hello(for: reader, now: now).epoch)")
-        for (space, head) in try authority.heads(of: [.default], for: reader, now: now).heads {
+        let heads = try authority.heads(of: WorldSetting.allSpaces, for: reader, now: now).heads
+        for (space, head) in heads.sorted(by: { $0.key < $1.key }) where space == .default || head > .zero {
             add("head of \(space)", "\(head)")
         }
     }

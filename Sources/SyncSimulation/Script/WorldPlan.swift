@@ -117,6 +117,12 @@ public struct WorldPlan: Hashable, Sendable {
         // Two at once, or what an import or a script does: each order of magnitude is as likely as the next.
         let most = [2, 4, 8, 16][random.below(4)]
         if random.chance(0.4) { crowd = most }
+        let pauses = random.chance(0.4)
+        for place in 0..<4 where random.chance(0.6) && pauses && place < setting.devices {
+            setting.pausing.insert(place)
+        }
+        let spaces = random.within(2...WorldSetting.allSpaces.count)
+        if random.chance(0.3) { setting.spaceCount = spaces }
     }
 }
 

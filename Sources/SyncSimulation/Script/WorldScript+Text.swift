@@ -91,8 +91,10 @@ extension WorldSetting {
         lines.append("page.rows \(policy.pageRows)")
         lines.append("page.smallest \(policy.smallestPage)")
         if !unflushed.isEmpty {
-            lines.append("unflushed \(unflushed.sorted().map { "\($0)" }.joined(separator: " "))")
+            lines.append("unflushed \(unflushed.places)")
         }
+        if !pausing.isEmpty { lines.append("pausing \(pausing.places)") }
+        if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
             let span = network[keyPath: path]
@@ -116,9 +118,9 @@ extension WorldSetting {
         case "batch.bytes": policy.batch.bytes = Int(try words.number(1...1_000_000_000))
         case "page.rows": policy.pageRows = Int(try words.number(1...1_000_000))
         case "page.smallest": policy.smallestPage = Int(try words.number(1...1_000_000))
-        case "unflushed":
-            unflushed = []
-            repeat { unflushed.insert(Int(try words.number(0...63))) } while !words.isEmpty
+        case "unflushed": unflushed = try words.places()
+        case "pausing": pausing = try words.places()
+        case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
         case "brake":
             policy.deleteBrake = nil
             if words.first == "off" { return words.skip() }
@@ -137,6 +139,19 @@ extension WorldSetting {
                     message: "\"\(name)\" is no setting; expected a setting, \"device0\" or \"server\", or \"wait\"")
             }
         }
+    }
+}
+
+extension Set<Int> {
+    fileprivate var places: String { sorted().map { "\($0)" }.joined(separator: " ") }
+}
+
+extension ScriptWords {
+    /// Of devices, one at least.
+    fileprivate mutating func places() throws(Unexpected) -> Set<Int> {
+        var places: Set<Int> = []
+        repeat { places.insert(Int(try number(0...63))) } while !isEmpty
+        return places
     }
 }
 

@@ -1,4 +1,5 @@
 public import SyncCore
+public import SyncModel
 
 /// All that happens in a world, one thing after the other: drawn from a seed, or read from a file.
 ///
@@ -62,11 +63,21 @@ public struct WorldSetting: Hashable, Sendable {
     public var devices: Int
     /// The places of devices that do not flush each commit: a loss of power may take their newest ones.
     public var unflushed: Set<Int> = []
+    /// The places of devices whose monotonic clock stands still while they are suspended.
+    public var pausing: Set<Int> = []
+    /// The first so many of `allSpaces` are used.
+    public var spaceCount = 1
     public var policy = SyncPolicy()
     public var scheduling = SchedulingPolicy.random
     /// How likely, at each job, a timer fires although work still waits.
     public var slowProcessor = 0.0
     public var network = NetworkConditions.calm
+
+    /// The spaces that there may be in a world.
+    public static let allSpaces: [SpaceID] = [.default, "north", "south"]
+
+    /// Where records live: each in one of these, all its life.
+    public var spaces: [SpaceID] { Array(Self.allSpaces.prefix(max(spaceCount, 1))) }
 
     public init(seed: UInt64, devices: Int) {
         self.seed = seed

@@ -65,6 +65,12 @@ public struct Shrinker {
         for place in script.setting.unflushed.sorted() {
             simplify(&script, failure) { $0.setting.unflushed.remove(place) }
         }
+        for place in script.setting.pausing.sorted() {
+            simplify(&script, failure) { $0.setting.pausing.remove(place) }
+        }
+        for count in 1..<max(script.setting.spaceCount, 1) {
+            simplify(&script, failure) { $0.setting.spaceCount = count }
+        }
         if script.setting.slowProcessor > 0 { simplify(&script, failure) { $0.setting.slowProcessor = 0 } }
         if script.setting.scheduling != .fifo { simplify(&script, failure) { $0.setting.scheduling = .fifo } }
     }

@@ -8,16 +8,25 @@ struct Workload: Sendable {
     /// Makes the texts of this deed unlike those of others.
     private let name: String
     private var written = 0
+    private var choice: SeededRandom
+    private let spaces: [SpaceID]
+    /// Where this deed is done.
+    private let space: SpaceID
 
-    /// - Parameter seed: of one deed; the same for the same device in the same state gives the same deed.
-    init(seed: UInt64) {
+    /// - Parameters:
+    ///   - seed: of one deed; the same for the same device in the same state gives the same deed.
+    ///   - spaces: where users may write.
+    init(seed: UInt64, spaces: [SpaceID]) {
+        choice = SeededRandom(seed: seed, stream: "space")
+        self.spaces = spaces
+        space = spaces[choice.below(spaces.count)]
         random = SeededRandom(seed: seed, stream: "deed")
         identifiers = SeededRandom(seed: seed, stream: "identifiers")
         name = String(seed, radix: 36)
     }
 
     enum Deed: Hashable, Sendable {
-        case write([RecordEdit])
+        case write([RecordEdit], in: SpaceID)
         case cancelNewest
         case resendNewest
         case dismissNewest
@@ -26,26 +35,27 @@ struct Workload: Sendable {
     /// What a user of this store does next; nil when there is nothing to do it to.
     mutating func next(_ store: any LocalStore, now: WallTime) throws -> Deed? {
         switch random.below(100) {
-        case ..<20: return .write([.create("islander", identifier(now), islander(try pick("islander", store)))])
-        case ..<22: return .write([.create("islander", importedIdentifier(), islander(nil))])
+        case ..<20:
+            return .write([.create("islander", identifier(now), islander(try pick("islander", store)))], in: space)
+        case ..<22: return .write([.create("islander", importedIdentifier(), islander(nil))], in: space)
         case ..<32:
             guard let painter = try pick("islander", store) else { return nil }
-            return .write([.create("picture", identifier(now), picture(by: painter))])
-        case ..<37: return .write(circle(now))
+            return .write([.create("picture", identifier(now), picture(by: painter))], in: space)
+        case ..<37: return .write(circle(now), in: space)
         case ..<70:
             guard let edit = try edit(store) else { return nil }
-            return .write([edit])
+            return .write([edit], in: space)
         case ..<78:
             var edits: [RecordEdit] = []
             for _ in 0..<random.within(2...4) {
                 guard let edit = try edit(store), !edits.contains(where: { $0.record == edit.record }) else { continue }
                 edits.append(edit)
             }
-            return edits.isEmpty ? nil : .write(edits)
+            return edits.isEmpty ? nil : .write(edits, in: space)
         case ..<92:
             let collection: CollectionName = random.chance(0.6) ? "picture" : "islander"
             guard let victim = try pick(collection, store) else { return nil }
-            return .write([.delete(collection, victim)])
+            return .write([.delete(collection, victim)], in: space)
         case ..<96: return .cancelNewest
         case ..<98: return .resendNewest
         default: return .dismissNewest
@@ -112,9 +122,19 @@ struct Workload: Sendable {
 
     /// One of the records that the device shows; often an old one, so that devices meet on the same.
     private mutating func pick(_ collection: CollectionName, _ store: any LocalStore) throws -> RecordID? {
+        // Now and then someone takes one of another space, and is refused.
+        if spaces.count > 1, !choice.chance(0.05) {
+            let known = try store.records(matching: RecordQuery(collection)).filter {
+                try store.space(of: collection, $0.id) == space
+            }
+            return known.isEmpty ? nil : known[index(among: known.count)].id
+        }
         let count = try store.count(matching: RecordQuery(collection))
         guard count > 0 else { return nil }
-        let index = random.chance(0.5) ? random.below(min(count, 4)) : random.below(count)
-        return try store.records(matching: RecordQuery(collection, limit: 1, offset: index)).first?.id
+        return try store.records(matching: RecordQuery(collection, limit: 1, offset: index(among: count))).first?.id
+    }
+
+    private mutating func index(among count: Int) -> Int {
+        random.chance(0.5) ? random.below(min(count, 4)) : random.below(count)
     }
 }

@@ -10,6 +10,8 @@ public final class SimulatedDevice: Sendable {
 
     public let name: String
     let durability: DeviceDurability
+    /// Whether its monotonic clock stands still while it is suspended.
+    let pausesClock: Bool
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
     public let reachability = SimulatedReachability()
@@ -69,7 +71,7 @@ public final class SimulatedDevice: Sendable {
     ///   - witness: is told of what the engine takes out of the store to send.
     ///   - brakes: is told what the user agrees to, and shown what pages do to the store.
     init(
-        name: String, simulation: Simulation, policy: SyncPolicy, durability: DeviceDurability,
+        name: String, simulation: Simulation, policy: SyncPolicy, durability: DeviceDurability, pausesClock: Bool,
         witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
         brakes: BrakeWatch,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
@@ -80,6 +82,7 @@ public final class SimulatedDevice: Sendable {
         self.recorder = recorder
         self.name = name
         self.durability = durability
+        self.pausesClock = pausesClock
         state = Guarded(State(owner: Principal(name: name)))
         self.simulation = simulation
         self.policy = policy
@@ -270,16 +273,15 @@ public final class SimulatedDevice: Sendable {
         rival?.end()
     }
 
-    /// The user agrees to what the mass-delete brake holds back, if it holds anything back.
-    func allowDeletes(in space: SpaceID) {
+    /// The user agrees to what the mass-delete brake holds back, where it holds anything back.
+    func allowDeletes() {
         guard let engine = state.withLock({ $0.life?.engine }) else { return }
-        let isBraked = engine.currentStatus.spaces.contains { status in
-            if case .braked = status.pull { true } else { false }
+        for status in engine.currentStatus.spaces {
+            guard case .braked = status.pull else { continue }
+            simulation.note("its user agrees to deletions in \(status.space)", by: name)
+            brakes.agrees(name, in: status.space)
+            engine.allowDeletes(in: status.space)
         }
-        guard isBraked else { return }
-        simulation.note("its user agrees to deletions", by: name)
-        brakes.agrees(name)
-        engine.allowDeletes(in: space)
     }
 
     /// What the device holds: of its disk, as a copy of it shows.

@@ -4,11 +4,15 @@ import SyncModel
 
 // What the files of the replicas say, past the code under test.
 extension World {
-    /// Reads on in the feed, as a client that the network never touches.
+    /// Reads on in the feeds, as a client that the network never touches.
     func followFeed() throws {
+        for space in script.setting.spaces { try followFeed(of: space) }
+    }
+
+    private func followFeed(of space: SpaceID) throws {
         guard server.isUp else { return }
         for _ in 0..<10_000 {
-            let request = PullRequest(space: Self.space, cursor: reader, limit: 50)
+            let request = PullRequest(space: space, cursor: readers[space], limit: 50)
             let reply: PullReply?
             do {
                 reply = try server.disk.withoutFaults {
@@ -24,13 +28,13 @@ extension World {
             guard let reply else { return }
             feed.pullAnswered(request, reply, to: "the reader")
             switch reply {
-            case .mustReset: reader = nil
+            case .mustReset: readers[space] = nil
             case .page(let page):
-                reader = page.cursor
+                readers[space] = page.cursor
                 if !page.hasMore { return }
             }
         }
-        throw Violation(.I18, "the feed does not end")
+        throw Violation(.I18, "the feed of \(space) does not end")
     }
 
     /// No stamp is later than the server lets through (I22).
@@ -71,8 +75,8 @@ extension World {
             }
         }
         try journals.check(facts, of: device.name)
-        if isComplete, let version = session.spaces.first?.version, session.epoch == history.epoch {
-            try history.check(facts, of: device.name, at: version)
+        if isComplete, session.epoch == history.epoch {
+            for stored in session.spaces { try history.check(facts, of: device.name, stored) }
         }
     }
 

@@ -48,20 +48,27 @@ extension World {
     /// A device's version of a space only grows, unless it was told to begin again (I7, I8).
     private func checkVersions(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         let resets = device.resetCount
-        for stored in try store.session().spaces where stored.space == Self.space {
-            if let last = versions[device.name], last.resets == resets, stored.version < last.version, stored.isComplete
-            {
-                throw Violation(.I8, "\(device.name) went back from version \(last.version) to \(stored.version)")
+        let last = versions[device.name].flatMap { $0.resets == resets ? $0.reached : nil } ?? [:]
+        var reached: [SpaceID: Version] = [:]
+        for stored in try store.session().spaces {
+            if let last = last[stored.space], stored.version < last, stored.isComplete {
+                throw Violation(
+                    .I8, "\(device.name) went back from version \(last) of \(stored.space) to \(stored.version)")
             }
-            versions[device.name] = (stored.version, resets)
+            reached[stored.space] = stored.version
         }
+        versions[device.name] = (reached, resets)
     }
 
     // MARK: At the end
 
     func checkEnd() throws {
-        let (records, version) = try readServer()
-        try history.check(server: records, of: Self.space, at: version)
+        var records: [CollectionName: [Record]] = [:]
+        for space in script.setting.spaces {
+            let (shown, version) = try readServer(space)
+            try history.check(server: shown, of: space, at: version)
+            records.merge(shown) { ($0 + $1).sorted { $0.id < $1.id } }
+        }
         try history.checkNothingIsOwed()
         try checkLogs()
         try checkServerFile()
@@ -98,21 +105,21 @@ extension World {
         }
     }
 
-    /// The newest version that the server has; nil when it is down.
-    func headOfServer() throws -> Version? {
+    /// The newest version of each space that the server has; nil when it is down.
+    func headsOfServer() throws -> [SpaceID: Version]? {
         try server.ask { authority, now in
-            try authority.heads(of: [Self.space], for: Principal(name: "device0"), now: now).heads[Self.space]
-        } ?? nil
+            try authority.heads(of: script.setting.spaces, for: Principal(name: "device0"), now: now).heads
+        }
     }
 
-    /// Everything that the server shows of the space, as a fresh client would get it.
-    private func readServer() throws -> ([CollectionName: [Record]], Version) {
+    /// Everything that the server shows of a space, as a fresh client would get it.
+    private func readServer(_ space: SpaceID) throws -> ([CollectionName: [Record]], Version) {
         var records: [CollectionName: [Record]] = [:]
         var cursor: Cursor?
         for _ in 0..<100_000 {
             let reply = try server.ask { authority, now in
                 try authority.pull(
-                    PullRequest(space: Self.space, cursor: cursor, limit: 50), by: Principal(name: "device0"), now: now)
+                    PullRequest(space: space, cursor: cursor, limit: 50), by: Principal(name: "device0"), now: now)
             }
             guard case .page(let page)? = reply else {
                 throw Violation(

@@ -50,7 +50,8 @@ extension World {
         case .suspended:
             guard device.isUp else { return }
             count(.deviceSuspended)
-            simulation.suspend(device.name)
+            if device.pausesClock { count(.clockPaused) }
+            simulation.suspend(device.name, pausingClock: device.pausesClock)
             asleep.insert(device.name)
         case .cutOff(let direction):
             count(.deviceCutOff)
@@ -81,7 +82,7 @@ extension World {
             forgetFile(of: device)
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
-        case .deletesAllowed: device.allowDeletes(in: Self.space)
+        case .deletesAllowed: device.allowDeletes()
         case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled, .userChanges: try strikeRarely(device, fault)
         }
     }
@@ -169,8 +170,10 @@ extension World {
             simulation.note("keeps \(kept) commits", by: "server")
             try followFeed()
             do {
-                try doUpkeep(.compact(keeping: kept))
-                feed.compacted(Self.space, keeping: kept)
+                for space in script.setting.spaces {
+                    try doUpkeep(.compact(space, keeping: kept))
+                    feed.compacted(space, keeping: kept)
+                }
             } catch let failure as AuthorityFailure where failure.code == .unavailable {
                 // Its disk is full.
                 simulation.note("cannot compact: \(failure)", by: "server")
@@ -199,7 +202,7 @@ extension World {
         epochs += 1
         history.rollBack(to: memory)
         feed.forget()
-        reader = nil
+        readers = [:]
         checked = [:]
         try server.start()
         try settle()

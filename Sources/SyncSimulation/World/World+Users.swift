@@ -8,7 +8,7 @@ extension World {
         guard let store = device.store else { return }
         let deed: Workload.Deed?
         do {
-            var workload = Workload(seed: seed)
+            var workload = Workload(seed: seed, spaces: script.setting.spaces)
             deed = try workload.next(store, now: device.wallClock.now)
         } catch {
             note(error, on: device)
@@ -35,7 +35,7 @@ extension World {
     ) throws {
         let now = device.wallClock.now
         switch deed {
-        case .write(let edits):
+        case .write(let edits, let space):
             guard let sequence = try store.commit(edits, in: space, now: now) else { return }
             history.committed(sequence, on: device.name)
             simulation.note(

@@ -46,15 +46,16 @@ public final class World {
     var powerLosses: [String: Int] = [:]
     /// Who is suspended.
     var asleep: Set<String> = []
-    var versions: [String: (version: Version, resets: Int)] = [:]
+    /// How far each device had come in each space when it was last looked at.
+    var versions: [String: (reached: [SpaceID: Version], resets: Int)] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
     /// How the files of each device are read; empty when the parts cannot look.
     var replicaFiles: [String: ReplicaFiles] = [:]
     /// How those of the server are; nil when the parts cannot look.
     var authorityFiles: Audit<any AuthorityLook>?
-    /// Where the world's own reader of the feed stands.
-    var reader: Cursor?
+    /// Where the world's own readers of the feeds stand.
+    var readers: [SpaceID: Cursor] = [:]
 
     /// What the users' tasks have found.
     struct Deeds: Sendable {
@@ -62,8 +63,6 @@ public final class World {
         var refusals: [String: Int] = [:]
         var failure: (any Error)?
     }
-
-    static let space = SpaceID.default
 
     /// - Parameters:
     ///   - traceCapacity: how many of the trace's last lines are kept in words.
@@ -81,7 +80,7 @@ public final class World {
         self.recording = recording
         let violations = ViolationLog()
         self.violations = violations
-        let history = History(catalog: WorldCatalog.catalog, spaces: [Self.space], violations: violations)
+        let history = History(catalog: WorldCatalog.catalog, spaces: setting.spaces, violations: violations)
         self.history = history
         let feed = FeedWitness(violations: violations)
         self.feed = feed
@@ -90,7 +89,8 @@ public final class World {
         let lostHistory = LostHistoryWatch(violations: violations)
         self.lostHistory = lostHistory
         let network = SimulatedNetwork(
-            simulation: simulation, tally: tally, isPunctual: setting.slowProcessor == 0, violations: violations)
+            simulation: simulation, tally: tally, spaces: setting.spaces.count,
+            isPunctual: setting.slowProcessor == 0, violations: violations)
         self.network = network
         let messages = MessageWatch(
             bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog,
@@ -117,8 +117,15 @@ public final class World {
             let durability = setting.unflushed.contains(place) ? DeviceDurability.normal : .full
             return SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
-                durability: durability, witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
-                lostHistory: lostHistory, brakes: brakes, open: { try parts.openStore($0, $1, durability) },
+                durability: durability, pausesClock: setting.pausing.contains(place),
+                witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
+                lostHistory: lostHistory, brakes: brakes,
+                open: { process, runtime in
+                    let store = try parts.openStore(process, runtime, durability)
+                    let known = Set(try store.session().spaces.map(\.space))
+                    for space in setting.spaces where !known.contains(space) { try store.resetCursor(of: space) }
+                    return store
+                },
                 connect: { name, owner, bearer in
                     SimulatedTransport(
                         simulation: simulation, network: network, server: server, wire: parts.wire, device: name,
@@ -235,7 +242,7 @@ public final class World {
             try check()
             record("coming to rest")
             if devices.allSatisfy({ $0.status?.isInSync == true }), try isShownToAll() { break }
-            for device in devices { device.allowDeletes(in: Self.space) }
+            for device in devices { device.allowDeletes() }
             if let device = devices.first(where: { $0.ending != nil }) {
                 throw Violation(.I18, "\(device.name) has stopped: \(device.ending ?? "")")
             }
@@ -252,11 +259,11 @@ public final class World {
     private func isShownToAll() throws -> Bool {
         // Asked of the server: of a commit whose sender was rolled back before it heard the answer, the history may not
         // know.
-        guard let head = try headOfServer() else { return false }
+        guard let heads = try headsOfServer() else { return false }
         for device in devices {
-            guard let session = try device.store?.session(), let stored = session.spaces.first, stored.version >= head,
-                session.epoch == history.epoch
-            else { return false }
+            guard let session = try device.store?.session(), session.epoch == history.epoch else { return false }
+            let reached = Dictionary(uniqueKeysWithValues: session.spaces.map { ($0.space, $0.version) })
+            guard heads.allSatisfy({ reached[$0.key, default: .zero] >= $0.value }) else { return false }
         }
         return true
     }
@@ -268,7 +275,7 @@ public final class World {
         report.deeds = found.done
         report.refusals = found.refusals
         report.coverage = tally.coverage
-        report.commits = Int(history.head(of: Self.space).rawValue)
+        report.commits = script.setting.spaces.reduce(0) { $0 + Int(history.head(of: $1).rawValue) }
         report.duration = simulation.now
         for device in devices { device.kill() }
         server.stop()

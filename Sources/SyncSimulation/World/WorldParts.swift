@@ -6,11 +6,11 @@ public import SyncModel
 public struct WorldParts: Sendable {
     /// The codec.
     public var wire: any SimulatedWire
-    /// Opens a local store of `WorldCatalog` with the space `default`, in a file of the process's disk, so that what
-    /// is committed survives what its durability says. Called for each life of a device's process.
+    /// Opens a local store of `WorldCatalog` in a file of the process's disk, so that what is committed survives what its
+    /// durability says. Called for each life of a device's process. The world adds the spaces that are missing.
     public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceDurability) throws -> SimulatedDevice.Store
     /// Opens the authority over `WorldCatalog`, durable like the store. The server takes each device for a principal
-    /// with the device's name.
+    /// with the device's name, who may read and write all of `WorldSetting.allSpaces`.
     public var openAuthority: SimulatedServer.Opening
 
     /// What an operator does to the authority that runs; nil when it knows no upkeep.
@@ -31,8 +31,8 @@ public struct WorldParts: Sendable {
     }
 
     public enum Upkeep: Hashable, Sendable {
-        /// Keep so many commits in the feed of the space `default`.
-        case compact(keeping: Int)
+        /// Keep so many commits in the feed of a space.
+        case compact(SpaceID, keeping: Int)
         /// The database is a backup: start a new history.
         case startEpoch(Epoch)
     }

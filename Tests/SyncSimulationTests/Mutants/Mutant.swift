@@ -58,6 +58,8 @@ extension Mutant {
         Mutant(
             "plain \(mutant.rawValue)", breaks: mutant.breaks, mutant.sentence, parts: { .plain(mutant: mutant) },
             shape: { plan in
+                // It knows but one.
+                plan.setting.spaceCount = 1
                 // Edits meet where devices write without having heard of each other.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)

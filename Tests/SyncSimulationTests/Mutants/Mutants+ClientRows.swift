@@ -226,6 +226,26 @@ extension Mutant {
             END
             """),
         rows(
+            "space of a base lost", breaks: [.I5],
+            "a record of one space goes to another with an edit that is refused there",
+            """
+            AFTER INSERT ON sync_base BEGIN
+                UPDATE sync_base SET space = NULL WHERE collection = NEW.collection AND id = NEW.id;
+            END
+            """,
+            shape: {
+                $0.setting.devices = max($0.setting.devices, 2)
+                $0.setting.spaceCount = 3
+                $0.rates.dropLink = 0.1
+            }),
+        rows(
+            "space of a record lost", breaks: [.I5], "a record that is shown anew goes to the space of its device",
+            """
+            AFTER UPDATE OF version ON islander WHEN NEW.version > 0 BEGIN
+                UPDATE islander SET sync_space = (SELECT min(key) FROM sync_space) WHERE id = NEW.id;
+            END
+            """, shape: { $0.setting.spaceCount = 2 }),
+        rows(
             "uid lost", breaks: [.I13, .I4], "some uids are not written down",
             """
             AFTER UPDATE OF uid ON islander WHEN NEW.uid % 4 = 2 BEGIN

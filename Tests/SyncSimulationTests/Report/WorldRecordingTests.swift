@@ -14,7 +14,7 @@ struct WorldRecordingTests {
     }
 
     @Test func `a failing run fails in the same way with a recording and without`() throws {
-        let plan = WorldPlan.drawn(seed: 1, steps: 150)
+        let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
         let alone = try #require(throws: WorldFailure.self) {
             _ = try World(plan, parts: .plain(mutant: .repeatsUIDs)).run()
         }

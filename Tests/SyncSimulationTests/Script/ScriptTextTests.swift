@@ -23,11 +23,13 @@ import Testing
         #expect(script.moments == [.init([.deed(device: 1, seed: 12)], pause: .zero)])
     }
 
-    @Test func `a brake that is off, and devices that do not flush, are told`() throws {
+    @Test func `a brake that is off, devices that do not flush or whose clock pauses, and spaces are told`() throws {
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 3))
         script.setting.policy.deleteBrake = nil
         script.setting.unflushed = [0, 2]
-        #expect(script.text.contains("\nunflushed 0 2\n"))
+        script.setting.pausing = [1]
+        script.setting.spaceCount = 2
+        #expect(script.text.contains("\nunflushed 0 2\npausing 1\nspaces 2\n"))
         #expect(try WorldScript(text: script.text) == script)
     }
 
@@ -39,6 +41,7 @@ import Testing
         ("tombolo-world 1\ndevices 2 3", 2, "the end of the line"),
         ("tombolo-world 1\nunflushed", 2, "the line ends too early"),
         ("tombolo-world 1\nunflushed 0 64", 2, "from 0 to 63"),
+        ("tombolo-world 1\nspaces 4", 2, "from 1 to 3"),
         ("tombolo-world 1\nbrake 5", 2, "the line ends too early"),
         ("tombolo-world 1\nspeed 9", 2, "\"speed\" is no setting"),
         ("tombolo-world 1\nnetwork.delay 5 4", 2, "from 5 to"),

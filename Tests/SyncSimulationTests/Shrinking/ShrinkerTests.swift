@@ -46,7 +46,7 @@ import Testing
 
     private static func failing(_ mutant: PlainAuthority.Mutant) throws -> (WorldScript, Shrinker.Failure) {
         for seed in 0..<60 as Range<UInt64> {
-            let script = WorldPlan.drawn(seed: seed, steps: 100).script
+            let script = WorldPlan.drawnForPlain(seed: seed, steps: 100).script
             if let failure = run(script, mutant) { return (script, failure) }
         }
         throw Violation(.I2, "\(mutant) was not found")

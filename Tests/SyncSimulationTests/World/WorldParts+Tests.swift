@@ -1,6 +1,15 @@
 import SimulationRecipes
 import SyncSimulation
 
+extension WorldPlan {
+    /// The world of a seed, but with one space: the plain authority knows no more.
+    static func drawnForPlain(seed: UInt64, steps: Int) -> WorldPlan {
+        var plan = WorldPlan.drawn(seed: seed, steps: steps)
+        plan.setting.spaceCount = 1
+        return plan
+    }
+}
+
 extension WorldParts {
     /// Stores on SQLite, and the plain authority with its bug.
     static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {

@@ -161,10 +161,21 @@ extension History.State {
                 uids[given.collection, default: [:]][given.uid] = given.record
             }
         case .rejected(let rejection):
-            if !History.honestReasons.contains(rejection.code) {
+            replay()
+            if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction) {
                 violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
         }
+    }
+
+    /// Whether an id that was to be made had been made in another space.
+    private func isTaken(_ rejection: Rejection, of transaction: Transaction) -> Bool {
+        rejection.code == .duplicateRecord
+            && transaction.mutations.contains { mutation in
+                let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
+                return transaction.createdRecords.contains(mutation.record)
+                    && isKnown(place, elsewhereThanIn: transaction.space)
+            }
     }
 
     /// Goes on with the naive model as far as every version is accounted for.
