@@ -48,12 +48,7 @@ extension SQLiteStore: LocalStore {
     public func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
         let table = try table(collection)
         return try read { connection throws(StoreFailure) in
-            let statement = try connection.statement(
-                composed:
-                    """
-                    SELECT (SELECT space.name FROM sync_space AS space WHERE space.key = live.sync_space)
-                    FROM \(table.quoted) AS live WHERE live.id = ?1
-                    """)
+            let statement = try connection.table(table.position).statement(.selectSpace, on: connection)
             statement.bind(1, id)
             defer { statement.reset() }
             return try statement.step() ? SpaceID(rawValue: statement.text(0)) : nil

@@ -10,6 +10,8 @@ struct RecordTable: Hashable, Sendable {
 
     let selectByID: String
     let selectByUID: String
+    /// The name of the space in which a record lives.
+    let selectSpace: String
     let upsert: String
     let deleteByID: String
     let setUID: String
@@ -34,6 +36,10 @@ struct RecordTable: Hashable, Sendable {
         columns = (["sync_row"] + stored).joined(separator: ", ")
         selectByID = "SELECT \(columns) FROM \(table) WHERE id = ?1"
         selectByUID = "SELECT \(columns) FROM \(table) WHERE uid = ?1 AND uid >= 0"
+        selectSpace = """
+            SELECT (SELECT space.name FROM sync_space AS space WHERE space.key = live.sync_space) \
+            FROM \(table) AS live WHERE live.id = ?1
+            """
         let places = stored.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
         let updates = stored.dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         upsert = """
@@ -150,7 +156,7 @@ extension RecordTable {
 /// The kept statements of one table on one connection: no text is hashed on the way to one.
 final class TableStatements {
     enum Use: Int, CaseIterable {
-        case selectByID, selectByUID, upsert, deleteByID, selectOldHolder
+        case selectByID, selectByUID, selectSpace, upsert, deleteByID, selectOldHolder
     }
 
     let table: RecordTable
@@ -167,6 +173,7 @@ final class TableStatements {
             switch use {
             case .selectByID: table.selectByID
             case .selectByUID: table.selectByUID
+            case .selectSpace: table.selectSpace
             case .upsert: table.upsert
             case .deleteByID: table.deleteByID
             case .selectOldHolder: table.selectOldHolder

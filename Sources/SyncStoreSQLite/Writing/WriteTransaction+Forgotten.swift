@@ -31,14 +31,34 @@ extension WriteTransaction {
     }
 
     /// The edits of a record that the present history has lost; nil when there are none.
-    func edits(lostFrom record: Record, at place: RecordPlace, isPending: Bool) throws(StoreFailure) -> Mutation? {
+    ///
+    /// - Parameters:
+    ///   - record: as the present history shows it first.
+    ///   - space: the key of the space in which it does.
+    func edits(
+        lostFrom record: Record, at place: RecordPlace, in space: Int64, isPending: Bool
+    ) throws(StoreFailure) -> Mutation? {
         let model = tables[place.table].model
-        guard let former = try takeFormerVersions(of: place),
-            let old = isPending ? try base(place).record : try row(place)?.record, old.version == .zero
+        guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
+            old.record.version == .zero
         else { return nil }
-        let edits = old.edits(lostBy: record, former: former, schema: model)
+        var edits = old.record.edits(lostBy: record, former: former, schema: model)
+        if old.space != space {
+            // Made anew in another space: versions of two spaces say nothing about each other.
+            let newest = former.map { _ in Version(.max) }
+            edits = old.record.edits(lostBy: record, former: newest, schema: model).filter { !$0.value.isNull }
+        }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
+    }
+
+    /// A record as the server has shown it, and the key of its space; nil when it has not.
+    private func shown(
+        _ place: RecordPlace, isPending: Bool
+    ) throws(StoreFailure) -> (record: Record, space: Int64?)? {
+        guard isPending else { return try row(place).map { ($0.record, $0.space) } }
+        let (base, space) = try storedBase(place)
+        return base.record.map { ($0, space) }
     }
 
     /// Offers records that only a lost history has shown, and forgets their former versions.

@@ -30,7 +30,7 @@ extension WriteTransaction {
                 space.completeAt = page.head
             }
         case .commits(let commits):
-            guard let count = try applyCommits(commits, of: page, to: &space) else {
+            guard let count = try applyCommits(commits, of: page, to: &space, now: now) else {
                 // All of it is applied already: a late page. The cursor does not go back.
                 return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
             }
@@ -101,7 +101,9 @@ extension WriteTransaction {
                 let place = RecordPlace(table: table.position, id: record.id)
                 var isPending = false
                 if mayBePending { isPending = try hasPending(place) }
-                if followsLostHistory, let edits = try edits(lostFrom: record, at: place, isPending: isPending) {
+                if followsLostHistory,
+                    let edits = try edits(lostFrom: record, at: place, in: space.key, isPending: isPending)
+                {
                     lost.append(edits)
                 }
                 if isPending {
@@ -227,7 +229,7 @@ extension WriteTransaction {
 
     /// - Returns: how many records changed; nil when the page holds nothing new.
     private func applyCommits(
-        _ commits: [Commit], of page: PullPage, to space: inout SpaceRow
+        _ commits: [Commit], of page: PullPage, to space: inout SpaceRow, now: WallTime
     ) throws(StoreFailure) -> Int? {
         guard space.phase != .snapshot else {
             throw StoreFailure(.corrupt, "a page of the feed of \(space.space), whose snapshot is not finished")
@@ -243,8 +245,9 @@ extension WriteTransaction {
         let mayBePending = try anyPending()
         // Before the first whole page, of this space or another, there may be rows of an older history, whose uids are given
         // anew.
-        mayHoldOldUIDs = mayBePending || space.phase != .complete
-        if !mayHoldOldUIDs { mayHoldOldUIDs = try followsLostHistory() }
+        let followsLostHistory = try followsLostHistory()
+        mayHoldOldUIDs = mayBePending || space.phase != .complete || followsLostHistory
+        var lost: [Mutation] = []
         var count = 0
         var last: Version?
         for commit in commits {
@@ -260,6 +263,9 @@ extension WriteTransaction {
                     "the page of \(space.space) has a gap: version \(commit.version) after \(space.version)")
             }
             for change in commit.changes {
+                if followsLostHistory, let edits = try edits(lostBy: change, at: commit.version, in: space) {
+                    lost.append(edits)
+                }
                 try apply(change, at: commit.version, in: space, mayBePending: mayBePending)
                 count += 1
             }
@@ -269,7 +275,19 @@ extension WriteTransaction {
             throw StoreFailure(
                 .corrupt, "the page of \(space.space) ends at version \(space.version), but says \(page.version)")
         }
+        try offer(lost: lost, in: space.space, now: now)
         return count
+    }
+
+    /// The edits that a lost history had of a record which the present one makes anew; nil when there are none.
+    private func edits(
+        lostBy change: RecordChange, at version: Version, in space: SpaceRow
+    ) throws(StoreFailure) -> Mutation? {
+        guard case .created(let uid, let patch) = change.effect else { return nil }
+        let table = try table(change.collection, orElse: .corrupt)
+        let place = RecordPlace(table: table.position, id: change.id)
+        let record = Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model)
+        return try edits(lostFrom: record, at: place, in: space.key, isPending: try hasPending(place))
     }
 
     private func apply(
@@ -305,9 +323,11 @@ extension WriteTransaction {
         case (.created, .shown(let record)) where isComplete && record.version > .zero:
             throw StoreFailure(
                 .corrupt, "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
-        case (.created(let uid, let patch), .shown(var record)):
-            // One that is known from another history of the server may have had another uid there.
-            if record.version == .zero { record.uid = uid }
+        case (.created(let uid, let patch), .shown(let record)) where record.version == .zero:
+            // Another history of the server has shown it: this one makes it anew.
+            try check(uid, of: change.id, in: table)
+            return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
+        case (.created(_, let patch), .shown(let record)):
             return .shown(record.updated(by: patch, at: version, schema: table.model))
         case (.updated(let patch), .shown(let record)):
             return .shown(record.updated(by: patch, at: version, schema: table.model))

@@ -63,6 +63,27 @@ extension LocalStoreConformance {
                 let uids = try [first, second, new, newer].map { try world.user($0)?.uid }
                 try world.expect(uids, is: [UID.none, UID.none, UID(7), UID(8)], "the uids")
             },
+            Check("what a restored server makes anew in another space is new, and what it was is offered") { world in
+                let id = try world.syncedUser("old")
+                try world.pull(world.snapshot([], at: 1, in: "elsewhere"))
+                var patch: Patch = ["age": .integer(40)]
+                try world.pull(
+                    world.feed(
+                        [world.at(2, RecordChange(collection: "users", id: id, effect: .updated(patch)))], to: 2))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                try world.pull(world.snapshot([], at: 3, of: restored, in: "elsewhere"))
+                let commit = world.at(4, world.created(id, uid: 7, "new"))
+                try world.pull(world.feed([commit], to: 4, of: restored, in: "elsewhere"))
+                try world.expect(
+                    try world.user(id)?.values, is: [.text("new"), .null, .null, .null], "the record")
+                try world.expect(try world.store.space(of: "users", id), is: "elsewhere", "its space")
+                let offers = try world.store.journal(state: .active, limit: 9).compactMap { entry -> Patch? in
+                    if case .forgotten(let transaction) = entry.event { transaction.mutations[0].patch } else { nil }
+                }
+                patch.set("username", to: .text("old"))
+                try world.expect(offers, is: [patch], "what is offered")
+            },
         ]
     }
 }
