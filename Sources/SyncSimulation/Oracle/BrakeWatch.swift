@@ -61,7 +61,7 @@ final class BrakeWatch: PageWatch {
         in store: SimulatedDevice.Store, _ space: SpaceID
     ) throws(StoreFailure) -> Set<Place> {
         var places: Set<Place> = []
-        for (collection, records) in try store.records(in: space) {
+        for (collection, records) in try store.recordsBySpace()[space] ?? [:] {
             for record in records { places.insert(Place(collection: collection, id: record.id)) }
         }
         return places

@@ -2,21 +2,23 @@ import SyncCore
 import SyncModel
 
 extension EngineStore where Self: LocalStore {
-    /// The records of a space, by their collections.
-    func records(in space: SpaceID) throws(StoreFailure) -> [CollectionName: [Record]] {
-        // Most worlds have one space, and asking takes time.
-        let isOnlyOne = try session().spaces.count <= 1
-        var found: [CollectionName: [Record]] = [:]
+    /// All records, by their spaces and collections.
+    func recordsBySpace() throws(StoreFailure) -> [SpaceID: [CollectionName: [Record]]] {
+        let spaces = try session().spaces.map(\.space)
+        var found: [SpaceID: [CollectionName: [Record]]] = [:]
         for schema in catalog.models {
-            var records = try records(matching: RecordQuery(schema.collection))
-            if !isOnlyOne {
-                var mine: [Record] = []
-                for record in records where try self.space(of: schema.collection, record.id) == space {
-                    mine.append(record)
-                }
-                records = mine
+            let records = try records(matching: RecordQuery(schema.collection))
+            // Most worlds have one space, and asking takes time.
+            if spaces.count == 1 {
+                found[spaces[0], default: [:]][schema.collection] = records
+                continue
             }
-            found[schema.collection] = records
+            for record in records {
+                guard let home = try space(of: schema.collection, record.id) else {
+                    throw StoreFailure(.corrupt, "\(schema.collection) \(record.id) lives in no space")
+                }
+                found[home, default: [:]][schema.collection, default: []].append(record)
+            }
         }
         return found
     }

@@ -40,36 +40,35 @@ final class LostHistoryWatch: PageWatch {
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
     ) throws(StoreFailure) -> Comparison? {
         let former = former.withLock { $0[device] ?? [:] }
-        guard !former.isEmpty, case .snapshot(let groups, _, _) = page.content else { return nil }
+        guard !former.isEmpty else { return nil }
+        let told = Self.records(of: page, in: store.catalog)
         let before = try Self.settledRecords(in: store)
-        let told = try store.journal(state: nil, limit: 1).first?.number ?? 0
+        let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
         return { [self] store throws(StoreFailure) in
             let after = try Self.records(in: store)
             var lost: [Place: [FieldName: FieldValue]] = [:]
-            for (place, old) in before where old.version == .zero && after[place] == nil {
+            for (place, (old, _)) in before where old.version == .zero && after[place] == nil && told[place] == nil {
                 lost[place] = Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }
             }
-            for group in groups {
-                for record in group.records {
-                    let place = Place(collection: group.collection, id: record.id)
-                    // A page that does not continue what is stored changes nothing.
-                    guard let old = before[place], old.version == .zero, after[place]?.version == record.version,
-                        let versions = former[place]
-                    else { continue }
-                    let fields = store.catalog[place.collection]?.fields ?? []
-                    var values: [FieldName: FieldValue] = [:]
-                    for (position, field) in fields.enumerated()
-                    where versions[position] > record.version(ofFieldAt: position)
-                        && old.values[position] != record.values[position]
-                    {
-                        values[field.name] = old.values[position]
-                    }
-                    if !values.isEmpty { lost[place] = values }
+            for (place, record) in told {
+                // A page that does not continue what is stored changes nothing.
+                guard let (old, space) = before[place], old.version == .zero, after[place]?.version != .zero,
+                    let versions = former[place]
+                else { continue }
+                let fields = store.catalog[place.collection]?.fields ?? []
+                var values: [FieldName: FieldValue] = [:]
+                for (position, field) in fields.enumerated() where old.values[position] != record.values[position] {
+                    // Versions of two spaces say nothing about each other.
+                    let isLost =
+                        space == page.space
+                        ? versions[position] > record.version(ofFieldAt: position) : !old.values[position].isNull
+                    if isLost { values[field.name] = old.values[position] }
                 }
+                if !values.isEmpty { lost[place] = values }
             }
-            let offered = try Self.offers(in: store, after: told).filter { place, _ in
+            let offered = try Self.offers(in: store, after: newest).filter { place, _ in
                 // What an older image of the disk knew of histories before it, nobody has seen.
-                guard let old = before[place] else { return false }
+                guard let (old, _) = before[place] else { return false }
                 return old.version > .zero || after[place] == nil || former[place] != nil
             }
             for place in Set(lost.keys).union(offered.keys).sorted() where lost[place] != offered[place] {
@@ -100,9 +99,37 @@ final class LostHistoryWatch: PageWatch {
         return records
     }
 
-    /// Those that show what a server has shown, and no edit of this device.
-    private static func settledRecords(in store: SimulatedDevice.Store) throws(StoreFailure) -> [Place: Record] {
-        var records = try records(in: store)
+    /// What a page shows whole: the rows of a snapshot, and what the feed makes.
+    private static func records(of page: PullPage, in catalog: SchemaCatalog) -> [Place: Record] {
+        var records: [Place: Record] = [:]
+        switch page.content {
+        case .snapshot(let groups, _, _):
+            for group in groups {
+                for record in group.records { records[Place(collection: group.collection, id: record.id)] = record }
+            }
+        case .commits(let commits):
+            for commit in commits {
+                for change in commit.changes {
+                    guard case .created(let uid, let patch) = change.effect, let schema = catalog[change.collection]
+                    else { continue }
+                    records[Place(collection: change.collection, id: change.id)] = Record(
+                        id: change.id, uid: uid, version: commit.version, creating: patch, schema: schema)
+                }
+            }
+        }
+        return records
+    }
+
+    /// Those that show what a server has shown, and no edit of this device; and where they live.
+    private static func settledRecords(
+        in store: SimulatedDevice.Store
+    ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
+        var records: [Place: (record: Record, space: SpaceID)] = [:]
+        for (space, collections) in try store.recordsBySpace() {
+            for (collection, found) in collections {
+                for record in found { records[Place(collection: collection, id: record.id)] = (record, space) }
+            }
+        }
         for mutation in try store.outbox(limit: .max).lazy.flatMap(\.transaction.mutations) {
             records[Place(collection: mutation.collection, id: mutation.record)] = nil
         }

@@ -124,10 +124,9 @@ struct Workload: Sendable {
     private mutating func pick(_ collection: CollectionName, _ store: any LocalStore) throws -> RecordID? {
         // Now and then someone takes one of another space, and is refused.
         if spaces.count > 1, !choice.chance(0.05) {
-            let known = try store.records(matching: RecordQuery(collection)).filter {
-                try store.space(of: collection, $0.id) == space
-            }
-            return known.isEmpty ? nil : known[index(among: known.count)].id
+            let known = try store.records(matching: RecordQuery(collection)).map(\.id)
+            let start = index(among: known.count)
+            return try (known[start...] + known[..<start]).first { try store.space(of: collection, $0) == space }
         }
         let count = try store.count(matching: RecordQuery(collection))
         guard count > 0 else { return nil }

@@ -17,18 +17,20 @@ extension History {
         let settled = state.withLock { $0.settled(device, entries) }
         let journal = settled.isEmpty ? [] : try store.journal(state: nil, limit: .max)
         return try state.withLock { state in
-            var isCertain = true
             try state.check(settled, of: device, journal)
+            guard session.spaces.contains(where: \.isComplete) else { return true }
+            guard isOfThisEpoch else { return false }
+            var isCertain = true
+            let records = try store.recordsBySpace()
             let strange = state.placesOfOtherSpaces(in: entries.map(\.transaction))
             for stored in session.spaces where stored.isComplete {
-                guard isOfThisEpoch, let replay = state.replays[stored.space], stored.version <= replay.head else {
+                guard let replay = state.replays[stored.space], stored.version <= replay.head else {
                     isCertain = false
                     continue
                 }
                 let model = replay.models[Int(stored.version.rawValue)]
                 let pending = entries.map(\.transaction).filter { $0.space == stored.space }
-                let records = try store.records(in: stored.space)
-                if let difference = model.difference(records, over: pending, except: strange) {
+                if let difference = model.difference(records[stored.space] ?? [:], over: pending, except: strange) {
                     throw Violation(.I5, "\(device) at version \(stored.version) of \(stored.space): \(difference)")
                 }
             }
