@@ -7,3 +7,6 @@ UPDATE sync_base SET space = (
     JOIN sync_space ON sync_space.name = sync_outbox.space
     WHERE sync_pending.collection = sync_base.collection AND sync_pending.id = sync_base.id AND link = 'changes'
     ORDER BY sync_pending.sequence DESC LIMIT 1);
+
+-- Entries that had let go of a record were still linked to it, and left that link behind when they were gone.
+DELETE FROM sync_pending WHERE sequence NOT IN (SELECT sequence FROM sync_outbox);

@@ -40,7 +40,7 @@ package struct ResendPlan: Hashable, Sendable {
         }
     }
 
-    /// The edit that says the same again; nil for the deletion of a record that is gone.
+    /// The edit that says the same again; nil for the deletion of a record that is not in its space.
     private static func edit(repeating mutation: Mutation, isShown: Bool) -> RecordEdit? {
         switch mutation.intent {
         case .create(let patch):
@@ -76,10 +76,11 @@ package struct ResendPlan: Hashable, Sendable {
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
-                let home = try home(mutation.collection, mutation.record)
-                let isHere = home == space
+                let present = try home(mutation.collection, mutation.record)
+                let isHere = present == space
                 switch mutation.intent {
-                case .create where home != nil && !isHere: lacksRecord = true
+                case .create where present != nil && !isHere, .update where present != nil && !isHere:
+                    lacksRecord = true
                 case .create where !isHere: edits.append(.create(mutation.collection, mutation.record, patch))
                 // An edit of what is gone: the deletion came later.
                 case .update where !isHere && !planned.contains(mutation.record), .delete: break

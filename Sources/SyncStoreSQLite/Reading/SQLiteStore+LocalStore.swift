@@ -48,10 +48,7 @@ extension SQLiteStore: LocalStore {
     public func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
         let table = try table(collection)
         return try read { connection throws(StoreFailure) in
-            let statement = try connection.table(table.position).statement(.selectSpace, on: connection)
-            statement.bind(1, id)
-            defer { statement.reset() }
-            return try statement.step() ? SpaceID(rawValue: statement.text(0)) : nil
+            try connection.table(table.position).space(of: id, on: connection)
         }
     }
 

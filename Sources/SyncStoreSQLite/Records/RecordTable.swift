@@ -183,6 +183,14 @@ final class TableStatements {
         return statement
     }
 
+    /// The space in which a record lives; nil when there is none.
+    func space(of id: RecordID, on connection: Connection) throws(StoreFailure) -> SpaceID? {
+        let statement = try statement(.selectSpace, on: connection)
+        statement.bind(1, id)
+        defer { statement.reset() }
+        return try statement.step() ? SpaceID(rawValue: statement.text(0)) : nil
+    }
+
     func forget() {
         for index in kept.indices { kept[index] = nil }
     }

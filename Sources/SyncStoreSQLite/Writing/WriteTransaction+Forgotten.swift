@@ -42,12 +42,11 @@ extension WriteTransaction {
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
             old.record.version == .zero
         else { return nil }
-        var edits = old.record.edits(lostBy: record, former: former, schema: model)
-        if old.space != space {
-            // Made anew in another space: versions of two spaces say nothing about each other.
-            let newest = former.map { _ in Version(.max) }
-            edits = old.record.edits(lostBy: record, former: newest, schema: model).filter { !$0.value.isNull }
-        }
+        // Made anew in another space, it has lost all: versions of two spaces say nothing about each other.
+        let isElsewhere = old.space != space
+        let edits = old.record.edits(
+            lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former, schema: model
+        ).filter { !isElsewhere || !$0.value.isNull }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
     }
@@ -67,7 +66,7 @@ extension WriteTransaction {
         var references: [[Int]] = []
         references.reserveCapacity(places.count)
         for place in places {
-            references.append(try creation(ofLost: place)?.references.compactMap { positions[$0] } ?? [])
+            references.append(try creation(ofLost: place, in: space)?.references.compactMap { positions[$0] } ?? [])
         }
         var entry = TransactionPacker(space: space)
         // What belongs together stays in one entry. Contents are read when their turn comes: they may be many.
@@ -75,7 +74,7 @@ extension WriteTransaction {
             var creations: [Mutation] = []
             for position in group {
                 _ = try takeFormerVersions(of: places[position])
-                if let creation = try creation(ofLost: places[position]) { creations.append(creation) }
+                if let creation = try creation(ofLost: places[position], in: space) { creations.append(creation) }
             }
             if let full = entry.add(creations) { try note(forgotten: full, now: now) }
         }
@@ -83,12 +82,12 @@ extension WriteTransaction {
     }
 
     /// What would make a record anew that only a lost history has shown; nil when the user has deleted it here, or when its
-    /// creation is still to be sent.
-    private func creation(ofLost place: RecordPlace) throws(StoreFailure) -> Mutation? {
+    /// creation is still to be sent there.
+    private func creation(ofLost place: RecordPlace, in space: SpaceID) throws(StoreFailure) -> Mutation? {
         guard let row = try row(place)?.record else { return nil }
         let model = tables[place.table].model
-        for sequence in try sequences(linkedTo: place, onlyChanging: true) {
-            if try entry(sequence)?.transaction.createdRecords.contains(place.id) == true { return nil }
+        for transaction in try pendingTransactions(of: place) where transaction.space == space {
+            if transaction.createdRecords.contains(place.id) { return nil }
         }
         // The edits that wait for the server have entries of their own.
         let record = try base(place).record ?? row

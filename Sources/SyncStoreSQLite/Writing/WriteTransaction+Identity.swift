@@ -67,10 +67,7 @@ extension WriteTransaction {
             deleted.bind(1, table.name)
             for place in try places(in: table, from: deleted) {
                 try dropBase(place)
-                guard let sequence = try sequences(linkedTo: place, onlyChanging: true).last,
-                    let entry = try entry(sequence)
-                else { continue }
-                try recompute(place, in: try SpaceRow.load(entry.space, connection).key)
+                try recompute(place)
             }
         }
     }

@@ -126,10 +126,8 @@ extension WriteTransaction {
 
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         let entry = try journalEntry(number)
-        var spaces: [Int64: SpaceID] = [:]
-        for space in try SpaceRow.all(connection) { spaces[space.key] = space.space }
         let plan = try ResendPlan(of: entry, catalog: catalog) { (collection, id) throws(StoreFailure) in
-            try row(RecordPlace(table: table(collection).position, id: id)).flatMap { spaces[$0.space] }
+            try connection.table(try table(collection).position).space(of: id, on: connection)
         }
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {

@@ -104,6 +104,8 @@ extension WriteTransaction {
         statement.bind(2, text: payload)
         statement.bind(3, Int64(payload.count))
         try statement.run()
+        // What it no longer refers to, it no longer depends on.
+        try unlink(entry)
         for link in try links(of: transaction) { try insert(link, entry.sequence) }
         meta.outbox.bytes += payload.count - entry.bytes
         decoded[entry.sequence] = nil
@@ -129,16 +131,15 @@ extension WriteTransaction {
 
     /// Takes out an entry whose effect the base now holds, or shall no longer have; its records follow.
     func removeAndRecompute(_ entries: [StoredEntry]) throws(StoreFailure) {
-        var places: [(RecordPlace, Int64)] = []
+        var places: [RecordPlace] = []
         var known: Set<RecordPlace> = []
         for entry in entries {
             try remove(entry)
-            let space = try key(of: entry.space)
             for place in try changedPlaces(of: entry.transaction) where known.insert(place).inserted {
-                places.append((place, space))
+                places.append(place)
             }
         }
-        for (place, space) in places { try recompute(place, in: space) }
+        for place in places { try recompute(place) }
     }
 
     // MARK: Links
@@ -246,15 +247,13 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// The pending mutations of a record, oldest first.
-    func pendingMutations(of place: RecordPlace) throws(StoreFailure) -> [Mutation] {
-        let collection = tables[place.table].model.collection
-        var mutations: [Mutation] = []
+    /// The pending transactions that change a record, oldest first.
+    func pendingTransactions(of place: RecordPlace) throws(StoreFailure) -> [Transaction] {
+        var transactions: [Transaction] = []
         for sequence in try sequences(linkedTo: place, onlyChanging: true) {
-            let transaction = try transaction(at: sequence)
-            mutations += transaction.mutations.filter { $0.record == place.id && $0.collection == collection }
+            transactions.append(try transaction(at: sequence))
         }
-        return mutations
+        return transactions
     }
 
     private func transaction(at sequence: Int64) throws(StoreFailure) -> Transaction {
@@ -267,8 +266,8 @@ extension WriteTransaction {
         return transaction
     }
 
-    /// The waiting entries that depend on `entry`, oldest first: on a record that it changes, or by a reference to one
-    /// that it creates; and those that depend on these.
+    /// The waiting entries of the same space that depend on `entry`, oldest first: on a record that it changes, or by a
+    /// reference to one that it creates; and those that depend on these.
     func waitingDependants(of entry: StoredEntry) throws(StoreFailure) -> [StoredEntry] {
         var found: [Int64: StoredEntry] = [:]
         var queue = [entry]
@@ -277,7 +276,9 @@ extension WriteTransaction {
             for place in try changedPlaces(of: next.transaction) {
                 let all = try sequences(linkedTo: place, onlyChanging: !created.contains(place.id))
                 for sequence in all where sequence > next.sequence && found[sequence] == nil {
-                    guard let dependant = try self.entry(sequence), dependant.number == nil else { continue }
+                    guard let dependant = try self.entry(sequence), dependant.number == nil,
+                        dependant.space == entry.space
+                    else { continue }
                     found[sequence] = dependant
                     queue.append(dependant)
                 }

@@ -108,7 +108,7 @@ extension WriteTransaction {
                 }
                 if isPending {
                     try setBase(place, .shown(record), in: space.key)
-                    try recompute(place, in: space.key)
+                    try recompute(place)
                 } else {
                     try write(StoredRow(record: record, space: space.key), to: table)
                 }
@@ -172,8 +172,15 @@ extension WriteTransaction {
         var gone = Gone()
         guard space.marks else { return gone }
         for table in tables {
-            let all = try connection.statement(composed: "SELECT count(*) FROM \(table.quoted) WHERE sync_space = ?1")
+            let all = try connection.statement(
+                composed:
+                    """
+                    SELECT (SELECT count(*) FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
+                        (SELECT 1 FROM sync_pending WHERE collection = ?2 AND id = live.id AND link = 'changes'))
+                    + (SELECT count(*) FROM sync_base WHERE collection = ?2 AND is_deleted = 0 AND space = ?1)
+                    """)
             all.bind(1, space.key)
+            all.bind(2, table.name)
             if try all.step() { gone.total += Int(all.integer(0)) }
             all.reset()
 
@@ -211,7 +218,7 @@ extension WriteTransaction {
         for place in places {
             if try hasPending(place) {
                 try setBase(place, lost.contains(place) ? .absent : .deleted, in: space.key)
-                try recompute(place, in: space.key)
+                try recompute(place)
             } else {
                 try deleteRow(place)
             }
@@ -297,13 +304,22 @@ extension WriteTransaction {
         let place = RecordPlace(table: table.position, id: change.id)
         var isPending = false
         if mayBePending { isPending = try hasPending(place) }
-        let old: Base
-        if isPending { old = try base(place) } else { old = try row(place).map { .shown($0.record) } ?? .absent }
+        let (old, home): (Base, Int64?)
+        if isPending {
+            (old, home) = try storedBase(place)
+        } else {
+            (old, home) = try row(place).map { (.shown($0.record), $0.space) } ?? (.absent, nil)
+        }
+        if old.record?.version == .zero, home != space.key {
+            // Only a lost history has shown it, in another space, whose own snapshot takes it away. Here it was made before, and
+            // deleted before the snapshot came to it; unless it is made now.
+            guard case .created = change.effect else { return }
+        }
         let new = try base(old, after: change, at: version, in: table, isComplete: space.phase == .complete)
         guard new != old else { return }
         if isPending {
             try setBase(place, new, in: space.key)
-            try recompute(place, in: space.key)
+            try recompute(place)
         } else if let record = new.record {
             try write(StoredRow(record: record, space: space.key), to: table)
         } else {

@@ -132,9 +132,7 @@ extension WriteTransaction {
                 is_deleted = ?3, uid = ?4, version = ?5, field_versions = ?6, fields = ?7, unknown = ?8, space = ?9
             """)
         switch base {
-        case .absent:
-            try dropBase(place)
-            return
+        case .absent: return try dropBase(place)
         case .deleted:
             statement.bind(3, 1)
             statement.bind(4, UID.none.rawValue)
@@ -183,23 +181,30 @@ extension WriteTransaction {
 
     /// Makes the row what its base and the pending changes say; drops the base once nothing is pending.
     ///
-    /// - Parameter space: the key of the space in which a record lives that the server has not shown. One that it has shown
-    ///   lives there, also when this device has made the same id in another space.
-    func recompute(_ place: RecordPlace, in space: Int64) throws(StoreFailure) {
+    /// A record lives where the server has shown it, and one that it has not shown where its oldest change waits. What waits in
+    /// another space, where this device has made the same id, has no part in it.
+    func recompute(_ place: RecordPlace) throws(StoreFailure) {
         let table = tables[place.table]
         let (base, home) = try storedBase(place)
-        let mutations = try pendingMutations(of: place)
-        if mutations.isEmpty { try dropBase(place) }
-        guard base != .deleted,
-            var current = Overlay.current(base: base.record, applying: mutations, schema: table.model)
-        else {
-            try deleteRow(place)
-            return
+        let pending = try pendingTransactions(of: place)
+        if pending.isEmpty { try dropBase(place) }
+        let before = try row(place)
+        let oldest = try pending.first.map { transaction throws(StoreFailure) in try key(of: transaction.space) }
+        guard base != .deleted, let space = home ?? oldest ?? before?.space else { return try deleteRow(place) }
+
+        var mutations: [Mutation] = []
+        for transaction in pending where try key(of: transaction.space) == space {
+            mutations += transaction.mutations.filter {
+                $0.record == place.id && $0.collection == table.model.collection
+            }
         }
-        if !current.uid.isValid, let known = try row(place)?.record.uid {
+        guard var current = Overlay.current(base: base.record, applying: mutations, schema: table.model) else {
+            return try deleteRow(place)
+        }
+        if !current.uid.isValid, let known = before?.record.uid {
             // The answer came before the page: the record keeps the uid that it was told.
             current.uid = known
         }
-        try write(StoredRow(record: current, space: home ?? space), to: table)
+        try write(StoredRow(record: current, space: space), to: table)
     }
 }

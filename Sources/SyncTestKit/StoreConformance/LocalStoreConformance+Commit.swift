@@ -132,6 +132,16 @@ extension LocalStoreConformance {
                 let later = try world.written(.update("users", id, ["username": .text("v6")]))
                 try world.expect(later != first, "an update was joined to an entry that was sent")
             },
+            Check("an edit that has let go of a record does not depend on it") { world in
+                let user = try world.syncedUser()
+                let avatar = world.id()
+                let creation = try world.written(.create("avatars", avatar, ["author": .reference(user)]))
+                let edit = try world.written(.update("users", user, ["avatar": .reference(avatar)]))
+                let joined = try world.written(.update("users", user, ["avatar": .null, "age": .integer(3)]))
+                try world.expect(joined, is: edit, "the entry of the second edit")
+                try world.store.cancel(creation, now: world.now())
+                try world.expect(try world.store.fate(of: edit), is: .pending(.waiting), "the fate of the edit")
+            },
             Check("updates of different records, and deletes, stay apart") { world in
                 let one = try world.syncedUser("one")
                 let two = world.id()

@@ -36,9 +36,16 @@ extension LocalStoreConformance {
                 let theirs = SnapshotRows(
                     collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
                 try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))
+                try world.expect(try world.name(id), is: .text("theirs"), "its name before the answer")
+                let mine = RecordEdit.update("users", id, ["age": .integer(9)])
+                guard let later = try world.store.commit([mine], in: "elsewhere", now: world.now()) else {
+                    throw ConformanceViolation(rule: world.rule, detail: "an edit of what is shown wrote nothing")
+                }
                 try world.answer(batch.transactions[0].number, world.rejected(.duplicateRecord))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name")
                 try world.expect(try world.store.space(of: "users", id), is: "elsewhere", "its space")
+                try world.expect(try world.store.fate(of: later), is: .pending(.waiting), "the fate of an edit there")
+                try world.store.cancel(later, now: world.now())
 
                 // Nor is it gone with a snapshot of the space that it never was in.
                 try world.pull(world.snapshot([], at: 1))
@@ -48,6 +55,23 @@ extension LocalStoreConformance {
                 try world.store.resetCursor(of: world.space)
                 try world.pull(world.snapshot([], at: 1))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name while it is edited")
+            },
+            Check("what waits in one space comes to light when a restored server has lost the same id in another") {
+                world in
+                let (id, _) = try world.createUser("mine")
+                try world.greet()
+                let theirs = SnapshotRows(
+                    collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
+                try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                try world.pull(world.snapshot([], at: 1, of: restored, in: "elsewhere"))
+                try world.expect(try world.name(id), is: .text("mine"), "its name")
+                try world.expect(try world.store.space(of: "users", id), is: world.space, "its space")
+                let offers = try world.store.journal(state: .active, limit: 9).compactMap { entry -> Patch? in
+                    if case .forgotten(let transaction) = entry.event { transaction.mutations[0].patch } else { nil }
+                }
+                try world.expect(offers, is: [["username": .text("theirs")]], "what is offered")
             },
             Check("a restored server gives the uid of a record in one space to one in another") { world in
                 let (first, second) = (try world.syncedUser(), world.id())
