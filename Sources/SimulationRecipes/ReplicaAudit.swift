@@ -55,6 +55,9 @@ struct ReplicaAudit: ReplicaLook {
                 facts.wrongCounts.append("\(name) \(pair.0), not \(pair.1)")
             }
         }
+        for table in ["sync_pending", "sync_base", "sync_seen", "sync_former"] {
+            try look.each("SELECT count(*) FROM \(table)") { facts.transients[table] = Int($0.integer(0)) }
+        }
         return facts
     }
 

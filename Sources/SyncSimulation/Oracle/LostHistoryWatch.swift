@@ -130,8 +130,12 @@ final class LostHistoryWatch: PageWatch {
                 for record in found { records[Place(collection: collection, id: record.id)] = (record, space) }
             }
         }
-        for mutation in try store.outbox(limit: .max).lazy.flatMap(\.transaction.mutations) {
-            records[Place(collection: mutation.collection, id: mutation.record)] = nil
+        for transaction in try store.outbox(limit: .max).map(\.transaction) {
+            for mutation in transaction.mutations {
+                let place = Place(collection: mutation.collection, id: mutation.record)
+                // What waits in another space has no part in what is shown in this one.
+                if records[place]?.space == transaction.space { records[place] = nil }
+            }
         }
         return records
     }

@@ -29,6 +29,8 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var journal: [Int64: Bool] = [:]
     /// Conflicts without their entry of the journal.
     public var strayConflicts = 0
+    /// How many rows there are in each table that is empty when nothing is owed and everything is shown.
+    public var transients: [String: Int] = [:]
     /// Bytes of the write-ahead log.
     public var logBytes = 0
 

@@ -68,7 +68,7 @@ public struct Shrinker {
         for place in script.setting.pausing.sorted() {
             simplify(&script, failure) { $0.setting.pausing.remove(place) }
         }
-        for count in 1..<max(script.setting.spaceCount, 1) {
+        for count in 1..<max(script.setting.spaceCount, 1) where count < script.setting.spaceCount {
             simplify(&script, failure) { $0.setting.spaceCount = count }
         }
         if script.setting.slowProcessor > 0 { simplify(&script, failure) { $0.setting.slowProcessor = 0 } }

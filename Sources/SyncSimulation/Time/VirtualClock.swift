@@ -1,6 +1,6 @@
 /// A clock of a simulation: it stands still until the simulation moves it, and a sleep on it takes no real time.
 ///
-/// All clocks of one simulation show the same time. Each belongs to a device: while that device is suspended none of
+/// The clocks of one simulation show the same time, but for those that have paused. Each belongs to a device: while that device is suspended none of
 /// its sleepers wakes, and those whose deadline passes meanwhile wake together when it goes on. A clock that pauses is
 /// behind from then on, and what slept by it sleeps on.
 public struct VirtualClock: Clock {

@@ -26,9 +26,7 @@ final class VirtualTimeline: Sendable {
 
     struct Sleeper: Sendable {
         let device: String
-        /// On the clock of the device.
-        let deadline: Duration
-        /// When that is, unless the device's clock pauses meanwhile.
+        /// When it is due, unless the device's clock pauses before.
         fileprivate(set) var time: Duration
         fileprivate let continuation: CheckedContinuation<Void, any Error>
     }
@@ -61,8 +59,7 @@ final class VirtualTimeline: Sendable {
                 let isCancelled = state.withLock { state in
                     if state.cancelledEarly.remove(id) != nil { return true }
                     let time = deadline + state.lags[device, default: .zero]
-                    state.sleepers[id] = Sleeper(
-                        device: device, deadline: deadline, time: time, continuation: continuation)
+                    state.sleepers[id] = Sleeper(device: device, time: time, continuation: continuation)
                     state.heap.insert(DeadlineHeap.Entry(deadline: time, id: id))
                     return false
                 }
@@ -152,6 +149,7 @@ extension VirtualTimeline.State {
 
     /// The clock of a device has stood still for so long.
     fileprivate mutating func delay(_ device: String, by pause: Duration) {
+        guard pause > .zero else { return }
         lags[device, default: .zero] += pause
         let held = Set(held)
         for (id, sleeper) in sleepers where sleeper.device == device {

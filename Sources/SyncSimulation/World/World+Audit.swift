@@ -75,8 +75,18 @@ extension World {
             }
         }
         try journals.check(facts, of: device.name)
-        if isComplete, session.epoch == history.epoch {
-            for stored in session.spaces { try history.check(facts, of: device.name, stored) }
+        if session.epoch == history.epoch {
+            for stored in session.spaces where stored.isComplete { try history.check(facts, of: device.name, stored) }
+        }
+    }
+
+    /// What only serves until something has arrived is gone when everything has (I19).
+    func checkNothingIsLeft(of device: SimulatedDevice) throws {
+        guard let process = device.process, let facts = try replicaFiles[device.name]?.facts(through: process) else {
+            return
+        }
+        for (table, count) in facts.transients.sorted(by: { $0.key < $1.key }) where count > 0 {
+            throw Violation(.I19, "\(device.name) keeps \(count) rows in \(table), and nothing is owed any more")
         }
     }
 

@@ -63,11 +63,11 @@ extension World {
     // MARK: At the end
 
     func checkEnd() throws {
-        var records: [CollectionName: [Record]] = [:]
+        var records: [SpaceID: [CollectionName: [Record]]] = [:]
         for space in script.setting.spaces {
             let (shown, version) = try readServer(space)
             try history.check(server: shown, of: space, at: version)
-            records.merge(shown) { ($0 + $1).sorted { $0.id < $1.id } }
+            records[space] = shown
         }
         try history.checkNothingIsOwed()
         try checkLogs()
@@ -75,18 +75,22 @@ extension World {
         for device in devices {
             guard let store = device.store else { continue }
             try checkFile(of: device, store)
+            try checkNothingIsLeft(of: device)
             let outbox = try store.outbox(limit: .max)
             guard outbox.isEmpty else { throw Violation(.I4, "\(device.name) still has \(outbox.count) to send") }
             // All of it can be read.
             _ = try store.journal(state: nil, limit: .max)
-            for schema in WorldCatalog.catalog.models {
-                let here = try store.records(matching: RecordQuery(schema.collection)).map(Comparison.init)
-                let there = (records[schema.collection] ?? []).map(Comparison.init)
-                guard here == there else {
-                    throw Violation(
-                        .I4,
-                        "\(device.name) holds \(here.count) of \(schema.collection), the server \(there.count), and they differ"
-                    )
+            let held = try store.recordsBySpace()
+            for space in script.setting.spaces {
+                for schema in WorldCatalog.catalog.models {
+                    let here = (held[space]?[schema.collection] ?? []).map(Comparison.init)
+                    let there = (records[space]?[schema.collection] ?? []).map(Comparison.init)
+                    guard here == there else {
+                        throw Violation(
+                            .I4,
+                            "\(device.name) holds \(here.count) of \(schema.collection) in \(space), the server \(there.count), and they differ"
+                        )
+                    }
                 }
             }
         }

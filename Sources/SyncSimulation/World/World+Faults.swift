@@ -48,7 +48,7 @@ extension World {
             if device.durability == .normal { count(.unflushedPowerLost) }
             simulation.start("power of \(device.name)") { device.losePower(seed: seed) }
         case .suspended:
-            guard device.isUp else { return }
+            guard device.isUp, !asleep.contains(device.name) else { return }
             count(.deviceSuspended)
             if device.pausesClock { count(.clockPaused) }
             simulation.suspend(device.name, pausingClock: device.pausesClock)

@@ -226,6 +226,9 @@ extension Mutant {
             END
             """),
         rows(
+            "links stay behind", breaks: [.I19], "what an entry referred to stays linked to it when it is gone",
+            "BEFORE DELETE ON sync_pending WHEN OLD.link = 'refers' BEGIN SELECT RAISE(IGNORE); END"),
+        rows(
             "space of a base lost", breaks: [.I5],
             "a record of one space goes to another with an edit that is refused there",
             """

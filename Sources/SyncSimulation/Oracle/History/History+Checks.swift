@@ -22,7 +22,6 @@ extension History {
             guard isOfThisEpoch else { return false }
             var isCertain = true
             let records = try store.recordsBySpace()
-            let strange = state.placesOfOtherSpaces(in: entries.map(\.transaction))
             for stored in session.spaces where stored.isComplete {
                 guard let replay = state.replays[stored.space], stored.version <= replay.head else {
                     isCertain = false
@@ -30,6 +29,7 @@ extension History {
                 }
                 let model = replay.models[Int(stored.version.rawValue)]
                 let pending = entries.map(\.transaction).filter { $0.space == stored.space }
+                let strange = state.placesOfOtherSpaces(in: pending, records, session.spaces, besides: stored.space)
                 if let difference = model.difference(records[stored.space] ?? [:], over: pending, except: strange) {
                     throw Violation(.I5, "\(device) at version \(stored.version) of \(stored.space): \(difference)")
                 }
@@ -94,22 +94,32 @@ extension History {
 }
 
 extension History.State {
-    /// What waits to be changed in one space although another one has it, or had it: two devices have made one id in two
-    /// spaces. Until the server has refused one of them, a device shows both as one.
-    fileprivate func placesOfOtherSpaces(in pending: [Transaction]) -> Set<NaiveModel.Place> {
-        guard replays.count > 1 else { return [] }
-        var places: Set<NaiveModel.Place> = []
-        for transaction in pending {
-            for mutation in transaction.mutations {
-                let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
-                if isKnown(place, elsewhereThanIn: transaction.space) { places.insert(place) }
+    /// What waits to be changed in a space although another one has it, or had it: two devices have made one id in two spaces.
+    /// Until the server has refused one of them, it is shown where the server has shown it, and what waits for it is not.
+    fileprivate func placesOfOtherSpaces(
+        in pending: [Transaction], _ shown: [SpaceID: [CollectionName: [Record]]], _ spaces: [StoredSpace],
+        besides space: SpaceID
+    ) -> Set<NaiveModel.Place> {
+        guard spaces.count > 1 else { return [] }
+        var elsewhere: Set<NaiveModel.Place> = []
+        for (_, collections) in shown.filter({ $0.key != space }) {
+            for (collection, records) in collections {
+                for record in records { elsewhere.insert(NaiveModel.Place(collection: collection, id: record.id)) }
             }
         }
+        var places: Set<NaiveModel.Place> = []
+        for mutation in pending.lazy.flatMap(\.mutations) {
+            let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
+            let hasDiedElsewhere = spaces.contains { other in
+                guard other.space != space, let replay = replays[other.space] else { return false }
+                // Of a space that it has in part, a device may know more than of the one whose version it names.
+                let isKnown = other.isComplete && other.version <= replay.head
+                return (isKnown ? replay.models[Int(other.version.rawValue)] : replay.models.last)?.dead.contains(place)
+                    == true
+            }
+            if elsewhere.contains(place) || hasDiedElsewhere { places.insert(place) }
+        }
         return places
-    }
-
-    func isKnown(_ place: NaiveModel.Place, elsewhereThanIn space: SpaceID) -> Bool {
-        replays.contains { $0.key != space && $0.value.models.last?.knows(place) == true }
     }
 
     /// What the server has made of it; nil when that is not known, or when it has seen another transaction under its number.

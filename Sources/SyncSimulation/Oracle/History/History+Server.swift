@@ -170,12 +170,12 @@ extension History.State {
 
     /// Whether an id that was to be made had been made in another space.
     private func isTaken(_ rejection: Rejection, of transaction: Transaction) -> Bool {
-        rejection.code == .duplicateRecord
-            && transaction.mutations.contains { mutation in
-                let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
-                return transaction.createdRecords.contains(mutation.record)
-                    && isKnown(place, elsewhereThanIn: transaction.space)
-            }
+        guard rejection.code == .duplicateRecord, let position = rejection.mutation,
+            transaction.mutations.indices.contains(position), case let mutation = transaction.mutations[position],
+            case .create = mutation.intent
+        else { return false }
+        let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
+        return replays.contains { $0.key != transaction.space && $0.value.models.last?.knows(place) == true }
     }
 
     /// Goes on with the naive model as far as every version is accounted for.
