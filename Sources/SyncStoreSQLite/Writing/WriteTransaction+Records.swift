@@ -188,9 +188,9 @@ extension WriteTransaction {
         let (base, home) = try storedBase(place)
         let pending = try pendingTransactions(of: place)
         if pending.isEmpty { try dropBase(place) }
-        let before = try row(place)
-        let oldest = try pending.first.map { transaction throws(StoreFailure) in try key(of: transaction.space) }
-        guard base != .deleted, let space = home ?? oldest ?? before?.space else { return try deleteRow(place) }
+        var space = home
+        if space == nil, let oldest = pending.first { space = try key(of: oldest.space) }
+        guard base != .deleted, let space else { return try deleteRow(place) }
 
         var mutations: [Mutation] = []
         for transaction in pending where try key(of: transaction.space) == space {
@@ -201,7 +201,7 @@ extension WriteTransaction {
         guard var current = Overlay.current(base: base.record, applying: mutations, schema: table.model) else {
             return try deleteRow(place)
         }
-        if !current.uid.isValid, let known = before?.record.uid {
+        if !current.uid.isValid, let known = try row(place)?.record.uid {
             // The answer came before the page: the record keeps the uid that it was told.
             current.uid = known
         }
