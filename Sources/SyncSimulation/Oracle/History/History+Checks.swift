@@ -110,14 +110,14 @@ extension History.State {
         var places: Set<NaiveModel.Place> = []
         for mutation in pending.lazy.flatMap(\.mutations) {
             let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
-            let hasDiedElsewhere = spaces.contains { other in
+            let isKnownElsewhere = spaces.contains { other in
                 guard other.space != space, let replay = replays[other.space] else { return false }
                 // Of a space that it has in part, a device may know more than of the one whose version it names.
-                let isKnown = other.isComplete && other.version <= replay.head
-                return (isKnown ? replay.models[Int(other.version.rawValue)] : replay.models.last)?.dead.contains(place)
-                    == true
+                let isCertain = other.isComplete && other.version <= replay.head
+                let model = isCertain ? replay.models[Int(other.version.rawValue)] : replay.models.last
+                return model?.knows(place) == true
             }
-            if elsewhere.contains(place) || hasDiedElsewhere { places.insert(place) }
+            if elsewhere.contains(place) || isKnownElsewhere { places.insert(place) }
         }
         return places
     }
