@@ -24,7 +24,7 @@ final class LostHistoryWatch: PageWatch {
     /// What a store shows before it adopts a history; empty when that is the one it knows.
     func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [Place: Record] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
-        return try Self.records(in: store)
+        return try Self.places(in: store).mapValues(\.record)
     }
 
     /// The store has adopted another history, and showed this before.
@@ -45,14 +45,16 @@ final class LostHistoryWatch: PageWatch {
         let before = try Self.settledRecords(in: store)
         let newest = try store.journal(state: nil, limit: 1).first?.number ?? 0
         return { [self] store throws(StoreFailure) in
-            let after = try Self.records(in: store)
+            let after = try Self.places(in: store)
             var lost: [Place: [FieldName: FieldValue]] = [:]
-            for (place, (old, _)) in before where old.version == .zero && after[place] == nil && told[place] == nil {
+            // What waits in another space may have come to light in its place.
+            for (place, (old, space)) in before
+            where old.version == .zero && after[place]?.space != space && told[place] == nil {
                 lost[place] = Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }
             }
             for (place, record) in told {
                 // A page that does not continue what is stored changes nothing.
-                guard let (old, space) = before[place], old.version == .zero, after[place]?.version != .zero,
+                guard let (old, space) = before[place], old.version == .zero, after[place]?.record.version != .zero,
                     let versions = former[place]
                 else { continue }
                 let fields = store.catalog[place.collection]?.fields ?? []
@@ -79,7 +81,7 @@ final class LostHistoryWatch: PageWatch {
                 violations.report(violation)
             }
             self.former.withLock { all in
-                for place in former.keys where after[place]?.version != .zero { all[device]?[place] = nil }
+                for place in former.keys where after[place]?.record.version != .zero { all[device]?[place] = nil }
             }
         }
     }
@@ -89,11 +91,14 @@ final class LostHistoryWatch: PageWatch {
         return values.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
     }
 
-    private static func records(in store: SimulatedDevice.Store) throws(StoreFailure) -> [Place: Record] {
-        var records: [Place: Record] = [:]
-        for schema in store.catalog.models {
-            for record in try store.records(matching: RecordQuery(schema.collection)) {
-                records[Place(collection: schema.collection, id: record.id)] = record
+    /// All that a store shows, and where it lives.
+    private static func places(
+        in store: SimulatedDevice.Store
+    ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
+        var records: [Place: (record: Record, space: SpaceID)] = [:]
+        for (space, collections) in try store.recordsBySpace() {
+            for (collection, found) in collections {
+                for record in found { records[Place(collection: collection, id: record.id)] = (record, space) }
             }
         }
         return records
@@ -124,12 +129,7 @@ final class LostHistoryWatch: PageWatch {
     private static func settledRecords(
         in store: SimulatedDevice.Store
     ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
-        var records: [Place: (record: Record, space: SpaceID)] = [:]
-        for (space, collections) in try store.recordsBySpace() {
-            for (collection, found) in collections {
-                for record in found { records[Place(collection: collection, id: record.id)] = (record, space) }
-            }
-        }
+        var records = try places(in: store)
         for transaction in try store.outbox(limit: .max).map(\.transaction) {
             for mutation in transaction.mutations {
                 let place = Place(collection: mutation.collection, id: mutation.record)
