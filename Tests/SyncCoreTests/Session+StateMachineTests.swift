@@ -169,6 +169,20 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
+    @Test func `what a push brought is pulled in the spaces of its transactions alone`() {
+        let spaces: [SpaceID] = ["default", "letters", "photos"]
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1), spaces: spaces)
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 1), in: "letters")))
+        harness.answerPush(.success(SessionHarness.results(0...1, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        #expect(harness.pull?.request.space == "letters")
+        #expect(harness.requests.count == 1)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2), of: "letters"))))
+        harness.answerStore(SessionHarness.applied(version: Version(2), of: "letters"))
+        #expect(harness.requests.isEmpty)
+        #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
     @Test func `a write whose count fails is pushed nevertheless`() {
         var harness = SessionHarness.online()
         harness.send(.storeFailed(.countingOutbox, StoreFailure(.busy, "busy")))

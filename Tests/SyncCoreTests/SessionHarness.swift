@@ -25,11 +25,11 @@ struct SessionHarness {
 
     static func stored(
         epoch: Epoch? = epoch, account: AccountID? = account, outbox: OutboxSummary = OutboxSummary(),
-        cursor: Cursor? = nil, version: Version = .zero, isComplete: Bool = false
+        spaces: [SpaceID] = [.default], cursor: Cursor? = nil, version: Version = .zero, isComplete: Bool = false
     ) -> StoredSession {
         StoredSession(
             identity: identity, epoch: epoch, account: account,
-            spaces: [StoredSpace(space: .default, cursor: cursor, version: version, isComplete: isComplete)],
+            spaces: spaces.map { StoredSpace(space: $0, cursor: cursor, version: version, isComplete: isComplete) },
             outbox: outbox)
     }
 
@@ -110,12 +110,12 @@ struct SessionHarness {
     }
 
     mutating func answerPull(_ result: Result<PullReply, TransportFailure>) {
-        guard let serial = pull?.serial else {
+        guard let (serial, request) = pull else {
             Issue.record("no pull is open")
             return
         }
         requests[serial] = nil
-        send(.pullEnded(serial, .default, result))
+        send(.pullEnded(serial, request.space, result))
     }
 
     /// Answers the oldest order to the store.
@@ -129,30 +129,35 @@ struct SessionHarness {
     }
 
     static func page(
-        version: Version, head: Version? = nil, cursor: String? = nil, hasMore: Bool = false, epoch: Epoch = epoch
+        version: Version, head: Version? = nil, cursor: String? = nil, hasMore: Bool = false, epoch: Epoch = epoch,
+        of space: SpaceID = .default
     ) -> PullPage {
         PullPage(
-            space: .default, epoch: epoch, serverTime: HybridTime(rawValue: 1), content: .commits([]),
+            space: space, epoch: epoch, serverTime: HybridTime(rawValue: 1), content: .commits([]),
             cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version, head: head ?? version,
             hasMore: hasMore)
     }
 
-    static func applied(version: Version, cursor: String? = nil, outbox: OutboxSummary = OutboxSummary()) -> SyncEvent {
+    static func applied(
+        version: Version, cursor: String? = nil, outbox: OutboxSummary = OutboxSummary(), of space: SpaceID = .default
+    ) -> SyncEvent {
         .pageApplied(
-            .default,
+            space,
             .applied(
                 StoredSpace(
-                    space: .default, cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version,
+                    space: space, cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version,
                     isComplete: true), outbox: outbox, changedRecords: 0))
     }
 
-    static func batch(_ numbers: ClosedRange<Int64>, outbox: OutboxSummary) -> PushBatch {
+    static func batch(
+        _ numbers: ClosedRange<Int64>, outbox: OutboxSummary, in space: SpaceID = .default
+    ) -> PushBatch {
         PushBatch(
             identity: identity, epoch: epoch, acknowledged: MutationNumber(numbers.lowerBound),
             transactions: numbers.map {
                 NumberedTransaction(
                     number: MutationNumber($0), hash: PayloadHash(rawValue: "\($0)"),
-                    transaction: Transaction(space: .default, mutations: []))
+                    transaction: Transaction(space: space, mutations: []))
             }, outbox: outbox)
     }
 
@@ -166,12 +171,14 @@ struct SessionHarness {
     }
 
     /// A session that is online and has nothing to do.
-    static func online(outbox: OutboxSummary = OutboxSummary()) -> SessionHarness {
+    static func online(outbox: OutboxSummary = OutboxSummary(), spaces: [SpaceID] = [.default]) -> SessionHarness {
         var harness = SessionHarness()
-        harness.send(.started(stored(cursor: Cursor(rawValue: "at-0"), isComplete: true), .up))
+        harness.send(.started(stored(spaces: spaces, cursor: Cursor(rawValue: "at-0"), isComplete: true), .up))
         harness.answerGreeting()
-        harness.answerPull(.success(.page(page(version: .zero))))
-        harness.answerStore(applied(version: .zero))
+        for space in spaces {
+            harness.answerPull(.success(.page(page(version: .zero, of: space))))
+            harness.answerStore(applied(version: .zero, of: space))
+        }
         if outbox.count > 0 { harness.send(.outboxCounted(outbox)) }
         return harness
     }

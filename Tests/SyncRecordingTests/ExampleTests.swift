@@ -10,7 +10,7 @@ import Testing
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Schemas/recording/example.jsonl")
 
-    /// One short sync: a greeting that fails once, a push with a rejection, a page, and a stop.
+    /// One short sync of two spaces: a greeting that fails once, a push with a rejection, a page, and a stop.
     private static func recording() -> Recording {
         var life = ScriptedLife()
         let epoch = Epoch(rawValue: "first")
@@ -22,11 +22,13 @@ import Testing
         let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 2)), incarnation: 0)
         let owed = OutboxSummary(waiting: 1, sent: 0, answered: 0, bytes: 130, journal: 0)
         let none = OutboxSummary(journal: 1)
-        let stored = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
+        let spaces: [SpaceID] = [.default, "letters"]
         life.happens(
             .started(
-                StoredSession(identity: identity, epoch: epoch, account: account, spaces: [stored], outbox: owed), .up),
-            after: .zero)
+                StoredSession(
+                    identity: identity, epoch: epoch, account: account,
+                    spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
+                    outbox: owed), .up), after: .zero)
         life.happens(.greeted(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
         life.happens(.timerFired(Serial(rawValue: 2)), after: .milliseconds(800))
         life.happens(.greeted(Serial(rawValue: 3), .success(hello)))
@@ -34,11 +36,11 @@ import Testing
             .batchTaken(
                 PushBatch(
                     identity: identity, epoch: epoch, acknowledged: .first,
-                    transactions: [Redaction.transaction(.first)], outbox: owed)), after: .zero)
+                    transactions: [Redaction.transaction(.first, in: "letters")], outbox: owed)), after: .zero)
         let rejection = Rejection(code: .forbidden, message: "not yours", mutation: 0)
         life.happens(
             .pushEnded(
-                Serial(rawValue: 8),
+                Serial(rawValue: 10),
                 .success(
                     .answered(
                         [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,

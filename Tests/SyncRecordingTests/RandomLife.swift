@@ -191,7 +191,7 @@ struct RandomLife {
                 NumberedTransaction(
                     number: MutationNumber(number), hash: PayloadHash(rawValue: Self.canary),
                     transaction: Transaction(
-                        space: .default,
+                        space: space(),
                         mutations: [
                             Mutation(
                                 collection: "users", record: RecordID(bits: Identifier128(high: 1, low: 2)),

@@ -20,11 +20,33 @@ package struct OutboxMachine: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         case resting
         case taking
-        case inFlight(
-            request: Serial, deadline: ArmedTimer, identity: ClientIdentity, count: Int, first: MutationNumber?)
-        case recording
+        case inFlight(request: Serial, deadline: ArmedTimer, load: Load)
+        /// What was answered lies in these spaces.
+        case recording(spaces: [SpaceID])
         case waiting(ArmedTimer, Obstacle)
         case renewing
+    }
+
+    /// What a push carries, as far as its answer needs it.
+    package struct Load: Hashable, Sendable {
+        package let identity: ClientIdentity
+        package let count: Int
+        package let first: MutationNumber?
+        /// Where its transactions lie, in the order of the names.
+        package let spaces: [SpaceID]
+
+        package init(identity: ClientIdentity, count: Int, first: MutationNumber?, spaces: [SpaceID]) {
+            self.identity = identity
+            self.count = count
+            self.first = first
+            self.spaces = spaces
+        }
+
+        init(of batch: PushBatch) {
+            self.init(
+                identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
+                spaces: Set(batch.transactions.map(\.transaction.space)).sorted())
+        }
     }
 
     /// Why the outbox waits.
@@ -36,8 +58,8 @@ package struct OutboxMachine: Hashable, Sendable {
 
     /// What happened besides the actions, for the session to pass on.
     enum News: Hashable, Sendable {
-        /// The server has applied transactions up to this version, per space of the batch.
-        case answered
+        /// The server has said what became of transactions in these spaces: it is there to be pulled.
+        case answered(in: [SpaceID])
         case contactLost(TransportFailure)
         case epochDoubted
     }
@@ -115,52 +137,45 @@ package struct OutboxMachine: Hashable, Sendable {
                     acknowledged: batch.acknowledged, transactions: batch.transactions))
         ]
         state = .inFlight(
-            request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions),
-            identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number)
+            request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions), load: Load(of: batch))
         return actions
     }
 
     mutating func pushEnded(
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
-        guard case .inFlight(request, let deadline, let identity, let count, let first) = state else {
-            return ([], nil)
-        }
+        guard case .inFlight(request, let deadline, let load) = state else { return ([], nil) }
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(.answered(let results, _, let serverTime)):
             guard !results.isEmpty else {
-                let failure = TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
+                let failure = TransportFailure(.notUnderstood, "the server answered none of \(load.count) transactions")
                 return ([disarm] + wait(for: .transport(failure), &turn), nil)
             }
-            state = .recording
-            return ([disarm, .record(results, of: identity, serverTime: serverTime)], nil)
+            state = .recording(spaces: load.spaces)
+            return ([disarm, .record(results, of: load.identity, serverTime: serverTime)], nil)
         case .success(.refused(.epochChanged)):
             state = .resting
             return ([disarm], .epochDoubted)
         case .success(.refused(.gap(let expected))):
-            return (
-                [disarm]
-                    + renew(
-                        because: "the server expects number \(expected), not \(first.map(\.description) ?? "none")",
-                        &turn), nil
-            )
+            let ours = load.first.map(\.description) ?? "none"
+            return ([disarm] + renew(because: "the server expects number \(expected), not \(ours)", &turn), nil)
         case .success(.refused(.identityConflict(let number))):
             return ([disarm] + renew(because: "the server has seen number \(number) with other contents", &turn), nil)
         case .failure(let failure):
-            let (actions, news) = failed(failure, as: identity, count: count, first: first, &turn)
+            let (actions, news) = failed(failure, load, &turn)
             return ([disarm] + actions, news)
         }
     }
 
     mutating func resultsRecorded(_ summary: OutboxSummary) -> News? {
         self.summary = summary
-        guard case .recording = state else { return nil }
+        guard case .recording(let spaces) = state else { return nil }
         state = .resting
         backoff.reset()
         renewals = 0
         shrunkLimit = nil
-        return .answered
+        return .answered(in: spaces)
     }
 
     /// The store has a new identity or epoch: what it holds is to be sent again.
@@ -181,10 +196,10 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], news: News?) {
         switch state {
-        case .inFlight(let request, let deadline, let identity, let count, let first) where deadline.serial == timer:
+        case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
             let failure = TransportFailure(
                 .timedOut, "the server did not answer a push in \(turn.policy.requestDeadline)")
-            let (actions, news) = failed(failure, as: identity, count: count, first: first, &turn)
+            let (actions, news) = failed(failure, load, &turn)
             return ([.abandon(request)] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             if case .identity = obstacle {
@@ -214,7 +229,7 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
         return switch state {
-        case .inFlight(let request, let deadline, _, _, _): [.abandon(request), .disarm(deadline.serial)]
+        case .inFlight(let request, let deadline, _): [.abandon(request), .disarm(deadline.serial)]
         case .waiting(let timer, _): [.disarm(timer.serial)]
         case .resting, .taking, .recording, .renewing: []
         }
@@ -223,23 +238,22 @@ package struct OutboxMachine: Hashable, Sendable {
     // MARK: Moves
 
     private mutating func failed(
-        _ failure: TransportFailure, as identity: ClientIdentity, count: Int, first: MutationNumber?,
-        _ turn: inout Turn
+        _ failure: TransportFailure, _ load: Load, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch failure.code {
-        case .tooLarge where count > 1:
-            shrink(to: count / 2, turn.policy)
+        case .tooLarge where load.count > 1:
+            shrink(to: load.count / 2, turn.policy)
             state = .resting
             return ([], nil)
         case .tooLarge:
-            guard let first else { return (wait(for: .transport(failure), &turn), nil) }
+            guard let first = load.first else { return (wait(for: .transport(failure), &turn), nil) }
             // It will never fit. The server has not consumed its number, so what follows needs new numbers.
-            state = .recording
+            state = .recording(spaces: load.spaces)
             let rejection = Rejection(code: .tooLarge, message: failure.message, mutation: nil)
             return (
                 [
                     .record(
-                        [TransactionResult(number: first, outcome: .rejected(rejection))], of: identity,
+                        [TransactionResult(number: first, outcome: .rejected(rejection))], of: load.identity,
                         serverTime: .zero),
                     .renewIdentity,
                 ], nil
@@ -248,7 +262,7 @@ package struct OutboxMachine: Hashable, Sendable {
             state = .resting
             return ([], .contactLost(failure))
         case .timedOut:
-            shrink(to: count / 2, turn.policy)
+            shrink(to: load.count / 2, turn.policy)
             state = .resting
             return ([], .contactLost(failure))
         case .forbidden, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:

@@ -250,10 +250,10 @@ package struct SessionMachine: Hashable, Sendable {
     private mutating func heed(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
         switch news {
         case nil: return []
-        case .answered:
+        case .answered(let spaces):
             link.exchangeSucceeded()
             var actions: [SyncAction] = []
-            for index in pulls.indices {
+            for index in pulls.indices where spaces.contains(pulls[index].space) {
                 actions += pulls[index].wanted(by: .answer, hello: contact, &turn)
             }
             return actions

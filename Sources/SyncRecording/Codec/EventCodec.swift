@@ -48,10 +48,11 @@ extension JSONWriter {
             member("incarnation", batch.identity.incarnation)
             member("epoch", ifAny: batch.epoch?.rawValue)
             member("acknowledged", batch.acknowledged.rawValue)
-            member("numbers", NumberRun.runs(of: batch.transactions.map(\.number))) { writer, run in
+            member("numbers", TransactionRun.runs(of: batch.transactions)) { writer, run in
                 writer.beginArray()
                 writer.integer(run.first)
                 writer.integer(run.count)
+                if run.space != .default { writer.string(run.space.rawValue) }
                 writer.endArray()
             }
             member("outbox") { $0.outbox(batch.outbox) }
@@ -225,23 +226,28 @@ extension RecordingNode {
     }
 
     private func batch() throws(RecordingProblem) -> PushBatch {
-        let runs = try member("numbers").list { node throws(RecordingProblem) in
-            let run = try node.list(2) { node throws(RecordingProblem) in
-                try node.integer(0...RecordingBounds.largestNumber)
-            }
-            guard run.count == 2 else { throw node.wrong("the first number and how many follow") }
-            return (first: run[0], count: run[1])
-        }
+        let runs = try member("numbers").list { node throws(RecordingProblem) in try node.run() }
         var transactions: [NumberedTransaction] = []
         for run in runs {
             guard run.count <= Int64(RecordingBounds.transactions - transactions.count) else {
                 throw try member("numbers").wrong("at most \(RecordingBounds.transactions) transactions")
             }
-            transactions += (0..<run.count).map { Redaction.transaction(MutationNumber(run.first + $0)) }
+            transactions += (0..<run.count).map {
+                Redaction.transaction(MutationNumber(run.first + $0), in: run.space)
+            }
         }
         return PushBatch(
             identity: try identity(), epoch: try optionalEpoch(), acknowledged: try member("acknowledged").number(),
             transactions: transactions, outbox: try member("outbox").outbox())
+    }
+
+    private func run() throws(RecordingProblem) -> TransactionRun {
+        let parts = try list(3) { node throws(RecordingProblem) in node }
+        guard parts.count >= 2 else { throw wrong("the first number, how many there are, and their space,") }
+        return TransactionRun(
+            first: try parts[0].integer(0...RecordingBounds.largestNumber),
+            count: try parts[1].integer(0...RecordingBounds.largestNumber),
+            space: parts.count == 3 ? try parts[2].space() : .default)
     }
 
     private func task() throws(RecordingProblem) -> StoreTask {

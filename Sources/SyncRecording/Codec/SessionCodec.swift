@@ -30,6 +30,10 @@ extension JSONWriter {
         }
     }
 
+    private mutating func spaces(_ spaces: [SpaceID]) {
+        member("spaces", spaces) { $0.string($1.rawValue) }
+    }
+
     private mutating func machine(_ link: LinkMachine) {
         switch link.state {
         case .down: member("is", "down")
@@ -57,14 +61,17 @@ extension JSONWriter {
         switch outbox.state {
         case .resting: member("is", "resting")
         case .taking: member("is", "taking")
-        case .inFlight(let request, let deadline, let identity, let count, let first):
+        case .inFlight(let request, let deadline, let load):
             member("is", "in_flight")
             member("request", request.rawValue)
             timer(deadline)
-            member("incarnation", identity.incarnation)
-            member("count", count)
-            if let first { member("first", first.rawValue) }
-        case .recording: member("is", "recording")
+            member("incarnation", load.identity.incarnation)
+            member("count", load.count)
+            if let first = load.first { member("first", first.rawValue) }
+            spaces(load.spaces)
+        case .recording(let spaces):
+            member("is", "recording")
+            self.spaces(spaces)
         case .waiting(let timer, let obstacle):
             member("is", "waiting")
             self.timer(timer)
@@ -170,6 +177,10 @@ extension RecordingNode {
         return ArmedTimer(serial: try timer.member("serial").serial(), due: try timer.member("due").duration())
     }
 
+    private func spaces() throws(RecordingProblem) -> [SpaceID] {
+        try member("spaces").list { node throws(RecordingProblem) in try node.space() }
+    }
+
     private func request() throws(RecordingProblem) -> Serial { try member("request").serial() }
 
     private func backoff() throws(RecordingProblem) -> Backoff {
@@ -200,10 +211,10 @@ extension RecordingNode {
         case "taking": state = .taking
         case "in_flight":
             let first = try optional("first").map { node throws(RecordingProblem) in try node.number() }
-            state = .inFlight(
-                request: try request(), deadline: try timer(), identity: try identity(),
-                count: try member("count").count(), first: first)
-        case "recording": state = .recording
+            let load = OutboxMachine.Load(
+                identity: try identity(), count: try member("count").count(), first: first, spaces: try spaces())
+            state = .inFlight(request: try request(), deadline: try timer(), load: load)
+        case "recording": state = .recording(spaces: try spaces())
         case "waiting":
             if let failure = optional("failure") {
                 state = .waiting(try timer(), .transport(try failure.failure()))

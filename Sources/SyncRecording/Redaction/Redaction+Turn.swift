@@ -35,7 +35,7 @@ extension Redaction {
                 PushRequest(
                     identity: identity(request.identity), epoch: request.epoch.map(epoch),
                     account: request.account.map(account), acknowledged: request.acknowledged,
-                    transactions: request.transactions.map { Self.transaction($0.number) }))
+                    transactions: request.transactions.map(transaction)))
         case .pull(let serial, let request):
             .pull(
                 serial,
@@ -73,10 +73,10 @@ extension Redaction {
     private func outbox(_ outbox: OutboxMachine) -> OutboxMachine {
         let state: OutboxMachine.State =
             switch outbox.state {
-            case .resting, .taking, .recording, .renewing: outbox.state
-            case .inFlight(let request, let deadline, let sender, let count, let first):
-                .inFlight(
-                    request: request, deadline: deadline, identity: identity(sender), count: count, first: first)
+            case .resting, .taking, .renewing: outbox.state
+            case .inFlight(let request, let deadline, let sent):
+                .inFlight(request: request, deadline: deadline, load: load(sent))
+            case .recording(let names): .recording(spaces: names.map(space).sorted())
             case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
             case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
             case .waiting(let timer, .identity): .waiting(timer, .identity(""))
@@ -84,6 +84,12 @@ extension Redaction {
         return OutboxMachine(
             state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
             renewals: outbox.renewals)
+    }
+
+    private func load(_ load: OutboxMachine.Load) -> OutboxMachine.Load {
+        OutboxMachine.Load(
+            identity: identity(load.identity), count: load.count, first: load.first,
+            spaces: load.spaces.map(space).sorted())
     }
 
     private func pull(_ pull: PullMachine) -> PullMachine {

@@ -98,14 +98,14 @@ package struct Redaction: Sendable {
             transactions: batch.transactions.map(transaction), outbox: batch.outbox)
     }
 
-    private func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {
-        Self.transaction(transaction.number)
+    func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {
+        Self.transaction(transaction.number, in: space(transaction.transaction.space))
     }
 
-    /// A transaction of which nothing but its number is known.
-    static func transaction(_ number: MutationNumber) -> NumberedTransaction {
+    /// A transaction of which nothing but its number and its space is known.
+    static func transaction(_ number: MutationNumber, in space: SpaceID = .default) -> NumberedTransaction {
         NumberedTransaction(
-            number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: .default, mutations: []))
+            number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: space, mutations: []))
     }
 
     func task(_ task: StoreTask) -> StoreTask {

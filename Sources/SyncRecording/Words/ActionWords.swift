@@ -7,7 +7,7 @@ package enum ActionWords {
         switch action {
         case .greet(let serial): "greet \(serial)"
         case .push(let serial, let request):
-            "push \(serial) \(runs(request.transactions.map(\.number))) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
+            "push \(serial) \(runs(request.transactions)) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
         case .pull(let serial, let request):
             "pull \(serial) of \(request.space) for \(request.account?.rawValue ?? "no account") from \(request.cursor?.rawValue ?? "the beginning"), \(request.limit) rows"
         case .openHints(let serial, let spaces):
@@ -49,24 +49,7 @@ package enum ActionWords {
         brake.map { "brake at \($0.records) records and \($0.percent) percent" } ?? "no brake"
     }
 
-    private static func runs(_ numbers: [MutationNumber]) -> String {
-        NumberRun.runs(of: numbers).map { $0.count == 1 ? "\($0.first)" : "\($0.first)...\($0.first + $0.count - 1)" }
-            .joined(separator: " ")
-    }
-}
-
-/// Numbers that follow each other.
-struct NumberRun: Hashable {
-    let first: Int64
-    var count: Int64
-
-    static func runs(of numbers: [MutationNumber]) -> [NumberRun] {
-        numbers.reduce(into: []) { runs, number in
-            if let last = runs.last, last.first + last.count == number.rawValue {
-                runs[runs.count - 1].count += 1
-            } else {
-                runs.append(NumberRun(first: number.rawValue, count: 1))
-            }
-        }
+    private static func runs(_ transactions: [NumberedTransaction]) -> String {
+        TransactionRun.runs(of: transactions).map(\.description).joined(separator: " ")
     }
 }

@@ -26,8 +26,6 @@ final class RequestWatch: Sendable {
     private let devices = Guarded([String: Device]())
     private let violations: ViolationLog
     private let isPunctual: Bool
-    /// How many each device follows.
-    private let spaces: Int
     /// How many requests of a device may bring nothing in a minute.
     private let idleLimit: Int
     /// The shortest wait before a try that is like the one that failed.
@@ -39,7 +37,6 @@ final class RequestWatch: Sendable {
     ///   - isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next try
     ///     begins, and then the wait cannot be measured; or when the request has been given up, and then nobody listens.
     init(spaces: Int, isPunctual: Bool, violations: ViolationLog) {
-        self.spaces = spaces
         idleLimit = Self.idleRequestsPerMinute * (2 + spaces)
         self.violations = violations
         self.isPunctual = isPunctual
@@ -56,10 +53,7 @@ final class RequestWatch: Sendable {
     func ended(_ call: ServerCall, by device: String, wasUseful: Bool) {
         devices.withLock { devices in
             devices[device]?.failed[call.kind] = nil
-            guard wasUseful, let count = devices[device]?.idle.count else { return }
-            // After a push each space is asked what came of it.
-            let useful = if case .push = call { spaces } else { 1 }
-            devices[device]?.idle.removeLast(min(useful, count))
+            if wasUseful { _ = devices[device]?.idle.popLast() }
         }
     }
 
