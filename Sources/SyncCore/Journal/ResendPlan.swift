@@ -29,8 +29,8 @@ package struct ResendPlan: Hashable, Sendable {
         case .rejected(let kept, _), .cancelled(let kept):
             var edits: [RecordEdit] = []
             for mutation in kept.mutations {
-                let isShown = try home(mutation.collection, mutation.record) == kept.space
-                if let edit = Self.edit(repeating: mutation, isShown: isShown) { edits.append(edit) }
+                let isHere = try home(mutation.collection, mutation.record) == kept.space
+                if let edit = Self.edit(repeating: mutation, isHere: isHere) { edits.append(edit) }
             }
             space = kept.space
             transactions = [edits]
@@ -41,14 +41,14 @@ package struct ResendPlan: Hashable, Sendable {
     }
 
     /// The edit that says the same again; nil for the deletion of a record that is not in its space.
-    private static func edit(repeating mutation: Mutation, isShown: Bool) -> RecordEdit? {
+    private static func edit(repeating mutation: Mutation, isHere: Bool) -> RecordEdit? {
         switch mutation.intent {
         case .create(let patch):
-            return isShown
+            return isHere
                 ? .update(mutation.collection, mutation.record, patch)
                 : .create(mutation.collection, mutation.record, patch)
         case .update: return .update(mutation.collection, mutation.record, mutation.patch)
-        case .delete: return isShown ? .delete(mutation.collection, mutation.record) : nil
+        case .delete: return isHere ? .delete(mutation.collection, mutation.record) : nil
         }
     }
 
@@ -76,15 +76,14 @@ package struct ResendPlan: Hashable, Sendable {
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
-                let present = try home(mutation.collection, mutation.record)
-                let isHere = present == space
-                switch mutation.intent {
-                case .create where present != nil && !isHere, .update where present != nil && !isHere:
-                    lacksRecord = true
-                case .create where !isHere: edits.append(.create(mutation.collection, mutation.record, patch))
+                let (id, collection) = (mutation.record, mutation.collection)
+                switch (mutation.intent, try home(collection, id)) {
+                case (.delete, _): break
+                case (_, let present?) where present != space: lacksRecord = true
+                case (.create, nil): edits.append(.create(collection, id, patch))
                 // An edit of what is gone: the deletion came later.
-                case .update where !isHere && !planned.contains(mutation.record), .delete: break
-                case .create, .update: edits.append(.update(mutation.collection, mutation.record, patch))
+                case (.update, nil) where !planned.contains(id): break
+                case (.create, _), (.update, _): edits.append(.update(collection, id, patch))
                 }
             }
             if lacksRecord {

@@ -32,6 +32,7 @@ final class BrakeWatch: PageWatch {
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
     ) throws(StoreFailure) -> Comparison? {
         guard let brake, case .snapshot(_, _, isLast: true) = page.content else { return nil }
+        // A cheap upper bound, over all spaces: most worlds are too small for the brake.
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }

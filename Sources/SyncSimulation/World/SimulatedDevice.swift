@@ -60,8 +60,9 @@ public final class SimulatedDevice: Sendable {
         var lives = 0
         /// Why the engine of this life has ended by itself.
         var ending: String?
-        /// Pages, resets and new identities may move a cursor back; a count of those turns.
-        var resets = 0
+        /// What may move versions back: starts and new identities those of all spaces, a reset of a cursor that of one.
+        var setbacks = 0
+        var resets: [SpaceID: Int] = [:]
     }
 
     /// - Parameters:
@@ -135,7 +136,10 @@ public final class SimulatedDevice: Sendable {
     public var ending: String? { state.withLock { $0.ending } }
 
     /// How often something happened after which a version may legitimately be smaller than before.
-    var resetCount: Int { state.withLock { $0.resets } }
+    /// How often something has happened after which the version of a space may have gone back.
+    func setbackCount(of space: SpaceID) -> Int {
+        state.withLock { $0.setbacks + $0.resets[space, default: 0] }
+    }
 
     /// Starts the application's process: opens the store and lets the engine run. Throws what `open` throws.
     public func start() throws {
@@ -210,12 +214,14 @@ public final class SimulatedDevice: Sendable {
         }
         switch turn.event {
         // The process before this one may have died over a change that was durable already.
-        case .started(let session, _), .sessionChanged(let session): witness.sessionChanged(session, of: name)
+        case .started(let session, _), .sessionChanged(let session):
+            witness.sessionChanged(session, of: name)
+            state.withLock { $0.setbacks += 1 }
+        case .cursorReset(let space): state.withLock { $0.resets[space, default: 0] += 1 }
+        case .pushEnded(_, .success(.refused(let refusal))): witness.pushRefused(refusal, of: name)
+        case .storeFailed(.applyingPage, let failure): witness.pageRefused(failure, by: name)
         default: break
         }
-        if case .pushEnded(_, .success(.refused(let refusal))) = turn.event { witness.pushRefused(refusal, of: name) }
-        if case .storeFailed(.applyingPage, let failure) = turn.event { witness.pageRefused(failure, by: name) }
-        if turn.movesBack { state.withLock { $0.resets += 1 } }
     }
 
     /// The beginning of an outbox, up to where nothing has a number.
@@ -328,19 +334,6 @@ protocol DeviceWitness: Sendable {
 
 extension SyncEngine.Trace {
     /// Whether a cursor may be smaller after this turn than before.
-    fileprivate var movesBack: Bool {
-        switch event {
-        case .cursorReset, .sessionChanged, .started: true
-        case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
-            .batchTaken,
-            .nothingToPush,
-            .resultsRecorded,
-            .pageApplied, .storeFailed:
-            false
-        }
-    }
-
     fileprivate var kind: EventKind {
         switch event {
         case .pageApplied(_, .applied): .page

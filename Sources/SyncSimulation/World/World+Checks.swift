@@ -47,17 +47,17 @@ extension World {
 
     /// A device's version of a space only grows, unless it was told to begin again (I7, I8).
     private func checkVersions(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
-        let resets = device.resetCount
-        let last = versions[device.name].flatMap { $0.resets == resets ? $0.reached : nil } ?? [:]
-        var reached: [SpaceID: Version] = [:]
         for stored in try store.session().spaces {
-            if let last = last[stored.space], stored.version < last, stored.isComplete {
+            let setbacks = device.setbackCount(of: stored.space)
+            if let last = versions[device.name]?[stored.space], last.setbacks == setbacks,
+                stored.version < last.version, stored.isComplete
+            {
                 throw Violation(
-                    .I8, "\(device.name) went back from version \(last) of \(stored.space) to \(stored.version)")
+                    .I8, "\(device.name) went back from version \(last.version) of \(stored.space) to \(stored.version)"
+                )
             }
-            reached[stored.space] = stored.version
+            versions[device.name, default: [:]][stored.space] = (stored.version, setbacks)
         }
-        versions[device.name] = (reached, resets)
     }
 
     // MARK: At the end

@@ -47,7 +47,7 @@ public final class World {
     /// Who is suspended.
     var asleep: Set<String> = []
     /// How far each device had come in each space when it was last looked at.
-    var versions: [String: (reached: [SpaceID: Version], resets: Int)] = [:]
+    var versions: [String: [SpaceID: (version: Version, setbacks: Int)]] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
     /// How the files of each device are read; empty when the parts cannot look.

@@ -191,8 +191,8 @@ extension WriteTransaction {
                     SELECT id FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
                         (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
                     UNION
-                    SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND space = ?1 AND NOT EXISTS
-                        (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
+                    SELECT id FROM sync_base AS live WHERE collection = ?2 AND is_deleted = 0 AND space = ?1
+                        AND NOT EXISTS (SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = live.id)
                     ORDER BY id
                     """)
             missing.bind(1, space.key)
@@ -217,7 +217,7 @@ extension WriteTransaction {
         try offer(lost: lost.sorted(), in: space.space, now: now)
         for place in places {
             if try hasPending(place) {
-                try setBase(place, lost.contains(place) ? .absent : .deleted, in: space.key)
+                if lost.contains(place) { try dropBase(place) } else { try setBase(place, .deleted, in: space.key) }
                 try recompute(place)
             } else {
                 try deleteRow(place)

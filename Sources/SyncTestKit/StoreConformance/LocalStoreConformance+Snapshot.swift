@@ -68,12 +68,10 @@ extension LocalStoreConformance {
                 try world.expect(try world.name(ada), is: .text("eva"), "what the backup has")
                 try world.expect(try world.user(bo) == nil, "what the backup does not have is shown")
                 let entries = try world.store.journal(state: .active, limit: 9)
-                let offers = entries.compactMap { entry -> [Mutation]? in
-                    if case .forgotten(let transaction) = entry.event { transaction.mutations } else { nil }
-                }
-                try world.expect(offers.flatMap { $0 }.map(\.record), is: [bo, ada, flo], "the records of the offers")
+                let offers = try world.offers()
+                try world.expect(offers.map(\.record), is: [bo, ada, flo], "the records of the offers")
                 try world.expect(
-                    offers.flatMap { $0 }.map(\.patch),
+                    offers.map(\.patch),
                     is: [["username": .text("bo")], ["username": .text("ada")], ["username": .text("flo")]],
                     "their values")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of unseen entries")

@@ -38,9 +38,7 @@ extension LocalStoreConformance {
                 try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name before the answer")
                 let mine = RecordEdit.update("users", id, ["age": .integer(9)])
-                guard let later = try world.store.commit([mine], in: "elsewhere", now: world.now()) else {
-                    throw ConformanceViolation(rule: world.rule, detail: "an edit of what is shown wrote nothing")
-                }
+                let later = try world.written(mine, in: "elsewhere")
                 try world.answer(batch.transactions[0].number, world.rejected(.duplicateRecord))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name")
                 try world.expect(try world.store.space(of: "users", id), is: "elsewhere", "its space")
@@ -68,10 +66,8 @@ extension LocalStoreConformance {
                 try world.pull(world.snapshot([], at: 1, of: restored, in: "elsewhere"))
                 try world.expect(try world.name(id), is: .text("mine"), "its name")
                 try world.expect(try world.store.space(of: "users", id), is: world.space, "its space")
-                let offers = try world.store.journal(state: .active, limit: 9).compactMap { entry -> Patch? in
-                    if case .forgotten(let transaction) = entry.event { transaction.mutations[0].patch } else { nil }
-                }
-                try world.expect(offers, is: [["username": .text("theirs")]], "what is offered")
+                try world.expect(
+                    try world.offers().map(\.patch), is: [["username": .text("theirs")]], "what is offered")
             },
             Check("a restored server gives the uid of a record in one space to one in another") { world in
                 let (first, second) = (try world.syncedUser(), world.id())
@@ -102,11 +98,8 @@ extension LocalStoreConformance {
                 try world.expect(
                     try world.user(id)?.values, is: [.text("new"), .null, .null, .null], "the record")
                 try world.expect(try world.store.space(of: "users", id), is: "elsewhere", "its space")
-                let offers = try world.store.journal(state: .active, limit: 9).compactMap { entry -> Patch? in
-                    if case .forgotten(let transaction) = entry.event { transaction.mutations[0].patch } else { nil }
-                }
                 patch.set("username", to: .text("old"))
-                try world.expect(offers, is: [patch], "what is offered")
+                try world.expect(try world.offers().map(\.patch), is: [patch], "what is offered")
             },
         ]
     }

@@ -73,8 +73,8 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     }
 
     /// Commits edits of which it is known that they change something.
-    func written(_ edits: RecordEdit...) throws -> OutboxSequence {
-        guard let sequence = try store.commit(edits, in: space, now: now()) else {
+    func written(_ edits: RecordEdit..., in other: SpaceID? = nil) throws -> OutboxSequence {
+        guard let sequence = try store.commit(edits, in: other ?? space, now: now()) else {
             throw ConformanceViolation(rule: rule, detail: "a commit that changes something wrote nothing")
         }
         return sequence
@@ -83,6 +83,13 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     func createUser(_ name: String = "ada") throws -> (RecordID, OutboxSequence) {
         let id = id()
         return (id, try written(.create("users", id, ["username": .text(name)])))
+    }
+
+    /// What the journal offers of a lost history.
+    func offers() throws -> [Mutation] {
+        try store.journal(state: .active, limit: 9).flatMap { entry in
+            if case .forgotten(let transaction) = entry.event { transaction.mutations } else { [] as [Mutation] }
+        }
     }
 
     func user(_ id: RecordID) throws -> Record? {

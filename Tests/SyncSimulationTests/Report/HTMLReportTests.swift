@@ -121,8 +121,10 @@ struct HTMLReportTests {
         let page = try Self.page(of: Self.recording())
         #expect(try Self.element(page, "<title>", "</title>").hasPrefix("Seed 5: "))
         let failure = WorldRecording()
-        _ = try? World(.drawnForPlain(seed: 1, steps: 150), parts: .plain(mutant: .repeatsUIDs), recording: failure)
-            .run()
+        _ = try #require(throws: WorldFailure.self) {
+            let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
+            _ = try World(plan, parts: .plain(mutant: .repeatsUIDs), recording: failure).run()
+        }
         let data = try Self.data(Self.page(of: failure))
         #expect(data["failure"] as? String == failure.failure)
         #expect(failure.failure?.hasPrefix("I13") == true)

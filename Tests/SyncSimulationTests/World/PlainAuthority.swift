@@ -2,8 +2,8 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 
-/// An authority without a database, small enough to be read at one sitting: a second opinion on the server's policy,
-/// and the place where bugs are planted to see whether the oracles notice.
+/// An authority of one space, without a database, small enough to be read at one sitting: a second opinion on the server's
+/// policy, and the place where bugs are planted to see whether the oracles notice.
 final class PlainAuthority: AuthorityService {
     /// A bug that can be switched on.
     enum Mutant: String, Hashable, Sendable, CaseIterable {
