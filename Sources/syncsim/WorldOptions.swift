@@ -67,7 +67,11 @@ enum FaultClass: String, CaseIterable {
         case .process: [\.killDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause, \.sleepForDays]
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
         case .clock: [\.jumpClock, \.driftClock]
-        case .server: [\.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer]
+        case .server:
+            [
+                \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
+                \.slowServer,
+            ]
         case .user: [\.changeUser, \.allowDeletes]
         }
     }

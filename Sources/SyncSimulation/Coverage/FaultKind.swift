@@ -46,6 +46,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverRestored = "server restored"
     case serverEmptied = "server emptied"
     case serverDiskFilled = "server's disk filled"
+    case secondServer = "second server process"
+    case serverSlow = "server slow"
 
     // To a disk, in the middle of one of its operations.
     case diskError = "disk error"
@@ -66,6 +68,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,
+        .secondServer, .serverSlow,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
 }

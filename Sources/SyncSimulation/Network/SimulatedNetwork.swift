@@ -186,6 +186,7 @@ public final class SimulatedNetwork: Sendable {
             damage.apply(to: &arriving)
         }
         if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
+        if let delay = server.delay { guard (try? await network.sleep(for: delay)) != nil else { return } }
         record.requestArrived()
         guard var answer = server.receive(arriving, from: device, as: caller) else {
             fault(.serverGone, call, device)

@@ -60,4 +60,8 @@ public enum ServerFault: Hashable, Sendable {
     /// Another server answers under the same address: it knows nothing.
     case emptied
     case diskFilled(leaving: Int)
+    /// A second process serves the same database beside the first; what kills one of them leaves the other.
+    case secondStarts
+    /// Each request waits so long for its turn.
+    case slowed(by: Duration)
 }

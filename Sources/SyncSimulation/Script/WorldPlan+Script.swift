@@ -21,6 +21,7 @@ extension WorldPlan {
         var users: SeededRandom
         var later: SeededRandom
         var crowds: SeededRandom
+        var operators: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -29,6 +30,7 @@ extension WorldPlan {
             users = SeededRandom(seed: plan.setting.seed, stream: "script.users")
             later = SeededRandom(seed: plan.setting.seed, stream: "script.later")
             crowds = SeededRandom(seed: plan.setting.seed, stream: "script.crowds")
+            operators = SeededRandom(seed: plan.setting.seed, stream: "script.operators")
         }
 
         /// How many deeds come at the next instant.
@@ -119,6 +121,9 @@ extension WorldPlan {
             let room = rare.below(60_000)
             if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
             if rare.chance(rates.emptyServer) { faults.append(.emptied) }
+            if operators.chance(rates.secondServer) { faults.append(.secondStarts) }
+            let delay = operators.duration(in: .seconds(1)...(.seconds(90)))
+            if operators.chance(rates.slowServer) { faults.append(.slowed(by: delay)) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

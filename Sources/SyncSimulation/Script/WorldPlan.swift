@@ -41,6 +41,10 @@ public struct WorldPlan: Hashable, Sendable {
         public var fillDisk = 0.0
         /// An empty server takes the place of the one that was there.
         public var emptyServer = 0.0
+        /// A second process serves the same database.
+        public var secondServer = 0.0
+        /// The server takes its time for a while.
+        public var slowServer = 0.0
         /// Nobody does anything for hours.
         public var longPause = 0.0
         /// Someone else logs in on a device.
@@ -123,6 +127,10 @@ public struct WorldPlan: Hashable, Sendable {
         }
         let spaces = random.within(2...WorldSetting.allSpaces.count)
         if random.chance(0.3) { setting.spaceCount = spaces }
+        let second = random.rate(upTo: 0.03)
+        if random.chance(0.3) { rates.secondServer = second }
+        let slow = random.rate(upTo: 0.02)
+        if random.chance(0.3) { rates.slowServer = slow }
     }
 }
 

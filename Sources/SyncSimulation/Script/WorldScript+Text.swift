@@ -296,6 +296,8 @@ extension ServerFault {
         case .restored: "restored"
         case .emptied: "emptied"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
+        case .secondStarts: "secondStarts"
+        case .slowed(let delay): "slowedBy \(delay.wholeMicroseconds)"
         }
     }
 
@@ -307,6 +309,8 @@ extension ServerFault {
         let word = words.first
         words.skip()
         switch word {
+        case "secondStarts": self = .secondStarts
+        case "slowedBy": self = .slowed(by: .microseconds(try words.number(0...ScriptWords.longestTime)))
         case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
         case "backedUp": self = .backedUp
         case "restored": self = .restored

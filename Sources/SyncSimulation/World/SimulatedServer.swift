@@ -3,7 +3,8 @@ import SyncConcurrency
 import SyncCore
 public import SyncModel
 
-/// The server's machine: its disk, its clock, and the authority's process, which can die and come back.
+/// The server's machine: its disk, its clock, and the authority's process, which can die and come back; for a while there
+/// may be two, between which a balancer divides the requests.
 public final class SimulatedServer: Sendable {
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
@@ -16,11 +17,24 @@ public final class SimulatedServer: Sendable {
     private let settle: @Sendable (any AuthorityService, DiskProcess) -> Void
     private let witness: any ServerWitness
     private let tally: FaultTally
-    private let state = Guarded(State())
+    private let state: Guarded<State>
 
     private struct State: Sendable {
-        var process: DiskProcess?
-        var authority: (any AuthorityService)?
+        /// The oldest first.
+        var instances: [Instance] = []
+        /// Which of several instances takes a request.
+        var balancer: SeededRandom
+        var delay: Duration?
+
+        mutating func choose() -> Instance? {
+            instances.count > 1 ? instances[balancer.below(instances.count)] : instances.first
+        }
+    }
+
+    /// One process of the authority.
+    private struct Instance: Sendable {
+        let process: DiskProcess
+        let authority: any AuthorityService
     }
 
     /// - Parameters:
@@ -36,40 +50,77 @@ public final class SimulatedServer: Sendable {
         self.witness = witness
         self.tally = tally
         self.open = open
+        state = Guarded(State(balancer: simulation.random("instances")))
         var random = simulation.random("disk.server")
         disk = SimulatedDisk(seed: random.next())
         wallClock = simulation.makeWallClock()
     }
 
-    public var isUp: Bool { state.withLock { $0.authority != nil } }
+    public var isUp: Bool { instanceCount > 0 }
+
+    /// How many processes serve.
+    public var instanceCount: Int { state.withLock { $0.instances.count } }
+
+    /// How long each request waits for its turn; nil when it has none to wait for.
+    var delay: Duration? {
+        get { state.withLock { $0.delay } }
+        set { state.withLock { $0.delay = newValue } }
+    }
 
     /// Starts the authority's process. Throws what `open` throws; the server is down then.
     public func start() throws {
         stop()
+        try add()
+        simulation.note("up", by: "server", as: .up)
+    }
+
+    /// Starts another process on the same database. Throws what `open` throws; the first one serves on alone then.
+    ///
+    /// A store may exclude that with a lock, as the one on SQLite does in its files; here it shows that the authority keeps
+    /// nothing in its process.
+    public func startSecond() throws {
+        // The power of the machine may have failed over its start.
+        defer { buryDead() }
+        try add()
+        simulation.note("has two processes", by: "server", as: .fault)
+    }
+
+    private func add() throws {
         let process = disk.makeProcess()
         do {
             let authority = try tally.watch(.serverOpening, on: disk) { try open(process) }
-            state.withLock { state in
-                state.process = process
-                state.authority = authority
-            }
-            simulation.note("up", by: "server", as: .up)
+            state.withLock { $0.instances.append(Instance(process: process, authority: authority)) }
         } catch {
             process.kill()
             throw error
         }
     }
 
-    /// Ends the process as SIGKILL does.
+    /// Ends all processes as SIGKILL does.
     public func stop() {
-        let (process, authority) = state.withLock { state in
-            defer { state = State() }
-            return (state.process, state.authority)
+        state.withLock { $0.instances }.forEach { $0.process.kill() }
+        buryDead()
+    }
+
+    /// Ends the process that has served for the longest time, as SIGKILL does.
+    func stopOldest() {
+        process?.kill()
+        buryDead()
+    }
+
+    /// Takes away the processes that are dead.
+    private func buryDead() {
+        let (dead, left) = state.withLock { state in
+            let dead = state.instances.filter(\.process.isDead)
+            state.instances.removeAll(where: \.process.isDead)
+            return (dead, state.instances.first)
         }
-        guard let process else { return }
-        process.kill()
-        authority?.commits.finish()
-        simulation.note("killed", by: "server", as: .down)
+        guard !dead.isEmpty else { return }
+        for instance in dead { instance.authority.commits.finish() }
+        guard let left else { return simulation.note("killed", by: "server", as: .down) }
+        simulation.note("one of its processes is killed", by: "server", as: .fault)
+        // While it is still known what the dead one has done: a later push to the other may acknowledge it.
+        disk.withoutFaults { settle(left.authority, left.process) }
     }
 
     public func losePower(seed: UInt64) {
@@ -78,16 +129,16 @@ public final class SimulatedServer: Sendable {
         stop()
     }
 
-    /// The process that runs; nil when none does.
-    var process: DiskProcess? { state.withLock { $0.process } }
+    /// The process that has served for the longest time; nil when none does.
+    var process: DiskProcess? { state.withLock { $0.instances.first?.process } }
 
-    /// The feed of commits of the process that runs; nil when none does.
-    var commits: CoalescingFeed<SpaceHeads>? { state.withLock { $0.authority }?.commits }
+    /// The feed of commits of a process: it tells of its own alone. Nil when there is none.
+    var commits: CoalescingFeed<SpaceHeads>? { state.withLock { $0.choose() }?.authority.commits }
 
     /// Asks the authority itself, past the network; nil when it is down.
     public func ask<Answer>(_ body: (any AuthorityService, WallTime) throws -> Answer) rethrows -> Answer? {
-        guard let authority = state.withLock({ $0.authority }) else { return nil }
-        return try body(authority, wallClock.now)
+        guard let oldest = state.withLock({ $0.instances.first }) else { return nil }
+        return try body(oldest.authority, wallClock.now)
     }
 
     /// What the server holds: of its disk, as a copy of it shows.
@@ -112,17 +163,14 @@ public final class SimulatedServer: Sendable {
 
     /// A request arrives. Nil: there is nobody, or the process has died over it.
     func receive(_ bytes: [UInt8], from device: String, as caller: Caller) -> [UInt8]? {
-        let (process, authority) = state.withLock { ($0.process, $0.authority) }
-        guard let process, let authority else { return nil }
+        guard let instance = state.withLock({ $0.choose() }) else { return nil }
         let call = try? wire.decodeCall(bytes)
         let phase: OperationPhase = if case .push? = call { .serverCommitting } else { .serverReading }
         let answer = tally.watch(phase, on: disk) {
-            self.answer(call, of: bytes.count, authority, process, device: device, caller)
+            self.answer(call, of: bytes.count, instance, device: device, caller)
         }
-        if process.isDead {
-            stop()
-            return nil
-        }
+        buryDead()
+        if instance.process.isDead { return nil }
         do {
             return try wire.encode(answer)
         } catch {
@@ -132,9 +180,9 @@ public final class SimulatedServer: Sendable {
     }
 
     private func answer(
-        _ call: ServerCall?, of size: Int, _ authority: any AuthorityService, _ process: DiskProcess,
-        device: String, _ caller: Caller
+        _ call: ServerCall?, of size: Int, _ instance: Instance, device: String, _ caller: Caller
     ) -> ServerAnswer {
+        let authority = instance.authority
         let principal = caller.bearer
         guard let call else {
             simulation.note("refused what is no call", by: "server")
@@ -160,7 +208,7 @@ public final class SimulatedServer: Sendable {
                 } catch {
                     witness.pushFailed(request, error)
                     // While it is still known: a later push may acknowledge what this one has done.
-                    disk.withoutFaults { settle(authority, process) }
+                    disk.withoutFaults { settle(authority, instance.process) }
                     throw error
                 }
                 witness.pushAnswered(request, reply, now: now)

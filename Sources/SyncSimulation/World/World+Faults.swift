@@ -117,11 +117,14 @@ extension World {
         do {
             try server.start()
         } catch {
-            // Its message names the database, whose address is another in each run.
-            let reason = (error as? AuthorityStoreFailure).map { "\($0.code)" } ?? "\(type(of: error))"
-            simulation.note("does not start: \(reason)", by: "server", as: .fault)
+            simulation.note("does not start: \(Self.reason(of: error))", by: "server", as: .fault)
         }
         try settle()
+    }
+
+    /// Without the message: that names the database, whose address is another in each run.
+    private static func reason(of error: any Error) -> String {
+        (error as? AuthorityStoreFailure).map { "\($0.code)" } ?? "\(type(of: error))"
     }
 
     /// Asks a server that has come up what it has done before it died.
@@ -147,6 +150,7 @@ extension World {
         switch fault {
         case .recovers:
             server.disk.setCapacity(bytes: nil)
+            server.delay = nil
             if !server.isUp { try startServer() }
         case .diskFilled(let room):
             count(.serverDiskFilled)
@@ -159,7 +163,7 @@ extension World {
         case .killed:
             guard server.isUp else { return }
             count(.serverKilled)
-            simulation.start("kill server") { [server] in server.stop() }
+            simulation.start("kill server") { [server] in server.stopOldest() }
         case .losesPower(let seed):
             guard server.isUp else { return }
             count(.serverPowerLost)
@@ -186,11 +190,27 @@ extension World {
             guard server.isUp else { return }
             backup = (server.disk.image(), history.memory)
             simulation.note("backed up", by: "server")
+        case .secondStarts:
+            guard server.instanceCount == 1 else { return }
+            count(.secondServer)
+            startSecondServer()
+        case .slowed(let delay):
+            count(.serverSlow)
+            server.delay = delay
+            simulation.note("takes \(delay) for each request", by: "server", as: .fault)
         case .restored:
             guard let (image, memory) = backup else { return }
             count(.serverRestored)
             try restore(image, memory)
             simulation.note("restored from a backup", by: "server", as: .fault)
+        }
+    }
+
+    private func startSecondServer() {
+        do {
+            try server.startSecond()
+        } catch {
+            simulation.note("starts no second process: \(Self.reason(of: error))", by: "server", as: .fault)
         }
     }
 

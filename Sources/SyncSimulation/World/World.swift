@@ -216,6 +216,8 @@ public final class World {
         network.mendAll()
         server.disk.clearPlans()
         server.disk.setCapacity(bytes: nil)
+        server.delay = nil
+        if server.instanceCount > 1 { server.stopOldest() }
         if !server.isUp { try server.start() }
         try settle()
         for device in devices {

@@ -63,6 +63,7 @@ extension Mutant {
                 // Edits meet where devices write without having heard of each other.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
+                if mutant == .trustsItsMemory { plan.rates.secondServer = 0.05 }
             })
     }
 }
@@ -71,6 +72,7 @@ extension PlainAuthority.Mutant {
     fileprivate var breaks: [Invariant] {
         switch self {
         case .forgetsWhatItHasSeen, .answersRepeatsAnew: [.I2]
+        case .trustsItsMemory: [.I16, .I2]
         case .tearsCommits: [.I10, .I9, .I5]
         case .skipsCommits: [.I9, .I18, .I8]
         case .resurrects: [.I12]
@@ -97,6 +99,7 @@ extension PlainAuthority.Mutant {
         case .refusesAtRandom: "one in a while is refused without a reason"
         case .stopsShowing: "the page behind the first one is never given"
         case .reordersAnswers: "two answers change places"
+        case .trustsItsMemory: "a process knows of clients what it was told itself, and no more"
         }
     }
 }

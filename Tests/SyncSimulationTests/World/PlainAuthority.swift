@@ -31,6 +31,8 @@ final class PlainAuthority: AuthorityService {
         case stopsShowing
         /// Swaps two answers.
         case reordersAnswers
+        /// Knows of clients what this process was told, and no more.
+        case trustsItsMemory
     }
 
     /// What survives the process: everything, at each call.
@@ -80,12 +82,15 @@ final class PlainAuthority: AuthorityService {
     let commits = CoalescingFeed<SpaceHeads>()
     private let disk: Disk
     private let mutant: Mutant?
+    /// What a process remembers that trusts its memory.
+    private let remembered: Guarded<[ClientIdentity: Client]>
     private static let epoch = Epoch(rawValue: "first")
     private static let limits = ServerLimits(pushBytes: 1_000_000, pushTransactions: 1_000, pageRows: 200)
 
     init(disk: Disk, mutant: Mutant? = nil) {
         self.disk = disk
         self.mutant = mutant
+        remembered = Guarded(disk.state.withLock { $0.clients })
     }
 
     func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
@@ -101,7 +106,10 @@ final class PlainAuthority: AuthorityService {
     ) throws(AuthorityFailure) -> PushReply {
         try principal.check(isMeantBy: request.account)
         let (reply, head) = disk.state.withLock { state in
-            (state.push(request, now: now, mutant: mutant, epoch: Self.epoch), state.head)
+            if mutant == .trustsItsMemory { state.clients = remembered.withLock { $0 } }
+            let reply = state.push(request, now: now, mutant: mutant, epoch: Self.epoch)
+            remembered.withLock { $0 = state.clients }
+            return (reply, state.head)
         }
         commits.publish(SpaceHeads(heads: [.default: head]))
         return reply
