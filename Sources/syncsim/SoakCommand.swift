@@ -76,7 +76,7 @@ struct SoakCommand: ParsableCommand {
             """
             \(result.worlds) worlds, \(result.operations) operations, \(result.commits) commits, \(result.broken.count) broken promises
             \(Int(rate)) operations a second, \(Int(rate / Double(workers.count))) on each of \(workers.count) threads
-            longest way to rest after the last fault: \(result.longestRest) of virtual time
+            longest way to rest after the last fault: \(result.longestRest.components.seconds) seconds of virtual time
             trace of all: \(String(result.hash, radix: 16))
             """)
         for broken in result.broken { Output.note("seed \(broken.seed): \(broken.text)\n") }
