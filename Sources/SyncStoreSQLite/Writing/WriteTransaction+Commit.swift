@@ -77,7 +77,7 @@ extension WriteTransaction {
                     Draft(place: place, original: $0, current: $0.record, kind: .update([]))
                 }
             }
-            let draft = try self.draft(edit, place: place, table: table, before: before)
+            let draft = try self.draft(edit, place: place, table: table, before: before, in: space)
             if let index {
                 drafts[index] = draft
             } else {
@@ -96,7 +96,7 @@ extension WriteTransaction {
 
     /// - Parameter before: the record before this edit, with what earlier edits of this transaction did to it.
     private func draft(
-        _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?
+        _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?, in space: SpaceID
     ) throws(StoreFailure) -> Draft {
         switch edit {
         case .create(_, let id, let patch):
@@ -116,6 +116,7 @@ extension WriteTransaction {
             }
             let patch = patch.storable(keepingNulls: true)
             try Self.valid { () throws(InvalidValue) in try table.model.check(updating: patch) }
+            let seen = try versionsSeen(of: Set(patch.map(\.field)), at: place, in: space)
             for (name, value) in patch {
                 guard let position = table.model.position(of: name), record.values[position] != value else { continue }
                 switch draft.kind {
@@ -126,7 +127,7 @@ extension WriteTransaction {
                     edits.note(
                         FieldEdit(
                             field: name, value: value, before: record.values[position],
-                            seen: record.version(ofFieldAt: position)))
+                            seen: seen[name] ?? record.version(ofFieldAt: position)))
                     draft.kind = .update(edits)
                 case .delete: break
                 }
@@ -233,8 +234,8 @@ extension WriteTransaction {
 
     // MARK: Coalescing
 
-    /// Joins the newest entry with a transaction that only updates records which that entry updates too, as long as
-    /// it was never sent: five renames are one push. Nil when they stay apart.
+    /// Joins the newest entry with a transaction that only writes anew what that entry writes, as long as it was never sent:
+    /// five renames are one push. Nil when they stay apart.
     private func joinedToNewestEntry(_ transaction: Transaction) throws(StoreFailure) -> OutboxSequence? {
         guard meta.outbox.waiting > 0, let newest = try newestEntry(), newest.number == nil,
             newest.space == transaction.space
@@ -251,7 +252,9 @@ extension WriteTransaction {
 extension Transaction {
     /// This transaction with the later updates of its own updated records in it; nil when `later` does anything else.
     ///
-    /// The first edit of a field keeps what its user had before them, the last one its value.
+    /// The first edit of a field keeps what its user had before them, the last one its value. A mutation has one time, so it is
+    /// only joined when all its fields are written again: an older edit would look as new as the later one, and win over what
+    /// others have written in between.
     func absorbing(_ later: Transaction) -> Transaction? {
         var mutations = mutations
         for update in later.mutations {
@@ -259,7 +262,8 @@ extension Transaction {
                 let index = mutations.firstIndex(where: {
                     $0.record == update.record && $0.collection == update.collection
                 }),
-                case .update(var edits) = mutations[index].intent
+                case .update(var edits) = mutations[index].intent,
+                edits.allSatisfy({ edit in more.contains { $0.field == edit.field } })
             else { return nil }
             for edit in more { edits.note(edit) }
             mutations[index] = Mutation(

@@ -256,6 +256,34 @@ extension WriteTransaction {
         return transactions
     }
 
+    /// What had been seen by those whose values of these fields are pending. Who edits over such a value has not seen what the
+    /// server has shown since.
+    func versionsSeen(
+        of fields: Set<FieldName>, at place: RecordPlace, in space: SpaceID
+    ) throws(StoreFailure) -> [FieldName: Version] {
+        let statement = try connection.statement(
+            """
+            SELECT sequence FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes'
+            ORDER BY sequence DESC
+            """)
+        let table = tables[place.table]
+        statement.bind(1, table.name)
+        statement.bind(2, place.id)
+        defer { statement.reset() }
+        var left = fields
+        var versions: [FieldName: Version] = [:]
+        while !left.isEmpty, try statement.step() {
+            let transaction = try transaction(at: statement.integer(0))
+            guard transaction.space == space else { continue }
+            for mutation in transaction.mutations
+            where mutation.record == place.id && mutation.collection == table.model.collection {
+                guard case .update(let edits) = mutation.intent else { continue }
+                for edit in edits where left.remove(edit.field) != nil { versions[edit.field] = edit.seen }
+            }
+        }
+        return versions
+    }
+
     private func transaction(at sequence: Int64) throws(StoreFailure) -> Transaction {
         if let transaction = decoded[sequence] { return transaction }
         guard let transaction = try entry(sequence)?.transaction else {

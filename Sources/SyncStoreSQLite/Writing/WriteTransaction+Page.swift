@@ -14,6 +14,8 @@ extension WriteTransaction {
         guard space.cursor == cursor else {
             return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
         }
+        // Whoever edits what the page shows does it later, whatever the device's own clock says.
+        meta.clock.observe(page.serverTime, now: now, permitting: ModelLimits.permittedSkew)
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):

@@ -132,6 +132,40 @@ extension LocalStoreConformance {
                 let later = try world.written(.update("users", id, ["username": .text("v6")]))
                 try world.expect(later != first, "an update was joined to an entry that was sent")
             },
+            Check("an older edit of another field stays apart, with its own time") { world in
+                let id = try world.syncedUser()
+                let first = try world.written(.update("users", id, ["username": .text("bo")]))
+                let second = try world.written(.update("users", id, ["age": .integer(3)]))
+                try world.expect(first != second, "an edit of one field made that of another look as new as itself")
+                let both = try world.written(.update("users", id, ["age": .integer(4), "username": .text("cy")]))
+                try world.expect(both, is: second, "the entry of an edit that writes all of the last one anew")
+            },
+            Check("an edit over a pending one has not seen what the server has shown since") { world in
+                let id = try world.syncedUser()
+                try world.commit(.update("users", id, ["username": .text("bo")]))
+                _ = try world.push()
+                try world.pull(world.feed([world.at(2, world.renamed(id, "eve"))], to: 2))
+                try world.commit(.update("users", id, ["username": .text("cy"), "age": .integer(3)]))
+                try world.expect(
+                    try world.store.outbox(limit: 9).last?.transaction.mutations.first?.intent,
+                    is: .update([
+                        FieldEdit(field: "age", value: .integer(3), before: .null, seen: Version(1)),
+                        FieldEdit(field: "username", value: .text("cy"), before: .text("bo"), seen: Version(1)),
+                    ]), "the second edit")
+            },
+            Check("stamps come after what a server has shown, also where the device's clock is slow") { world in
+                let id = try world.syncedUser()
+                let ahead = WallTime(milliseconds: world.now().milliseconds + 30_000)
+                let page = world.feed([world.at(2, world.renamed(id, "eve"))], to: 2)
+                try world.pull(
+                    PullPage(
+                        space: page.space, epoch: page.epoch, serverTime: HybridTime(wall: ahead),
+                        content: page.content, cursor: page.cursor, version: page.version, head: page.head,
+                        hasMore: false))
+                try world.commit(.update("users", id, ["age": .integer(3)]))
+                let time = try world.store.outbox(limit: 1)[0].transaction.mutations[0].time
+                try world.expect(time > HybridTime(wall: ahead), "the stamp \(time) is not after \(ahead)")
+            },
             Check("an edit that has let go of a record does not depend on it") { world in
                 let user = try world.syncedUser()
                 let avatar = world.id()
