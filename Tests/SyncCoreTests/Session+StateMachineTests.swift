@@ -183,6 +183,28 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
+    @Test func `a space that the application begins to use is pulled, too`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: "attic")))
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        #expect(harness.pull?.request.space == "attic")
+        #expect(harness.session.status(now: harness.now).spaces.map(\.space) == ["attic", "default"])
+    }
+
+    @Test(arguments: [1...1, 1...2, 0...2])
+    func `results of other transactions than those that were sent are not believed`(numbers: ClosedRange<Int64>) {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
+        harness.answerPush(.success(SessionHarness.results(numbers, version: 1)))
+        #expect(harness.storeOrders.isEmpty && harness.push == nil)
+        guard case .waiting(let words, _) = harness.session.status(now: harness.now).push else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(words.contains("the server answered transaction"))
+    }
+
     @Test func `a write whose count fails is pushed nevertheless`() {
         var harness = SessionHarness.online()
         harness.send(.storeFailed(.countingOutbox, StoreFailure(.busy, "busy")))
@@ -328,6 +350,43 @@ import Testing
         harness.send(.syncRequested)
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a feed that promises more and stays where it is does not make a loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
+        #expect(harness.pull == nil && harness.storeOrders.isEmpty)
+    }
+
+    @Test func `a page that was cut is larger again with each that comes`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        // The page comes too late: the deadline, and then the greeting again.
+        harness.wake()
+        harness.wake()
+        harness.answerGreeting()
+        var limits: [Int] = []
+        for version in 1...20 as ClosedRange<Int64> {
+            limits.append(harness.pull?.request.limit ?? 0)
+            harness.answerPull(
+                .success(.page(SessionHarness.page(version: Version(version), head: Version(30), hasMore: true))))
+            harness.answerStore(SessionHarness.applied(version: Version(version)))
+        }
+        #expect(limits.first == 500 && limits.last == 500, "of the server")
+        #expect(harness.session.pulls[0].shrunkPage == nil)
+    }
+
+    @Test func `streams that end again and again do not put off the poll`() {
+        var harness = SessionHarness.online()
+        let due = Array(harness.timers.values).max()!
+        for _ in 0..<5 {
+            let stream = harness.hintStreams.first!
+            harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+            harness.send(.hintsEnded(stream, "cut"))
+            #expect(harness.timers.values.contains(due))
+            while harness.hintStreams.isEmpty { harness.wake() }
+        }
     }
 
     @Test func `a feed that goes back is not applied`() {

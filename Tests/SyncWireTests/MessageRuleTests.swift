@@ -142,7 +142,7 @@ import Testing
     @Test func `what a newer server says is ignored where it is more, and refused where it is needed`() throws {
         #expect(
             try PullCodec.decodeReply(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)
-                == .mustReset(.epoch))
+                == .mustReset(.horizon))
         let hello = try Self.changed("hello-reply", #"{"protocol":{"#, #"{"motd":[{}],"protocol":{"minor":7,"#)
         #expect(try HelloCodec.decode(hello) == Samples.hello)
         #expect(throws: WireError.self) {

@@ -47,6 +47,24 @@ package struct OutboxMachine: Hashable, Sendable {
                 identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
                 spaces: Set(batch.transactions.map(\.transaction.space)).sorted())
         }
+
+        /// Why an answer is none to this: the results are those of the first transactions, in their order.
+        func fault(of results: [TransactionResult]) -> TransportFailure? {
+            guard !results.isEmpty else {
+                return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
+            }
+            var expected = first
+            for (index, result) in results.enumerated() {
+                guard index < count, result.number == expected else {
+                    return TransportFailure(
+                        .notUnderstood,
+                        "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
+                    )
+                }
+                expected = result.number.next
+            }
+            return nil
+        }
     }
 
     /// Why the outbox waits.
@@ -148,8 +166,7 @@ package struct OutboxMachine: Hashable, Sendable {
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(.answered(let results, _, let serverTime)):
-            guard !results.isEmpty else {
-                let failure = TransportFailure(.notUnderstood, "the server answered none of \(load.count) transactions")
+            if let failure = load.fault(of: results) {
                 return ([disarm] + wait(for: .transport(failure), &turn), nil)
             }
             state = .recording(spaces: load.spaces)
@@ -168,13 +185,13 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    mutating func resultsRecorded(_ summary: OutboxSummary) -> News? {
+    mutating func resultsRecorded(_ summary: OutboxSummary, policy: SyncPolicy) -> News? {
         self.summary = summary
         guard case .recording(let spaces) = state else { return nil }
         state = .resting
         backoff.reset()
         renewals = 0
-        shrunkLimit = nil
+        shrunkLimit = shrunkLimit.flatMap { $0.grown(within: policy.batch) }
         return .answered(in: spaces)
     }
 
@@ -288,4 +305,18 @@ package struct OutboxMachine: Hashable, Sendable {
         state = .waiting(turn.arm(after: delay, &actions), obstacle)
         return actions
     }
+}
+
+extension BatchLimit {
+    /// A quarter more, after this much came through; nil once it is as much as `wanted`. All at once would be as long in
+    /// coming as it was before.
+    fileprivate func grown(within wanted: BatchLimit) -> BatchLimit? {
+        let next = transactions.grown
+        return next < wanted.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
+    }
+}
+
+extension Int {
+    /// A quarter more.
+    var grown: Int { self + Swift.max(1, self / 4) }
 }

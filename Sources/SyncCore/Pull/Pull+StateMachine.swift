@@ -11,13 +11,13 @@ package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
     package private(set) var state = State.resting(poll: nil)
     package private(set) var stored: StoredSpace
-    /// The newest version that is known to exist, from pages, hints and answers to pushes.
+    /// The newest version that is known to exist: what pages say.
     package private(set) var head: Version
     /// Whether a pull has caught up since the engine started.
     package private(set) var hasCaughtUp = false
     package private(set) var backoff = Backoff()
     package private(set) var resets = 0
-    /// Cut after a page came too late; nil is the policy's size.
+    /// Cut after a page came too late, and larger again with each that came; nil is the policy's size.
     package private(set) var shrunkPage: Int?
 
     init(stored: StoredSpace) {
@@ -161,7 +161,7 @@ package struct PullMachine: Hashable, Sendable {
             self.stored = stored
             head = max(page.head, page.version)
             backoff.reset()
-            shrunkPage = nil
+            shrunkPage = shrunkPage.flatMap { $0.grown < turn.policy.pageRows ? $0.grown : nil }
             // A server that promises what it does not show must not make a loop: without a move, the poll is enough.
             if then.asksAgain(at: head) || (hasMoved && (page.hasMore || !isCaughtUp)) {
                 return (pull(hello, &turn), .progressed(outbox))
@@ -211,9 +211,10 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Nothing tells of news any more: the long rest becomes a short one.
+    /// Nothing tells of news any more: the long rest becomes a short one. One that is over sooner stays as it is: streams that
+    /// end again and again must not put it off.
     mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
-        guard case .resting(let poll?) = state else { return [] }
+        guard case .resting(let poll?) = state, poll.due > turn.now + turn.policy.pollInterval else { return [] }
         var actions = disarm(poll)
         state = .resting(poll: turn.arm(after: turn.policy.pollInterval, &actions))
         return actions
@@ -274,6 +275,10 @@ package struct PullMachine: Hashable, Sendable {
         if page.hasMore, page.cursor == cursor {
             return TransportFailure(
                 .notUnderstood, "the server promises more of space \(space), but its cursor stands still")
+        }
+        if case .commits = page.content, page.hasMore, page.version <= stored.version {
+            return TransportFailure(
+                .notUnderstood, "the server promises more of space \(space), and stays at version \(page.version)")
         }
         if case .snapshot(_, isFirst: true, _) = page.content, cursor != nil {
             return TransportFailure(

@@ -8,7 +8,8 @@ package struct SessionMachine: Hashable, Sendable {
     package private(set) var phase = Phase.notStarted
     package private(set) var link = LinkMachine()
     package private(set) var outbox = OutboxMachine()
-    /// In the order of the spaces' names: the order of actions must not depend on hashing.
+    /// In the order of the spaces' names, and behind them those that were first used later: the order of actions must not
+    /// depend on hashing.
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
@@ -91,14 +92,15 @@ package struct SessionMachine: Hashable, Sendable {
         case .pullEnded(let request, let space, let result): return pullEnded(request, space, result, &turn)
         case .hint(let stream, let hint): return hinted(stream, hint, &turn)
         case .hintsEnded(let stream, _): return hintsEnded(stream, &turn)
-        case .batchTaken(let batch): return outbox.batchTaken(batch, hello: link.hello, &turn)
+        case .batchTaken(let batch): return batchTaken(batch, &turn)
         case .nothingToPush(let summary):
             outbox.nothingToPush(summary)
             return []
         case .resultsRecorded(let summary): return resultsRecorded(summary, &turn)
         case .pageApplied(let space, let result): return pageApplied(space, result, &turn)
         case .cursorReset(let space):
-            return atPull(of: space) { [link] in $0.cursorReset(hello: link.hello, &turn) } ?? []
+            let hello = contact
+            return atPull(of: space) { $0.cursorReset(hello: hello, &turn) } ?? []
         case .sessionChanged(let session): return sessionChanged(session, &turn)
         case .storeFailed(let task, let failure): return storeFailed(task, failure, &turn)
         }
@@ -126,6 +128,15 @@ package struct SessionMachine: Hashable, Sendable {
         return actions
     }
 
+    private mutating func batchTaken(_ batch: PushBatch, _ turn: inout Turn) -> [SyncAction] {
+        // The application may have begun to use a space. In the order of the transactions, which a recording keeps.
+        for space in batch.transactions.map(\.transaction.space) where !pulls.contains(where: { $0.space == space }) {
+            pulls.append(
+                PullMachine(stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false)))
+        }
+        return outbox.batchTaken(batch, hello: link.hello, &turn)
+    }
+
     private mutating func pushEnded(
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> [SyncAction] {
@@ -134,7 +145,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func resultsRecorded(_ summary: OutboxSummary, _ turn: inout Turn) -> [SyncAction] {
-        heed(outbox.resultsRecorded(summary), &turn)
+        heed(outbox.resultsRecorded(summary, policy: turn.policy), &turn)
     }
 
     private mutating func pullEnded(

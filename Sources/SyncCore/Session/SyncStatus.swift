@@ -65,7 +65,7 @@ extension SessionMachine {
                 SyncStatus.Space(
                     space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
                     head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp)
-            },
+            }.sorted { $0.space < $1.space },
             outbox: outbox.summary)
     }
 

@@ -116,9 +116,10 @@ package enum PullCodec {
                     if case "page" = key {
                         reply = .page(try readPage(&reader, catalog: catalog))
                     } else {
-                        // A reason that this build does not know still means to start again; `epoch` claims the least.
+                        // A reason that this build does not know still means to start again, which `epoch` does only
+                        // where the greeting tells another one.
                         let reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
-                        reply = .mustReset(ResetReason(rawValue: reason) ?? .epoch)
+                        reply = .mustReset(ResetReason(rawValue: reason) ?? .horizon)
                     }
                 default: try reader.unknown(key, .ignoringUnknownKeys)
                 }
@@ -169,6 +170,9 @@ package enum PullCodec {
             head: try reader.require(head, "head"), hasMore: try reader.require(hasMore, "hasMore"))
         guard page.version <= page.head else {
             throw reader.content("version \(page.version) is beyond the head \(page.head)", at: start)
+        }
+        if case .snapshot(let groups, _, isLast: false) = content, groups.allSatisfy(\.records.isEmpty) {
+            throw reader.content("a page of a snapshot that has no rows, and is not its last", at: start)
         }
         let bound = if case .commits = content { page.version } else { page.head }
         guard newest.version <= bound else {
