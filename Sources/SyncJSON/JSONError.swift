@@ -54,7 +54,7 @@ struct JSONPath {
                 if case .member? = steps.last { steps[steps.count - 1] = .member("") }
             case UInt8(ascii: ":"):
                 if case .member? = steps.last {
-                    steps[steps.count - 1] = .member(String(decoding: bytes[text], as: UTF8.self))
+                    steps[steps.count - 1] = .member(JSONKey.shown(bytes[text]))
                 }
             case UInt8(ascii: "\""):
                 let start = position + 1

@@ -33,8 +33,11 @@ package struct JSONKey {
     }
 
     /// The key for an error message: a stranger's text, so cut and with escapes.
-    package var quoted: String {
-        let shown = decoded.prefix(64).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
-        return "\"\(String(decoding: shown, as: UTF8.self))\""
+    package var quoted: String { "\"\(Self.shown(decoded))\"" }
+
+    /// A stranger's text as a message may show it: cut, and without what is not plain.
+    static func shown(_ text: some Collection<UInt8>) -> String {
+        let bytes = text.prefix(64).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

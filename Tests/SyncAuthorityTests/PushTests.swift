@@ -35,6 +35,23 @@ import Testing
         #expect(try world.head() == Version(4))
     }
 
+    @Test func `an answer that conflicts make too long ends early, and the rest comes with the next push`() throws {
+        let world = AuthorityWorld(policy: AuthorityPolicy(pageBytes: 2_000))
+        var (ann, bo) = (Device(1), Device(2))
+        try world.push(
+            &ann,
+            create("user", 1, at: 5, ["username": .text("ann"), "bio": .text(String(repeating: "a", count: 1_500))]))
+        let batch = try (0..<4).map { index in
+            try bo.number([update("user", 1, at: 1, "bio", .text("b\(index)"))])
+        }
+        let first = try outcomes(world.reply(bo.request(batch), by: bo.principal))
+        #expect(first.map(\.number) == batch.prefix(2).map(\.number))
+        let again = try outcomes(world.reply(bo.request(batch), by: bo.principal))
+        #expect(again == first, "a repeat is as long")
+        let rest = try outcomes(world.reply(bo.request(Array(batch[2...])), by: bo.principal))
+        #expect(rest.map(\.number) == batch[2...].map(\.number))
+    }
+
     @Test func `a rejection is an outcome too, and is remembered`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

@@ -71,6 +71,15 @@ import Testing
         (head + identity + #""create":{"a":9223372036854775808}}]}"#, "beyond 64 bits"),
         (head + identity + #""create":{"a":{"$json":{"x":1,"x":1}}}}]}"#, #"key "x" occurs twice"#),
         (head + identity + #""update":[{"field":"a","value":1,"before":1}]}]}"#, #""seen" is missing"#),
+        (
+            head + identity
+                + #""update":[{"field":"a","value":1,"before":1,"seen":0},{"field":"a","value":2,"before":1,"seen":0}]}]}"#,
+            "field a is edited twice"
+        ),
+        (
+            head + identity + #""create":{"# + (0...1_024).map { #""f\#($0)":0"# }.joined(separator: ",") + "}}]}",
+            "at most 1024 fields of one record"
+        ),
         (head + #""record":"0193","time":"1.0","delete":{"seen":4}}]}"#, "an identifier expected"),
         (head + #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"1","create":{}}]}"#, "a time expected"),
         (head + #""record":"01935a1b-2c3d-7000-8000-000000000001","time":"01.0","create":{}}]}"#, "a time expected"),
@@ -85,6 +94,15 @@ import Testing
         let error = #expect(throws: WireError.self) { try TransactionCodec.decode(Array(text.utf8)) }
         #expect(error?.code == .malformed)
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `what a stranger calls a key is shown cut and plain, also in the place of a fault`() {
+        let key = String(repeating: "k", count: 100_000) + "\u{1B}[31m"
+        let error = #expect(throws: WireError.self) {
+            try TransactionCodec.decode(Array(#"{"\#(key)":{"x":!"#.utf8))
+        }
+        #expect((error?.message.utf8.count ?? .max) < 1_000)
+        #expect(error?.message.contains("\u{1B}") == false)
     }
 
     @Test func `more mutations than a transaction may have are refused while reading`() {

@@ -18,11 +18,13 @@ extension Authority {
         try check(request)
         var answered: Answer?
         var rest = request.transactions[...]
+        var taken = 0
         repeat {
             let group = PushGroup(
                 transactions: rest.prefix(policy.transactionsPerWrite), request: request, principal: principal,
                 now: now, catalog: catalog, policy: policy)
             rest = rest.dropFirst(policy.transactionsPerWrite)
+            taken += group.transactions.count
             do throws(AuthorityFailure) {
                 switch try write({ (transaction) throws(AuthorityStoreFailure) in try group.apply(in: transaction) }) {
                 case .refused(let refusal): return answered?.reply ?? .refused(refusal)
@@ -36,6 +38,7 @@ extension Authority {
                 guard let answered else { throw error }
                 return answered.reply
             }
+            if let answered, answered.results.count < taken || answered.conflictBytes > policy.pageBytes { break }
         } while !rest.isEmpty
         guard let answered else { throw AuthorityFailure(.malformed, "the push was not looked at") }
         return answered.reply
@@ -83,4 +86,16 @@ struct Answer {
     var serverTime: HybridTime
 
     var reply: PushReply { .answered(results, epoch: epoch, serverTime: serverTime) }
+    /// How long the conflicts make it.
+    var conflictBytes: Int { results.reduce(0) { $0 + $1.outcome.conflictBytes } }
+}
+
+extension Outcome {
+    /// The bytes of the values in its conflicts.
+    var conflictBytes: Int {
+        switch self {
+        case .applied(_, _, let conflicts): conflicts.reduce(0) { $0 + $1.byteCount }
+        case .rejected: 0
+        }
+    }
 }

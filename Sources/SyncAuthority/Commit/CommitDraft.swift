@@ -38,7 +38,10 @@ struct CommitDraft<Lookup: RecordLookup> {
         _ address: RecordAddress, _ patch: Patch, claimed: HybridTime, _ stamp: Stamp, _ index: Int
     ) throws(PlanningStop) {
         let position = try position(of: address)
-        guard records[position].creation == nil, records[position].deletion == nil else {
+        guard records[position].deletion == nil else {
+            throw rejected(.malformed, "\(address) is deleted and created by one transaction", index)
+        }
+        guard records[position].creation == nil else {
             throw rejected(.malformed, "\(address) is created twice by one transaction", index)
         }
         if let before = records[position].before {

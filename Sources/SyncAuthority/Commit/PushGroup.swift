@@ -32,6 +32,8 @@ struct PushGroup {
         var ledger = known
         var answer = Answer(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
         for numbered in transactions.dropFirst(repeats.count) {
+            // An answer that grows too long ends early: the client sends the rest again.
+            guard numbered.number == ledger.next, answer.conflictBytes <= policy.pageBytes else { break }
             observe(numbered.transaction, with: &state.clock)
             let effect = try carryOut(numbered, in: transaction)
             try transaction.keep(
@@ -64,7 +66,8 @@ struct PushGroup {
         from ledger: Ledger, in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> Memory {
         var results: [TransactionResult] = []
-        for numbered in transactions {
+        var bytes = 0
+        for numbered in transactions where bytes <= policy.pageBytes {
             let number = numbered.number
             if number == ledger.next { break }
             if number > ledger.next { return .refused(.gap(expected: ledger.next)) }
@@ -72,6 +75,7 @@ struct PushGroup {
                 return .refused(.identityConflict(number: number))
             }
             results.append(TransactionResult(number: number, outcome: stored.outcome))
+            bytes += stored.outcome.conflictBytes
         }
         return .outcomes(results)
     }
@@ -110,7 +114,18 @@ struct PushGroup {
         }
         let planner = CommitPlanner(
             catalog: catalog, client: request.identity.client, latestStamp: now.advanced(by: policy.permittedSkew))
-        return try planner.decide(transaction, over: records)
+        let decision = try planner.decide(transaction, over: records)
+        guard case .commit(let plan) = decision else { return decision }
+        let bytes = plan.conflicts.reduce(0) { $0 + $1.byteCount }
+        guard bytes <= AuthorityLimits.conflictBytes else {
+            return .reject(
+                Rejection(
+                    code: .tooLarge,
+                    message:
+                        "its conflicts have values of \(bytes) bytes, at most \(AuthorityLimits.conflictBytes) allowed in one transaction",
+                    mutation: nil))
+        }
+        return decision
     }
 
     private func observe(_ transaction: Transaction, with clock: inout HybridClock) {

@@ -1,6 +1,6 @@
 /// The limits of the authority. Each bounds memory, time under a lock, or the size of an answer.
 public enum AuthorityLimits {
-    /// The longest body of a push: twice the largest transaction, so that its JSON form fits beside its envelope.
+    /// The bytes of all values of a push: twice those of the largest transaction.
     public static let pushBytes = 2 * 1_024 * 1_024
     /// The transactions of one push: more only lengthens the answer that may be lost.
     public static let pushTransactions = 500
@@ -12,6 +12,9 @@ public enum AuthorityLimits {
     /// Transactions of one push that are made durable together: amortises the flush to the disk, and bounds how long
     /// others wait for the write lock.
     public static let transactionsPerWrite = 100
+    /// The bytes of the values that meet in the conflicts of one transaction: its outcome tells all of them, and has to fit
+    /// into an answer that a client takes.
+    public static let conflictBytes = 16 * 1_024 * 1_024
     /// The commits that the upkeep keeps when it is not told otherwise: months of a small space.
     public static let keptCommits = 100_000
     /// The longest cursor that is looked at: longer ones are not ours.

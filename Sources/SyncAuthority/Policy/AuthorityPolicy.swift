@@ -6,7 +6,7 @@ public struct AuthorityPolicy: Hashable, Sendable {
     public var limits: ServerLimits
     /// How far after the server's own time a stamp may lie before it is clamped (I22).
     public var permittedSkew: Duration
-    /// The stored bytes after which a page is not filled further.
+    /// The stored bytes after which a page is not filled further, nor an answer to a push with what its transactions met.
     public var pageBytes: Int
     /// Transactions of one push that are made durable together.
     public var transactionsPerWrite: Int

@@ -22,7 +22,7 @@ public struct ServerHello: Hashable, Sendable {
 
 /// How much a server takes and gives at once.
 public struct ServerLimits: Hashable, Sendable {
-    /// The longest body of a push, in bytes.
+    /// The bytes of all values of a push (`Transaction.byteCount`); its JSON form is longer.
     public let pushBytes: Int
     /// The transactions of one push.
     public let pushTransactions: Int

@@ -32,6 +32,9 @@ public struct FieldConflict: Hashable, Sendable {
         self.loser = loser
         self.rule = rule
     }
+
+    /// The bytes of its values.
+    public var byteCount: Int { base.byteCount + winner.value.byteCount + loser.value.byteCount }
 }
 
 extension MergeRule {

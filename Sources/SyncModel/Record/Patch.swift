@@ -41,10 +41,12 @@ public struct Patch: Hashable, Sendable {
     /// Fields come sorted from the wire and from the store, so the end is tried first.
     private func index(of field: FieldName) -> Place {
         guard let last = entries.last, field <= last.field else { return .absent(entries.count) }
-        for (index, entry) in entries.enumerated() where field <= entry.field {
-            return entry.field == field ? .found(index) : .absent(index)
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].field < field { low = middle + 1 } else { high = middle }
         }
-        return .absent(entries.count)
+        return entries[low].field == field ? .found(low) : .absent(low)
     }
 }
 

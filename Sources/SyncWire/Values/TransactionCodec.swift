@@ -120,8 +120,23 @@ package enum TransactionCodec {
     ) throws(JSONError) -> Mutation.Intent {
         switch key {
         case "create": .create(try PatchCodec.read(&reader))
-        case "update": .update(try reader.list { (reader) throws(JSONError) in try readEdit(&reader) })
+        case "update": .update(try readEdits(&reader))
         default: .delete(seen: try readSeen(&reader))
+        }
+    }
+
+    /// One edit of each field: of two the journal would keep both, and only one would be checked.
+    private static func readEdits(_ reader: inout JSONReader) throws(JSONError) -> [FieldEdit] {
+        var fields: Set<FieldName> = []
+        return try reader.list { (reader) throws(JSONError) in
+            let edit = try readEdit(&reader)
+            guard fields.insert(edit.field).inserted else {
+                throw reader.content("field \(edit.field) is edited twice in one update")
+            }
+            guard fields.count <= WireLimits.columns else {
+                throw reader.content("at most \(WireLimits.columns) fields of one record allowed")
+            }
+            return edit
         }
     }
 
