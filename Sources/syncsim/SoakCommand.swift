@@ -41,6 +41,7 @@ struct SoakCommand: ParsableCommand {
         var next: UInt64
         var worlds = 0
         var operations = 0
+        var deeds = 0
         var commits = 0
         var longestRest = Duration.zero
         var coverage = FaultCoverage()
@@ -74,7 +75,7 @@ struct SoakCommand: ParsableCommand {
         for line in result.coverage.table { Output.answer(line) }
         Output.answer(
             """
-            \(result.worlds) worlds, \(result.operations) operations, \(result.commits) commits, \(result.broken.count) broken promises
+            \(result.worlds) worlds, \(result.operations) operations (\(result.deeds) had an effect), \(result.commits) commits, \(result.broken.count) broken promises
             \(Int(rate)) operations a second, \(Int(rate / Double(workers.count))) on each of \(workers.count) threads
             longest way to rest after the last fault: \(result.longestRest.components.seconds) seconds of virtual time
             trace of all: \(String(result.hash, radix: 16))
@@ -125,6 +126,7 @@ struct SoakCommand: ParsableCommand {
             Output.note("seed \(seed) breaks a promise")
         case .success(let report):
             tally.operations += steps
+            tally.deeds += report.deeds
             tally.commits += report.commits
             tally.longestRest = max(tally.longestRest, report.timeToRest)
             tally.coverage.add(report.coverage)

@@ -186,9 +186,10 @@ public final class SimulatedNetwork: Sendable {
             damage.apply(to: &arriving)
         }
         if journey.isLate { tally.count(.late, [call.phases.onItsWay]) }
+        let deaths = server.deaths
         if let delay = server.delay { guard (try? await network.sleep(for: delay)) != nil else { return } }
         record.requestArrived()
-        guard var answer = server.receive(arriving, from: device, as: caller) else {
+        guard server.deaths == deaths, var answer = server.receive(arriving, from: device, as: caller) else {
             fault(.serverGone, call, device)
             record.nobodyAnswers()
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))

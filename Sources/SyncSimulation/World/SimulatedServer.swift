@@ -25,6 +25,8 @@ public final class SimulatedServer: Sendable {
         /// Which of several instances takes a request.
         var balancer: SeededRandom
         var delay: Duration?
+        /// How many processes have died.
+        var deaths = 0
 
         mutating func choose() -> Instance? {
             instances.count > 1 ? instances[balancer.below(instances.count)] : instances.first
@@ -66,6 +68,9 @@ public final class SimulatedServer: Sendable {
         get { state.withLock { $0.delay } }
         set { state.withLock { $0.delay = newValue } }
     }
+
+    /// How many processes have died. Who waits for a turn while it grows has lost the connection.
+    var deaths: Int { state.withLock { $0.deaths } }
 
     /// Starts the authority's process. Throws what `open` throws; the server is down then.
     public func start() throws {
@@ -113,6 +118,7 @@ public final class SimulatedServer: Sendable {
         let (dead, left) = state.withLock { state in
             let dead = state.instances.filter(\.process.isDead)
             state.instances.removeAll(where: \.process.isDead)
+            state.deaths += dead.count
             return (dead, state.instances.first)
         }
         guard !dead.isEmpty else { return }

@@ -192,8 +192,9 @@ extension World {
             simulation.note("backed up", by: "server")
         case .secondStarts:
             guard server.instanceCount == 1 else { return }
-            count(.secondServer)
+            let phases = network.phases(of: nil)
             startSecondServer()
+            if server.instanceCount > 1 { tally.count(.secondServer, phases) }
         case .slowed(let delay):
             count(.serverSlow)
             server.delay = delay
