@@ -45,7 +45,6 @@ public struct SyncServer: Service {
     ///   address cannot be listened on.
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: configuration.threads)
-        threads.start()
         let routes = Routes(
             endpoint: ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now),
             authenticator: authenticator, configuration: configuration, logger: logger)
@@ -58,6 +57,8 @@ public struct SyncServer: Service {
                 availableConnectionsDelegate: .maximum(configuration.maximumConnections, logger: logger)),
             onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger)
+        // Behind everything that may throw: nobody else would end them.
+        threads.start()
         do {
             try await withTaskCancellationHandler {
                 try await withGracefulShutdownHandler {

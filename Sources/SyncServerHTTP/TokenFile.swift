@@ -95,7 +95,8 @@ public final class TokenFile: Authenticator {
 
     static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {
         var principals: [[UInt8]: Principal] = [:]
-        for (index, line) in text.split(separator: "\n" as Character, omittingEmptySubsequences: false).enumerated() {
+        // Lines may end with CRLF, which is one Character: whoever looked for "\n" would see a single line.
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             guard words.count == 2, first.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),

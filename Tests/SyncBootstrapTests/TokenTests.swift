@@ -73,6 +73,17 @@ import Testing
         #expect(names == ["tokens", "tokens.lock"])
     }
 
+    @Test func `of a file with the lines of another system only the one that is meant goes`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["laptop", "phone"] { try registry.add(name) { _ in } }
+        let file = URL(filePath: folder + "/tokens")
+        let text = try String(decoding: Data(contentsOf: file), as: UTF8.self)
+        try Data(text.replacing("\n", with: "\r\n").utf8).write(to: file)
+        #expect(try registry.principals().map(\.name) == ["laptop", "phone"])
+        _ = try registry.remove("laptop")
+        #expect(try registry.principals().map(\.name) == ["phone"])
+    }
+
     @Test func `a failed change leaves nothing beside, and names the reason`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // A folder in the place of the file: it can be read as no text, and not be replaced.

@@ -36,6 +36,16 @@ import Testing
         #expect(file.principal(bearing: String(hash)) == nil, "the hash is no token")
     }
 
+    @Test func `lines may end as other systems end them`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(
+            "# people\r\n" + TokenFile.line(principal: "ann", token: "secret-1") + "\r\n"
+                + TokenFile.line(principal: "bo", token: "secret-2") + "\r\n")
+        let file = try open()
+        #expect(file.principal(bearing: "secret-1") == Principal(name: "ann"))
+        #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+    }
+
     @Test(arguments: [0o640, 0o604, 0o660, 0o644])
     func `a file that others can read is refused`(mode: Int) throws {
         defer { try? FileManager.default.removeItem(atPath: path) }

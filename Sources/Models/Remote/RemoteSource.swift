@@ -91,6 +91,8 @@ public final class RemoteSource: ModelSource {
             }
             let transaction = transaction(of: edits, now: now)
             if let rejection = catalog.rejection(of: transaction) { throw ModelFailure(rejection) }
+            // What cannot be sent must not stand before all that comes later.
+            _ = try payload(of: transaction)
             session.withLock { [edits] in $0.unanswered = Unanswered(edits: edits, transaction: transaction) }
             return try await ticket(of: edits, after: send(transaction, now: now))
         }
@@ -149,10 +151,7 @@ public final class RemoteSource: ModelSource {
 
     /// Pushes one transaction until it is answered or the transport fails.
     private func send(_ transaction: Transaction, now: WallTime) async throws(ModelFailure) -> Applied {
-        let payload: PayloadHash
-        do { payload = try hash(transaction) } catch {
-            throw ModelFailure(.invalidValue, "the transaction cannot be put on the wire: \(error)")
-        }
+        let payload = try payload(of: transaction)
         var isRenewed = false
         while true {
             let (identity, number, epoch) = session.withLock { ($0.identity, $0.number, $0.epoch) }
@@ -162,6 +161,8 @@ public final class RemoteSource: ModelSource {
                 reply = try await transport.push(
                     PushRequest(identity: identity, epoch: epoch, acknowledged: number, transactions: [numbered]))
             } catch {
+                // It will never fit, and the server has not taken it.
+                if error.code == .tooLarge { session.withLock { $0.unanswered = nil } }
                 throw ModelFailure(error)
             }
             switch reply {
@@ -188,6 +189,12 @@ public final class RemoteSource: ModelSource {
                     if case .epochChanged(let epoch) = refusal { session.epoch = epoch }
                 }
             }
+        }
+    }
+
+    private func payload(of transaction: Transaction) throws(ModelFailure) -> PayloadHash {
+        do { return try hash(transaction) } catch {
+            throw ModelFailure(.invalidValue, "the transaction cannot be put on the wire: \(error)")
         }
     }
 

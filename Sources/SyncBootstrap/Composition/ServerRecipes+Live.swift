@@ -48,11 +48,14 @@ extension ServerRecipes {
         },
         listener: { service in
             let settings = service.settings
-            let configuration = SyncServerConfiguration(
+            var configuration = SyncServerConfiguration(
                 host: settings.host, port: settings.port,
                 tls: settings.tls.map { .init(certificateChain: $0.certificateFile, privateKey: $0.keyFile) },
                 drain: settings.shutdownDeadline)
-            return ServerListener { listening in
+            // More would be accepted and could not be served: neither the database nor the tokens could be opened then.
+            let room = OpenFiles.raiseLimit() - OpenFiles.reserve
+            configuration.maximumConnections = min(configuration.maximumConnections, max(room, OpenFiles.reserve))
+            return ServerListener { [configuration] listening in
                 try await SyncServer(
                     configuration: configuration, authority: service.authority, catalog: CommunityCatalog.catalog,
                     authenticator: service.authenticator, now: service.runtime.now, logger: service.logger,

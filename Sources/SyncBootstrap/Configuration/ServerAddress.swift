@@ -27,8 +27,10 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func isLoopbackIPv4(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        return parts.count == 4 && parts.allSatisfy { $0 != nil } && parts[0] == 127
+        let words = host.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = words.compactMap { UInt8($0) }
+        // Others read 0127 as octal: what they call 87 is not this machine.
+        return parts.map(String.init) == words.map(String.init) && parts.count == 4 && parts[0] == 127
     }
 
     public var description: String { url.absoluteString }

@@ -74,7 +74,8 @@ public struct TokenRegistry: Sendable {
             throw ConfigurationProblem(
                 "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")
         }
-        return text.split(separator: "\n" as Character, omittingEmptySubsequences: false).map(String.init).dropLastEmpty
+        // Also those that end with CRLF, which is one Character.
+        return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init).dropLastEmpty
     }
 
     /// Changes the file as a whole, one process at a time: a reader sees the old lines or the new ones, and others see

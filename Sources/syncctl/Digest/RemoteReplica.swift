@@ -7,6 +7,7 @@ struct RemoteReplica {
 
     init(_ transport: any RemoteTransport, _ catalog: SchemaCatalog, _ progress: Progress) async throws {
         var cursor: Cursor?
+        var cursors: Set<Cursor> = []
         var resets = 0
         while true {
             let request = PullRequest(space: .default, cursor: cursor, limit: Self.page)
@@ -19,12 +20,17 @@ struct RemoteReplica {
                 }
                 records = [:]
                 cursor = nil
+                cursors = []
             case .page(let page):
                 apply(page, catalog)
-                progress.show("reading the server: \(records.values.reduce(0) { $0 + $1.count }) records")
+                let count = records.values.reduce(0) { $0 + $1.count }
+                progress.show("reading the server: \(count) records")
                 guard page.hasMore else { return }
-                guard page.cursor != cursor else {
+                guard cursors.insert(page.cursor).inserted else {
                     throw CommandFailure(.notSynced, "the server promises more and does not go on")
+                }
+                guard count <= Self.mostRecords else {
+                    throw CommandFailure(.notSynced, "the server shows more than \(Self.mostRecords) records")
                 }
                 cursor = page.cursor
             }
@@ -32,6 +38,8 @@ struct RemoteReplica {
     }
 
     private static let page = 1_000
+    /// They are held in memory: beyond this a digest of the server is no tool any more.
+    private static let mostRecords = 5_000_000
 
     func records(of collection: CollectionName) -> [Record] {
         (records[collection] ?? [:]).values.sorted { $0.id < $1.id }
