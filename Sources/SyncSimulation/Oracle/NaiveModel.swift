@@ -33,9 +33,20 @@ struct NaiveModel: Hashable, Sendable {
         var versions: [Version]
     }
 
+    /// Two values for one field, of which only one could stay.
+    struct Conflict: Hashable, Sendable {
+        let place: Place
+        let field: FieldName
+        let base: FieldValue
+        let winner: FieldValue
+        let loser: FieldValue
+    }
+
     /// What a transaction says of one field.
     private struct Pushed {
         let value: FieldValue
+        /// What its author saw.
+        let before: FieldValue
         let origin: Origin
         /// The version of the field that its author had seen.
         let seen: Version
@@ -53,10 +64,12 @@ struct NaiveModel: Hashable, Sendable {
     /// Lets a transaction take effect that the server says to have applied.
     ///
     /// - Parameter limit: the latest stamp that the server let through.
+    /// - Returns: the edits that met others, in their order.
     /// - Throws: `Violation` when it cannot have been applied.
     mutating func apply(
         _ transaction: Transaction, by client: ClientID, at version: Version, limit: HybridTime
-    ) throws(Violation) {
+    ) throws(Violation) -> [Conflict] {
+        var conflicts: [Conflict] = []
         let before = rows
         defer { keepVersions(of: transaction, from: before) }
         for mutation in transaction.mutations {
@@ -75,8 +88,8 @@ struct NaiveModel: Hashable, Sendable {
                 guard rows[place] == nil else {
                     // Two devices that made the same id mean the same record: the later create is an edit of it.
                     for (field, value) in patch {
-                        let pushed = Pushed(value: value, origin: origin, seen: .zero)
-                        try edit(place, field, of: schema, pushed, at: version)
+                        let pushed = Pushed(value: value, before: .null, origin: origin, seen: .zero)
+                        if let met = try edit(place, field, of: schema, pushed, at: version) { conflicts.append(met) }
                     }
                     continue
                 }
@@ -91,14 +104,17 @@ struct NaiveModel: Hashable, Sendable {
                         dead.contains(place) ? .I12 : .I5, "\(place) was updated at \(version) but is not there")
                 }
                 for edit in edits {
-                    let pushed = Pushed(value: edit.value, origin: origin, seen: edit.seen)
-                    try self.edit(place, edit.field, of: schema, pushed, at: version)
+                    let pushed = Pushed(value: edit.value, before: edit.before, origin: origin, seen: edit.seen)
+                    if let met = try self.edit(place, edit.field, of: schema, pushed, at: version) {
+                        conflicts.append(met)
+                    }
                 }
             case .delete:
                 rows[place] = nil
                 dead.insert(place)
             }
         }
+        return conflicts
     }
 
     /// Whether there is such a record, or was.
@@ -119,18 +135,27 @@ struct NaiveModel: Hashable, Sendable {
         if let first = dangling.min() { throw Violation(.I11, "version \(version) leaves \(first)") }
     }
 
+    /// - Returns: the conflict, when the field has a value of somebody else that the author had not seen.
     private mutating func edit(
         _ place: Place, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
-    ) throws(Violation) {
+    ) throws(Violation) -> Conflict? {
         guard let position = schema.position(of: name) else {
             throw Violation(.I5, "\(place).\(name) was updated at \(version) but there is no such field")
         }
-        guard let row = rows[place],
-            Self.takes(pushed, over: row, at: position, schema.fields[position].mergeRule)
-        else { return }
-        rows[place]?.values[position] = pushed.value
-        rows[place]?.origins[position] = pushed.origin
-        rows[place]?.versions[position] = version
+        guard let row = rows[place] else { return nil }
+        let isTaken = Self.takes(pushed, over: row, at: position, schema.fields[position].mergeRule)
+        if isTaken {
+            rows[place]?.values[position] = pushed.value
+            rows[place]?.origins[position] = pushed.origin
+            rows[place]?.versions[position] = version
+        }
+        let stored = row.values[position]
+        guard row.origins[position].client != pushed.origin.client, row.versions[position] > pushed.seen,
+            stored != pushed.value
+        else { return nil }
+        return Conflict(
+            place: place, field: name, base: pushed.before, winner: isTaken ? pushed.value : stored,
+            loser: isTaken ? stored : pushed.value)
     }
 
     /// A version says when a field was last *changed*: to be given the value that it had is no change.

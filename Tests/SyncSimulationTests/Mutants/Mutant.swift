@@ -76,7 +76,7 @@ extension PlainAuthority.Mutant {
         case .tearsCommits: [.I10, .I9, .I5]
         case .skipsCommits: [.I9, .I18, .I8]
         case .resurrects: [.I12]
-        case .lastPushWins, .losesFields: [.I5, .I9, .I4]
+        case .lastPushWins, .losesFields: [.I5, .I9, .I4, .I6]
         case .repeatsUIDs: [.I13]
         case .acknowledgesWithoutApplying: [.I5, .I9, .I1]
         case .refusesAtRandom: [.I17]

@@ -50,6 +50,25 @@ extension Mutant {
                 return try base.push(request, by: principal, now: now)
             }
         },
+        authority(
+            "conflicts not told", breaks: [.I6], "an outcome says nothing of the values that gave way",
+            shape: {
+                // Edits meet where devices write without having heard of each other.
+                $0.setting.devices = max($0.setting.devices, 2)
+                $0.rates.dropLink = max($0.rates.dropLink, 0.05)
+            },
+            plant: {
+                $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                    let reply = try base.push(request, by: principal, now: now)
+                    guard case .answered(let results, let epoch, let time) = reply else { return reply }
+                    let silent = results.map { result in
+                        guard case .applied(let version, let uids, _) = result.outcome else { return result }
+                        return TransactionResult(
+                            number: result.number, outcome: .applied(version: version, uids: uids, conflicts: []))
+                    }
+                    return .answered(silent, epoch: epoch, serverTime: time)
+                }
+            }),
         authority("outcomes in another order", breaks: [.I3], "two answers change places") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 guard

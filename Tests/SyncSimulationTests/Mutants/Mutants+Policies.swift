@@ -68,7 +68,14 @@ extension Mutant {
                 var settings = SQLiteParts()
                 settings.authority.pageBytes = 1_000_000
                 return .onSQLite(settings)
-            }, shape: { $0.setting.policy.pageRows = 40 }),
+            },
+            shape: {
+                // Who comes back after long has full pages to read.
+                $0.setting.policy.pageRows = 40
+                $0.setting.devices = max($0.setting.devices, 2)
+                $0.rates.dropLink = 0.1
+                $0.rates.recover = 0.05
+            }),
         Mutant(
             "no rows counted in pages", breaks: [.I19], "a page is full only with bytes",
             parts: {

@@ -52,7 +52,7 @@ extension Mutant {
             END
             """),
         rows(
-            "origins forgotten", breaks: [.I5, .I7], "who wrote a field, and when, is forgotten",
+            "origins forgotten", breaks: [.I5, .I7, .I6], "who wrote a field, and when, is forgotten",
             """
             AFTER UPDATE OF origins ON record WHEN length(NEW.origins) > 0 BEGIN
                 UPDATE record SET origins = zeroblob(length(NEW.origins))

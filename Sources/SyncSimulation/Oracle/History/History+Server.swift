@@ -178,6 +178,20 @@ extension History.State {
         return replays.contains { $0.key != transaction.space && $0.value.models.last?.knows(place) == true }
     }
 
+    /// An outcome tells of every edit that met another's, and of no others: the value that gave way is in it (I6).
+    private func check(
+        _ outcome: Outcome?, of operation: History.Operation, tells expected: [NaiveModel.Conflict]
+    ) throws(Violation) {
+        guard case .applied(_, _, let told)? = outcome else { return }
+        let found = told.map {
+            NaiveModel.Conflict(
+                place: NaiveModel.Place(collection: $0.collection, id: $0.record), field: $0.field, base: $0.base,
+                winner: $0.winner.value, loser: $0.loser.value)
+        }
+        guard found != expected else { return }
+        throw Violation(.I6, "\(operation) met \(expected), and its outcome tells of \(found)")
+    }
+
     /// Goes on with the naive model as far as every version is accounted for.
     mutating func replay() {
         for space in replays.keys.sorted() {
@@ -189,9 +203,10 @@ extension History.State {
                     guard let sent = sent[operation] else { continue }
                     let latest = sent.now.advanced(by: ModelLimits.permittedSkew)
                     do throws(Violation) {
-                        try model.apply(
+                        let conflicts = try model.apply(
                             sent.transaction.transaction, by: operation.identity.client, at: version,
                             limit: HybridTime(wall: latest, counter: .max))
+                        try check(sent.outcome, of: operation, tells: conflicts)
                         try model.checkReferences(after: sent.transaction.transaction, at: version)
                     } catch {
                         violations.report(error)
