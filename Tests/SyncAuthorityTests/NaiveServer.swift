@@ -70,7 +70,7 @@ struct NaiveServer {
                         let edits = patch.map {
                             FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                         }
-                        guard let found = edit(&row, edits, stamp, schema) else { return nil }
+                        guard let found = edit(&row, edits, stamp, mutation.time, schema) else { return nil }
                         conflicts += found
                         rows[key] = row
                         if !touched.contains(key) { touched.append(key) }
@@ -87,7 +87,7 @@ struct NaiveServer {
                 told.append(key)
             case .update(let edits):
                 guard var row, row.space == transaction.space, !row.isDeleted else { return nil }
-                guard let found = edit(&row, edits, stamp, schema) else { return nil }
+                guard let found = edit(&row, edits, stamp, mutation.time, schema) else { return nil }
                 conflicts += found
                 rows[key] = row
                 if !touched.contains(key) { touched.append(key) }
@@ -126,13 +126,15 @@ struct NaiveServer {
 
     /// Merges edits into a row and counts the conflicts; nil for an unknown field. The versions of changed fields are
     /// settled at the end, when it is known whether the value is another one.
-    private func edit(_ row: inout Row, _ edits: [FieldEdit], _ stamp: Stamp, _ schema: ModelSchema) -> Int? {
+    private func edit(
+        _ row: inout Row, _ edits: [FieldEdit], _ stamp: Stamp, _ claimed: HybridTime, _ schema: ModelSchema
+    ) -> Int? {
         var conflicts = 0
         for edit in edits {
             guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else { return nil }
             let takes: Bool
             if cell.stamp.client == stamp.client {
-                takes = cell.stamp <= stamp
+                takes = cell.stamp.time <= claimed
             } else if cell.version <= edit.seen {
                 takes = true
             } else if cell.value == edit.value {

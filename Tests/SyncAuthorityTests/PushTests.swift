@@ -252,6 +252,18 @@ import Testing
         #expect(try world.authority.hello(for: device.principal, now: WallTime(milliseconds: 0)).serverTime > third)
     }
 
+    @Test func `a later edit of a fast device counts, also when the server's clock has gone back`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        let now = AuthorityWorld.now
+        let hour: Int64 = 3_600_000
+        try world.push(&device, create("user", 1, at: hour, ["username": .text("ann")]), now: now)
+        try world.push(&device, update("user", 1, at: hour + 1, "bio", .text("a")), now: now)
+        let back = WallTime(milliseconds: now.milliseconds - 5_000)
+        try world.push(&device, update("user", 1, at: hour + 2, "bio", .text("ab")), now: back)
+        #expect(try world.value("user", 1, "bio") == .text("ab"))
+    }
+
     @Test func `news of a commit come after it is durable, and none come without one`() async throws {
         let world = AuthorityWorld()
         let news = world.authority.commits.subscribe()

@@ -47,7 +47,8 @@ import Testing
     ) {
         let edit = FieldEdit(field: "name", value: pushed.value, before: .integer(0), seen: seen)
         let decision = FieldMerge.decide(
-            edit: edit, stamp: pushed.stamp, stored: stored, storedVersion: storedVersion, rule: rule,
+            edit: edit, stamp: pushed.stamp, claimed: pushed.stamp.time, stored: stored, storedVersion: storedVersion,
+            rule: rule,
             collection: "user",
             record: Self.id)
         let (final, conflict): (Contender, FieldConflict?) =
@@ -96,7 +97,8 @@ import Testing
         let edit = FieldEdit(field: "name", value: second.value, before: .null, seen: Version(1))
         return
             switch FieldMerge.decide(
-                edit: edit, stamp: second.stamp, stored: first, storedVersion: Version(2), rule: .latestEdit,
+                edit: edit, stamp: second.stamp, claimed: second.stamp.time, stored: first, storedVersion: Version(2),
+                rule: .latestEdit,
                 collection: "user",
                 record: id)
         {

@@ -27,7 +27,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         let stamp = Stamp(time: mutation.time.clamped(notAfter: planner.latestStamp), client: planner.client)
         switch mutation.intent {
         case .create(let patch): try create(address, patch, claimed: mutation.time, stamp, index)
-        case .update(let edits): try update(address, edits, stamp, index)
+        case .update(let edits): try update(address, edits, claimed: mutation.time, stamp, index)
         case .delete: try delete(address, stamp, index)
         }
     }
@@ -62,7 +62,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 // are joined field by field.
                 try update(
                     address, patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) },
-                    stamp, index)
+                    claimed: claimed, stamp, index)
             }
         } else {
             records[position].creation = PlannedCreation(stamp: stamp, claimedTime: claimed)
@@ -74,7 +74,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     private mutating func update(
-        _ address: RecordAddress, _ edits: [FieldEdit], _ stamp: Stamp, _ index: Int
+        _ address: RecordAddress, _ edits: [FieldEdit], claimed: HybridTime, _ stamp: Stamp, _ index: Int
     ) throws(PlanningStop) {
         let position = try existing(address, "update", index)
         guard records[position].isAlive else {
@@ -89,8 +89,8 @@ struct CommitDraft<Lookup: RecordLookup> {
             }
             let (stored, version) = records[position].contender(for: edit.field)
             let decision = FieldMerge.decide(
-                edit: edit, stamp: stamp, stored: stored, storedVersion: version, rule: field.mergeRule,
-                collection: address.collection, record: address.id)
+                edit: edit, stamp: stamp, claimed: claimed, stored: stored, storedVersion: version,
+                rule: field.mergeRule, collection: address.collection, record: address.id)
             switch decision {
             case .take(let winner, let conflict):
                 records[position].write(

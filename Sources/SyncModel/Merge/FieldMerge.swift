@@ -64,15 +64,17 @@ public enum FieldMerge: Hashable, Sendable {
     /// - Parameters:
     ///   - stored: the value and stamp that the server has for the field, with the version that set them.
     ///   - stamp: the pushed edit's stamp, clamped already.
+    ///   - claimed: when it was made by the clock of its device, not clamped.
     public static func decide(
-        edit: FieldEdit, stamp: Stamp, stored: Contender, storedVersion: Version, rule: MergeRule,
+        edit: FieldEdit, stamp: Stamp, claimed: HybridTime, stored: Contender, storedVersion: Version, rule: MergeRule,
         collection: CollectionName, record: RecordID
     ) -> FieldMerge {
         let pushed = Contender(value: edit.value, stamp: stamp)
         if stored.stamp.client == stamp.client {
             // A client has seen its own earlier edits, also those that the server confirmed after this one was made.
-            // A greater stamp of its own means that this edit is a replay of an older one, under a new incarnation.
-            return stored.stamp > stamp ? .keep(nil) : .take(pushed, nil)
+            // A stored time after its own means that this edit is a replay of an older one, under a new incarnation. What was
+            // clamped says nothing of that: it is the time of a server, whose clock may have gone back since.
+            return stored.stamp.time > claimed ? .keep(nil) : .take(pushed, nil)
         }
         if storedVersion <= edit.seen { return .take(pushed, nil) }
         if stored.value == pushed.value { return stored.stamp < pushed.stamp ? .take(pushed, nil) : .keep(nil) }

@@ -48,6 +48,8 @@ struct NaiveModel: Hashable, Sendable {
         /// What its author saw.
         let before: FieldValue
         let origin: Origin
+        /// By the clock of its author, however wrong that is.
+        let claimed: HybridTime
         /// The version of the field that its author had seen.
         let seen: Version
     }
@@ -88,7 +90,8 @@ struct NaiveModel: Hashable, Sendable {
                 guard rows[place] == nil else {
                     // Two devices that made the same id mean the same record: the later create is an edit of it.
                     for (field, value) in patch {
-                        let pushed = Pushed(value: value, before: .null, origin: origin, seen: .zero)
+                        let pushed = Pushed(
+                            value: value, before: .null, origin: origin, claimed: mutation.time, seen: .zero)
                         if let met = try edit(place, field, of: schema, pushed, at: version) { conflicts.append(met) }
                     }
                     continue
@@ -104,7 +107,8 @@ struct NaiveModel: Hashable, Sendable {
                         dead.contains(place) ? .I12 : .I5, "\(place) was updated at \(version) but is not there")
                 }
                 for edit in edits {
-                    let pushed = Pushed(value: edit.value, before: edit.before, origin: origin, seen: edit.seen)
+                    let pushed = Pushed(
+                        value: edit.value, before: edit.before, origin: origin, claimed: mutation.time, seen: edit.seen)
                     if let met = try self.edit(place, edit.field, of: schema, pushed, at: version) {
                         conflicts.append(met)
                     }
@@ -174,7 +178,7 @@ struct NaiveModel: Hashable, Sendable {
         let (value, stored) = (row.values[position], row.origins[position])
         // One's own earlier edits are seen, also those that were confirmed after this one was made; and what one has
         // said before does not take back what one has said since.
-        if stored.client == pushed.origin.client { return pushed.origin.time >= stored.time }
+        if stored.client == pushed.origin.client { return pushed.claimed >= stored.time }
         if row.versions[position] <= pushed.seen { return true }
         let isLater = (pushed.origin.time, pushed.origin.client) > (stored.time, stored.client)
         if value == pushed.value { return isLater }

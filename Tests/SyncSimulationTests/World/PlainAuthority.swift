@@ -260,7 +260,8 @@ extension PlainAuthority.State {
                     let cell = rows[mutation.collection]?[id]?.cells[place]
                 else { return .unknownField }
                 let decision = FieldMerge.decide(
-                    edit: edit, stamp: stamp, stored: Contender(value: cell.value, stamp: cell.stamp),
+                    edit: edit, stamp: stamp, claimed: mutation.time,
+                    stored: Contender(value: cell.value, stamp: cell.stamp),
                     storedVersion: cell.version,
                     rule: mutant == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
                     collection: mutation.collection, record: id)
