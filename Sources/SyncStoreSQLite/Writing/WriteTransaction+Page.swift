@@ -14,7 +14,7 @@ extension WriteTransaction {
         guard space.cursor == cursor else {
             return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
         }
-        // Whoever edits what the page shows does it later, whatever the device's own clock says.
+        // Whoever edits what the page shows does it later, also where the device's own clock is slow.
         meta.clock.observe(page.serverTime, now: now, permitting: ModelLimits.permittedSkew)
         let changed: Int
         switch page.content {
