@@ -135,7 +135,6 @@ public final class SimulatedDevice: Sendable {
     /// Why the engine has stopped by itself, when it has.
     public var ending: String? { state.withLock { $0.ending } }
 
-    /// How often something happened after which a version may legitimately be smaller than before.
     /// How often something has happened after which the version of a space may have gone back.
     func setbackCount(of space: SpaceID) -> Int {
         state.withLock { $0.setbacks + $0.resets[space, default: 0] }
@@ -333,7 +332,6 @@ protocol DeviceWitness: Sendable {
 }
 
 extension SyncEngine.Trace {
-    /// Whether a cursor may be smaller after this turn than before.
     fileprivate var kind: EventKind {
         switch event {
         case .pageApplied(_, .applied): .page
