@@ -175,6 +175,34 @@ import Testing
         #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.file = link } } == .unsafePermissions)
     }
 
+    @Test func `who only looks does not wait for those who write`() throws {
+        let scratch = try Scratch()
+        _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)
+        let other = try RawDatabase(scratch.file)
+        try other.run("BEGIN IMMEDIATE")
+        let store = try scratch.open { $0.limits.busyTimeout = .milliseconds(10) }
+        #expect(try store.count(matching: RecordQuery("users")) == 1)
+        let busy = refusal { () throws(StoreFailure) in
+            try store.resetCursor(of: .default)
+            return store
+        }
+        #expect(busy == .busy)
+    }
+
+    @Test func `what may not be flushed yet is flushed before it is shown`() throws {
+        let scratch = try Scratch()
+        _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)
+        let other = try RawDatabase(scratch.file)
+        try other.run("BEGIN IMMEDIATE")
+        let busy = refusal { () throws(StoreFailure) in
+            try scratch.open {
+                $0.durability = .full
+                $0.limits.busyTimeout = .milliseconds(10)
+            }
+        }
+        #expect(busy == .busy)
+    }
+
     // MARK: Settings
 
     @Test(arguments: [(StoreConfiguration.Durability.normal, "1"), (.full, "2")])

@@ -7,6 +7,12 @@ struct CatalogMigration {
     let tables: [RecordTable]
     let connection: Connection
 
+    /// Whether the tables follow this schema already.
+    func isDone() throws(StoreFailure) -> Bool {
+        let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
+        return try storedFields() == Dictionary(uniqueKeysWithValues: wanted)
+    }
+
     /// Runs inside a transaction.
     func run() throws(StoreFailure) {
         try checkNames()

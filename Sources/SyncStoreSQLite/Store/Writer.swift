@@ -48,8 +48,7 @@ final class Writer {
 
         try checkOwner(configuration.file)
         try configure(configuration)
-        try migrate(tables: tables, newClient: newClient)
-        if configuration.durability == .full { try makeDurable() }
+        try migrate(tables: tables, newClient: newClient, flushing: configuration.durability == .full)
     }
 
     deinit {
@@ -124,7 +123,12 @@ final class Writer {
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
     }
 
-    private func migrate(tables: [RecordTable], newClient: ClientID) throws(StoreFailure) {
+    /// - Parameter flushing: whether what SQLite has just recovered from the log of a process that was killed over a commit is
+    ///   flushed: it is visible, but nothing has flushed it yet. What is shown, and pushed, would be taken back by the next loss
+    ///   of power. A commit flushes the whole log, so the smallest one will do; a checkpoint may meet other processes.
+    private func migrate(
+        tables: [RecordTable], newClient: ClientID, flushing: Bool
+    ) throws(StoreFailure) {
         var migrator = DatabaseMigrator()
         for (index, migration) in LocalSchema.migrations.enumerated() {
             migrator.registerMigration(migration.name) { db in
@@ -142,24 +146,17 @@ final class Writer {
         }
         try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }
         takeOverFromGRDB()
+        let catalog = CatalogMigration(tables: tables, connection: connection)
+        // Who only wants to look must not wait for the turn of those who write.
+        if !flushing, try catalog.isDone(), try Meta.load(connection) != nil { return }
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
             identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary())
-        try inTransaction { connection throws(StoreFailure) in
-            if try Meta.load(connection) == nil { try fresh.save(connection) }
-            try CatalogMigration(tables: tables, connection: connection).run()
-            return .commit(())
-        }
-    }
-
-    /// Flushes what SQLite has just recovered from the log of a process that was killed over a commit: it is visible, but
-    /// nothing has flushed it yet. What is shown, and pushed, would be taken back by the next loss of power.
-    ///
-    /// A commit flushes the whole log, so the smallest one will do; a checkpoint may meet other processes.
-    private func makeDurable() throws(StoreFailure) {
         let version = try connection.integer(of: "PRAGMA user_version")
         try inTransaction { connection throws(StoreFailure) in
-            try connection.execute("PRAGMA user_version = \(version)")
+            if try Meta.load(connection) == nil { try fresh.save(connection) }
+            try catalog.run()
+            if flushing { try connection.execute("PRAGMA user_version = \(version)") }
             return .commit(())
         }
     }
