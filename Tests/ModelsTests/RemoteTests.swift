@@ -39,6 +39,21 @@ import Testing
         #expect(try await community.users.users(named: "Eddard").count == 1)
     }
 
+    @Test func `what cannot be sent does not stand before what comes later`() async throws {
+        struct Unsendable: Error {}
+        let community = Community.remote(transport: server, runtime: .mock()) { transaction in
+            guard transaction.mutations[0].patch["username"] != .text("Bran") else { throw Unsendable() }
+            return Kind.hash(transaction)
+        }
+        let failure = await #expect(throws: ModelFailure.self) {
+            try await community.users.make(username: "Bran").create()
+        }
+        #expect(failure?.code == .invalidValue)
+        let user = community.users.make(username: "Ned")
+        try await user.create()
+        #expect(user.isValid)
+    }
+
     @Test func `a rejected creation leaves a draft that can be mended`() async throws {
         let user = community.users.make(username: "Ned")
         server.rejectNext(Rejection(code: .forbidden, message: "not you", mutation: nil))

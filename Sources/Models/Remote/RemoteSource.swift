@@ -25,6 +25,7 @@ public final class RemoteSource: ModelSource {
     private struct Unanswered: Sendable {
         let edits: [ModelEdit]
         let transaction: Transaction
+        let payload: PayloadHash
     }
 
     private struct Applied {
@@ -85,16 +86,16 @@ public final class RemoteSource: ModelSource {
             var edits = edits
             if let earlier = session.withLock({ $0.unanswered }) {
                 if earlier.edits == edits {
-                    return try await ticket(of: edits, after: send(earlier.transaction, now: now))
+                    return try await ticket(of: edits, after: send(earlier, now: now))
                 }
                 edits = try await settle(earlier, before: edits, now: now)
             }
             let transaction = transaction(of: edits, now: now)
             if let rejection = catalog.rejection(of: transaction) { throw ModelFailure(rejection) }
-            // What cannot be sent must not stand before all that comes later.
-            _ = try payload(of: transaction)
-            session.withLock { [edits] in $0.unanswered = Unanswered(edits: edits, transaction: transaction) }
-            return try await ticket(of: edits, after: send(transaction, now: now))
+            // Hashed first: what cannot be put on the wire must not stand before all that comes later.
+            let write = Unanswered(edits: edits, transaction: transaction, payload: try payload(of: transaction))
+            session.withLock { $0.unanswered = write }
+            return try await ticket(of: edits, after: send(write, now: now))
         }
     }
 
@@ -107,7 +108,7 @@ public final class RemoteSource: ModelSource {
     ) async throws(ModelFailure) -> [ModelEdit] {
         let applied: Applied
         do throws(ModelFailure) {
-            applied = try await send(earlier.transaction, now: now)
+            applied = try await send(earlier, now: now)
         } catch {
             if error.code == .rejected { return edits }
             throw error
@@ -150,12 +151,12 @@ public final class RemoteSource: ModelSource {
     }
 
     /// Pushes one transaction until it is answered or the transport fails.
-    private func send(_ transaction: Transaction, now: WallTime) async throws(ModelFailure) -> Applied {
-        let payload = try payload(of: transaction)
+    private func send(_ write: Unanswered, now: WallTime) async throws(ModelFailure) -> Applied {
         var isRenewed = false
         while true {
             let (identity, number, epoch) = session.withLock { ($0.identity, $0.number, $0.epoch) }
-            let numbered = NumberedTransaction(number: number, hash: payload, transaction: transaction)
+            let numbered = NumberedTransaction(
+                number: number, hash: write.payload, transaction: write.transaction)
             let reply: PushReply
             do throws(TransportFailure) {
                 reply = try await transport.push(
