@@ -52,6 +52,19 @@ import Testing
         #expect(rest.map(\.number) == batch[2...].map(\.number))
     }
 
+    @Test func `a transaction that meets too much is rejected, and takes nothing`() throws {
+        let world = AuthorityWorld()
+        var (ann, bo) = (Device(1), Device(2))
+        let long = String(repeating: "a", count: ModelLimits.textBytes)
+        try world.push(&ann, create("user", 1, at: 5, ["username": .text("ann"), "bio": .text(long)]))
+        let count = AuthorityLimits.conflictBytes / ModelLimits.textBytes + 1
+        let edits = (0..<count).map { update("user", 1, at: 1, "bio", .text("b\($0)")) }
+        let many = try bo.number(edits)
+        let found = try outcomes(world.reply(bo.request([many]), by: bo.principal))
+        #expect(found.first?.outcome.rejection == .tooLarge)
+        #expect(try world.head() == Version(1))
+    }
+
     @Test func `a rejection is an outcome too, and is remembered`() throws {
         let world = AuthorityWorld()
         var device = Device(1)

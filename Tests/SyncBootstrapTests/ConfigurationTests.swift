@@ -228,3 +228,18 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(DurationText(parsing: text) == nil)
     }
 }
+
+@Suite struct ServerAddressTests {
+    @Test(arguments: ["127.0.0.1", "127.255.0.9", "localhost", "a.localhost", "::1"])
+    func `this machine needs no encryption`(host: String) {
+        #expect(ServerAddress.isLoopback(host))
+    }
+
+    /// Others read some of these as octal, or look them up: the token would go to another machine in plain text.
+    @Test(arguments: [
+        "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x",
+    ])
+    func `what only looks like this machine is another one`(host: String) {
+        #expect(!ServerAddress.isLoopback(host))
+    }
+}

@@ -366,15 +366,30 @@ import Testing
         harness.wake()
         harness.wake()
         harness.answerGreeting()
-        var limits: [Int] = []
-        for version in 1...20 as ClosedRange<Int64> {
-            limits.append(harness.pull?.request.limit ?? 0)
+        var sizes: [Int?] = []
+        for version in 1...5 as ClosedRange<Int64> {
+            sizes.append(harness.session.pulls[0].shrunkPage)
             harness.answerPull(
                 .success(.page(SessionHarness.page(version: Version(version), head: Version(30), hasMore: true))))
             harness.answerStore(SessionHarness.applied(version: Version(version)))
         }
-        #expect(limits.first == 500 && limits.last == 500, "of the server")
-        #expect(harness.session.pulls[0].shrunkPage == nil)
+        #expect(harness.policy.pageRows == 1_000)
+        #expect(sizes == [500, 625, 781, 976, nil])
+    }
+
+    @Test func `a batch that was cut is larger again with each that comes`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 100))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...99, outbox: OutboxSummary(sent: 100))))
+        harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
+        var sizes: [Int?] = []
+        for number in 0...7 as ClosedRange<Int64> {
+            sizes.append(harness.session.outbox.shrunkLimit?.transactions)
+            harness.answerStore(.batchTaken(SessionHarness.batch(number...number, outbox: OutboxSummary(waiting: 9))))
+            harness.answerPush(.success(SessionHarness.results(number...number, version: 1)))
+            harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 9)))
+        }
+        #expect(harness.policy.batch.transactions == 200)
+        #expect(sizes == [50, 62, 77, 96, 120, 150, 187, nil])
     }
 
     @Test func `streams that end again and again do not put off the poll`() {

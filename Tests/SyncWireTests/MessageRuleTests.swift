@@ -139,6 +139,20 @@ import Testing
         #expect(try PullCodec.decodeReply(again, catalog: Samples.catalog) == .page(page))
     }
 
+    @Test func `a page of a snapshot has rows, or is the last`() throws {
+        func page(isLast: Bool) throws -> PullReply {
+            let page = PullPage(
+                space: .default, epoch: Epoch(rawValue: "e"), serverTime: .zero,
+                content: .snapshot([], isFirst: true, isLast: isLast), cursor: Cursor(rawValue: "c"), version: .zero,
+                head: .zero, hasMore: true)
+            let bytes = try PullCodec.encode(.page(page), catalog: Samples.catalog)
+            return try PullCodec.decodeReply(bytes, catalog: Samples.catalog)
+        }
+        _ = try page(isLast: true)
+        let error = #expect(throws: WireError.self) { try page(isLast: false) }
+        #expect(error?.message.contains("has no rows, and is not its last") == true, "\(error?.message ?? "")")
+    }
+
     @Test func `what a newer server says is ignored where it is more, and refused where it is needed`() throws {
         #expect(
             try PullCodec.decodeReply(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)

@@ -67,9 +67,9 @@ struct PushGroup {
     ) throws(AuthorityStoreFailure) -> Memory {
         var results: [TransactionResult] = []
         var bytes = 0
-        for numbered in transactions where bytes <= policy.pageBytes {
+        for numbered in transactions {
             let number = numbered.number
-            if number == ledger.next { break }
+            if number == ledger.next || bytes > policy.pageBytes { break }
             if number > ledger.next { return .refused(.gap(expected: ledger.next)) }
             guard let stored = try view.outcome(of: key, number), stored.hash == numbered.hash else {
                 return .refused(.identityConflict(number: number))
