@@ -10,8 +10,8 @@ extension WorldParts {
     public static func onSQLite(_ settings: SQLiteParts = SQLiteParts()) -> WorldParts {
         var parts = WorldParts(
             wire: WireForm(catalog: WorldCatalog.catalog),
-            openStore: { process, runtime, durability in
-                try openLocalStore(process, runtime, durability, settings)
+            openStore: { process, runtime, storage in
+                try openLocalStore(process, runtime, storage, settings)
             },
             openAuthority: { process in
                 let store = try SQLiteAuthorityStore(
@@ -40,13 +40,13 @@ extension WorldParts {
 
     /// A device's store. It survives a loss of power when its durability is full, unless the settings break that promise.
     public static func openLocalStore(
-        _ process: DiskProcess, _ runtime: EngineRuntime, _ durability: DeviceDurability = .full,
+        _ process: DiskProcess, _ runtime: EngineRuntime, _ storage: DeviceStorage = DeviceStorage(),
         _ settings: SQLiteParts = SQLiteParts()
     ) throws -> SimulatedDevice.Store {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.vfs = process.vfsName
-        configuration.connections = .single
-        configuration.durability = durability == .normal ? .normal : settings.storeDurability
+        configuration.connections = storage.hasReaders ? .pool(readers: 2) : .single
+        configuration.durability = storage.durability == .normal ? .normal : settings.storeDurability
         configuration.limits = settings.limits
         var random = runtime.generator
         let store = try SQLiteStore.open(

@@ -24,6 +24,7 @@ public struct CrashScenario: Hashable, Sendable {
     public static let all: [CrashScenario] = [
         CrashScenario("one device writes", devices: 1, deeds: 10, seed: 1),
         CrashScenario("one device writes and does not flush", devices: 1, deeds: 10, seed: 1) { $0.unflushed = [0] },
+        CrashScenario("one device writes and reads beside it", devices: 1, deeds: 10, seed: 2) { $0.readers = [0] },
         CrashScenario("two devices write", seed: 7),
         CrashScenario("three devices write to the same records", devices: 3, deeds: 18, seed: 11),
         CrashScenario("small pages", seed: 3) { setting in

@@ -131,6 +131,10 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.3) { rates.secondServer = second }
         let slow = random.rate(upTo: 0.02)
         if random.chance(0.3) { rates.slowServer = slow }
+        let reads = random.chance(0.4)
+        for place in 0..<4 where random.chance(0.6) && reads && place < setting.devices {
+            setting.readers.insert(place)
+        }
     }
 }
 

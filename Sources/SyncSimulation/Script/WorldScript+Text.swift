@@ -90,9 +90,8 @@ extension WorldSetting {
         lines.append("batch.bytes \(policy.batch.bytes)")
         lines.append("page.rows \(policy.pageRows)")
         lines.append("page.smallest \(policy.smallestPage)")
-        if !unflushed.isEmpty {
-            lines.append("unflushed \(unflushed.places)")
-        }
+        if !unflushed.isEmpty { lines.append("unflushed \(unflushed.places)") }
+        if !readers.isEmpty { lines.append("readers \(readers.places)") }
         if !pausing.isEmpty { lines.append("pausing \(pausing.places)") }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
@@ -119,6 +118,7 @@ extension WorldSetting {
         case "page.rows": policy.pageRows = Int(try words.number(1...1_000_000))
         case "page.smallest": policy.smallestPage = Int(try words.number(1...1_000_000))
         case "unflushed": unflushed = try words.places()
+        case "readers": readers = try words.places()
         case "pausing": pausing = try words.places()
         case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
         case "brake":

@@ -63,6 +63,8 @@ public struct WorldSetting: Hashable, Sendable {
     public var devices: Int
     /// The places of devices that do not flush each commit: a loss of power may take their newest ones.
     public var unflushed: Set<Int> = []
+    /// The places of devices on which those who read have connections of their own.
+    public var readers: Set<Int> = []
     /// The places of devices whose monotonic clock stands still while they are suspended.
     public var pausing: Set<Int> = []
     /// The first so many of `allSpaces` are used.

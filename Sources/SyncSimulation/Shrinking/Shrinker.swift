@@ -65,6 +65,9 @@ public struct Shrinker {
         for place in script.setting.unflushed.sorted() {
             simplify(&script, failure) { $0.setting.unflushed.remove(place) }
         }
+        for place in script.setting.readers.sorted() {
+            simplify(&script, failure) { $0.setting.readers.remove(place) }
+        }
         for place in script.setting.pausing.sorted() {
             simplify(&script, failure) { $0.setting.pausing.remove(place) }
         }

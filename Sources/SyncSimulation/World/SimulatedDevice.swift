@@ -9,7 +9,7 @@ public final class SimulatedDevice: Sendable {
     public typealias Store = any LocalStore & EngineStore
 
     public let name: String
-    let durability: DeviceDurability
+    let storage: DeviceStorage
     /// Whether its monotonic clock stands still while it is suspended.
     let pausesClock: Bool
     public let disk: SimulatedDisk
@@ -72,7 +72,7 @@ public final class SimulatedDevice: Sendable {
     ///   - witness: is told of what the engine takes out of the store to send.
     ///   - brakes: is told what the user agrees to, and shown what pages do to the store.
     init(
-        name: String, simulation: Simulation, policy: SyncPolicy, durability: DeviceDurability, pausesClock: Bool,
+        name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
         witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
         brakes: BrakeWatch,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
@@ -82,7 +82,7 @@ public final class SimulatedDevice: Sendable {
     ) {
         self.recorder = recorder
         self.name = name
-        self.durability = durability
+        self.storage = storage
         self.pausesClock = pausesClock
         state = Guarded(State(owner: Principal(name: name)))
         self.simulation = simulation

@@ -45,7 +45,7 @@ extension World {
         case .losesPower(let seed):
             guard device.isUp else { return }
             count(.devicePowerLost)
-            if device.durability == .normal { count(.unflushedPowerLost) }
+            if device.storage.durability == .normal { count(.unflushedPowerLost) }
             simulation.start("power of \(device.name)") { device.losePower(seed: seed) }
         case .suspended:
             guard device.isUp, !asleep.contains(device.name) else { return }

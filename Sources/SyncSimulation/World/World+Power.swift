@@ -7,7 +7,7 @@ extension World {
     /// and is permitted when it is the newest, and was not flushed.
     func admitLosses(of device: SimulatedDevice) throws {
         let losses = device.disk.powerLossCount
-        guard device.durability == .normal, losses != powerLosses[device.name, default: 0],
+        guard device.storage.durability == .normal, losses != powerLosses[device.name, default: 0],
             let store = device.store, let process = device.process, !process.isDead
         else { return }
         powerLosses[device.name] = losses

@@ -114,14 +114,16 @@ public final class World {
             open: parts.openAuthority)
         self.server = server
         devices = (0..<setting.devices).map { [tally] place in
-            let durability = setting.unflushed.contains(place) ? DeviceDurability.normal : .full
+            var storage = DeviceStorage()
+            storage.durability = setting.unflushed.contains(place) ? .normal : .full
+            storage.hasReaders = setting.readers.contains(place)
             return SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
-                durability: durability, pausesClock: setting.pausing.contains(place),
+                storage: storage, pausesClock: setting.pausing.contains(place),
                 witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
                 lostHistory: lostHistory, brakes: brakes,
-                open: { process, runtime in
-                    let store = try parts.openStore(process, runtime, durability)
+                open: { [storage] process, runtime in
+                    let store = try parts.openStore(process, runtime, storage)
                     let known = Set(try store.session().spaces.map(\.space))
                     for space in setting.spaces where !known.contains(space) { try store.resetCursor(of: space) }
                     return store

@@ -8,7 +8,7 @@ public struct WorldParts: Sendable {
     public var wire: any SimulatedWire
     /// Opens a local store of `WorldCatalog` in a file of the process's disk, so that what is committed survives what its
     /// durability says. Called for each life of a device's process. The world adds the spaces that are missing.
-    public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceDurability) throws -> SimulatedDevice.Store
+    public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store
     /// Opens the authority over `WorldCatalog`, durable like the store. The server takes each device for a principal
     /// with the device's name, who may read and write all of `WorldSetting.allSpaces`.
     public var openAuthority: SimulatedServer.Opening
@@ -50,7 +50,7 @@ public struct WorldParts: Sendable {
 
     public init(
         wire: any SimulatedWire,
-        openStore: @escaping @Sendable (DiskProcess, EngineRuntime, DeviceDurability) throws -> SimulatedDevice.Store,
+        openStore: @escaping @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store,
         openAuthority: @escaping SimulatedServer.Opening,
         upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil,
         outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)? = nil

@@ -126,9 +126,9 @@ extension Mutant {
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
-                parts.openStore = { process, runtime, durability in
-                    if durability == .normal { process.disk.remove("/cache.sqlite-wal") }
-                    return try open(process, runtime, durability)
+                parts.openStore = { process, runtime, storage in
+                    if storage.durability == .normal { process.disk.remove("/cache.sqlite-wal") }
+                    return try open(process, runtime, storage)
                 }
                 return parts
             }, shape: { unflushed(&$0, losePower: 0) }),
@@ -140,14 +140,14 @@ extension Mutant {
                 let open = parts.openStore
                 let first = Guarded<DiskImage?>(nil)
                 let losses = Guarded(0)
-                parts.openStore = { process, runtime, durability in
+                parts.openStore = { process, runtime, storage in
                     let disk = process.disk
                     let before = losses.withLock { losses in
                         defer { losses = disk.powerLossCount }
                         return losses
                     }
                     if disk.powerLossCount > before, let image = first.withLock({ $0 }) { disk.restore(image) }
-                    let store = try open(process, runtime, durability)
+                    let store = try open(process, runtime, storage)
                     first.withLock { $0 = $0 ?? disk.image() }
                     return store
                 }
@@ -177,9 +177,9 @@ extension Mutant {
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
-                parts.openStore = { process, runtime, durability in
+                parts.openStore = { process, runtime, storage in
                     process.disk.remove("/cache.sqlite-wal")
-                    return try open(process, runtime, durability)
+                    return try open(process, runtime, storage)
                 }
                 return parts
             }, shape: { $0.rates.killDevice = 0.1 }),
@@ -188,8 +188,8 @@ extension Mutant {
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
-                parts.openStore = { process, runtime, durability in
-                    let store = try open(process, runtime, durability)
+                parts.openStore = { process, runtime, storage in
+                    let store = try open(process, runtime, storage)
                     if runtime.random() % 2 == 0 {
                         process.disk.corrupt("/cache.sqlite", at: 4_096 + Int(runtime.random() % 20_000))
                     }

@@ -11,8 +11,8 @@ extension WorldParts {
     static func plantingInStores(_ sql: String) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openStore
-        parts.openStore = { process, runtime, durability in
-            let store = try open(process, runtime, durability)
+        parts.openStore = { process, runtime, storage in
+            let store = try open(process, runtime, storage)
             try plant(sql, in: "/cache.sqlite", on: process)
             return store
         }

@@ -112,8 +112,8 @@ extension WorldParts {
     static func wrappingStores(_ plant: @escaping @Sendable (inout PlantedStore) -> Void) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openStore
-        parts.openStore = { process, runtime, durability in
-            var store = PlantedStore(try open(process, runtime, durability))
+        parts.openStore = { process, runtime, storage in
+            var store = PlantedStore(try open(process, runtime, storage))
             plant(&store)
             return store
         }

@@ -27,9 +27,10 @@ import Testing
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 3))
         script.setting.policy.deleteBrake = nil
         script.setting.unflushed = [0, 2]
+        script.setting.readers = [1, 2]
         script.setting.pausing = [1]
         script.setting.spaceCount = 2
-        #expect(script.text.contains("\nunflushed 0 2\npausing 1\nspaces 2\n"))
+        #expect(script.text.contains("\nunflushed 0 2\nreaders 1 2\npausing 1\nspaces 2\n"))
         #expect(try WorldScript(text: script.text) == script)
     }
 

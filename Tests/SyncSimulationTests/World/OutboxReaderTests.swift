@@ -15,7 +15,7 @@ struct OutboxReaderTests {
         let parts = WorldParts.onSQLite()
         let simulation = Simulation(seed: 1)
         let runtime = simulation.makeRuntime(device: "a", wallClock: simulation.makeWallClock())
-        store = try parts.openStore(process, runtime, .full)
+        store = try parts.openStore(process, runtime, DeviceStorage())
         let audit = try #require(parts.auditReplica)
         look = try audit(process)
         for number in 0..<5 {
