@@ -263,6 +263,19 @@ import Testing
         #expect(harness.now - asked >= .seconds(90))
     }
 
+    @Test func `a server that asks for a pause before it greets gets it, also from an impatient user`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        let asked = harness.now
+        harness.answerGreeting(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
+        harness.send(.syncRequested)
+        harness.send(.credentialsChanged)
+        #expect(harness.greeting == nil)
+        harness.wake()
+        #expect(harness.greeting != nil)
+        #expect(harness.now - asked >= .seconds(90))
+    }
+
     @Test func `a batch that is too large is halved until it fits`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))
@@ -567,6 +580,16 @@ import Testing
         while !harness.isFinished { harness.wake() }
         #expect(harness.now - stopped <= harness.policy.stopDeadline)
         #expect(harness.timers.isEmpty && harness.requests.isEmpty && harness.hintStreams.isEmpty)
+    }
+
+    @Test func `who asks for a stop twice does not put it off`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.send(.stopRequested)
+        let timers = harness.timers
+        harness.now += .seconds(1)
+        #expect(harness.send(.stopRequested).isEmpty)
+        #expect(harness.timers == timers)
     }
 
     @Test func `an answer that comes during a stop is written down`() {

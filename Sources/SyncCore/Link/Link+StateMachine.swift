@@ -95,9 +95,10 @@ package struct LinkMachine: Hashable, Sendable {
         return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
     }
 
-    /// Someone asks for contact now.
+    /// Someone asks for contact now: a wait is cut short, unless the server asked for it.
     mutating func contactRequested(_ turn: inout Turn) -> [SyncAction] {
         switch state {
+        case .waiting(_, let failure) where failure.retryAfter != nil: []
         case .waiting, .refused: leave() + greet(&turn)
         case .down, .greeting, .online: []
         }

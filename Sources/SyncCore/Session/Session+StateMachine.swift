@@ -231,6 +231,8 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func stopRequested(_ turn: inout Turn) -> [SyncAction] {
+        // Who asks twice does not get more time.
+        guard case .running = phase else { return [] }
         var actions = hints.contactLost()
         // Waits and polls end now; only what is on its way is waited for.
         if !outbox.isInFlight { actions += outbox.stop() }
