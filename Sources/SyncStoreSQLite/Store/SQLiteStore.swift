@@ -16,6 +16,7 @@ public final class SQLiteStore: Sendable {
     public static var schemaVersion: Int { LocalSchema.migrations.count }
 
     let tables: [RecordTable]
+    /// The address of the database, for connections after the first.
     let uri: String
     let files: DatabaseFiles
     private let writer: Guarded<WriterState>
@@ -30,13 +31,12 @@ public final class SQLiteStore: Sendable {
     }
 
     private init(
-        writer: sending Writer, configuration: StoreConfiguration, catalog: SchemaCatalog, tables: [RecordTable],
-        uri: String
+        writer: sending Writer, configuration: StoreConfiguration, catalog: SchemaCatalog, tables: [RecordTable]
     ) {
         self.configuration = configuration
         self.catalog = catalog
         self.tables = tables
-        self.uri = uri
+        uri = URIText.make(configuration, creating: false)
         files = DatabaseFiles(path: configuration.file)
         identity = configuration.vfs == nil ? files.identity() : nil
         switch configuration.connections {
@@ -61,13 +61,12 @@ public final class SQLiteStore: Sendable {
     ) throws(StoreFailure) -> SQLiteStore {
         let tables = RecordTable.all(of: catalog)
         let files = DatabaseFiles(path: configuration.file)
-        let uri = URIText.make(configuration)
+        let uri = URIText.make(configuration, creating: configuration.createsIfMissing)
         let newClient = ClientID.make(at: now, random: &random)
         if configuration.vfs != nil {
             let writer = try Writer(
                 uri: uri, configuration: configuration, tables: tables, newClient: newClient)
-            return SQLiteStore(
-                writer: writer, configuration: configuration, catalog: catalog, tables: tables, uri: uri)
+            return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
         }
         try files.prepare(creatingIfMissing: configuration.createsIfMissing)
         try files.checkWritable()
@@ -81,7 +80,7 @@ public final class SQLiteStore: Sendable {
         try files.checkHeader()
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: newClient)
-        return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables, uri: uri)
+        return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
     }
 
     /// Closes all connections and ends the feed of changes. Later calls throw.
@@ -238,7 +237,7 @@ public final class SQLiteStore: Sendable {
 /// The address of a database file for SQLite. A file is never created by SQLite itself: we make it, with our
 /// permissions; on a VFS of its own there are none.
 enum URIText {
-    static func make(_ configuration: StoreConfiguration) -> String {
+    static func make(_ configuration: StoreConfiguration, creating: Bool) -> String {
         var uri = "file:"
         for byte in configuration.file.utf8 {
             switch byte {
@@ -252,6 +251,6 @@ enum URIText {
             }
         }
         guard let vfs = configuration.vfs else { return uri + "?mode=rw" }
-        return uri + "?mode=\(configuration.createsIfMissing ? "rwc" : "rw")&vfs=\(vfs)"
+        return uri + "?mode=\(creating ? "rwc" : "rw")&vfs=\(vfs)"
     }
 }
