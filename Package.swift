@@ -308,8 +308,8 @@ let package = Package(
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
-                "SyncBootstrap", "SyncModel", "SyncCore", "SyncConcurrency",
-                .product(name: "Logging", package: "swift-log"),
+                "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency", "SyncSimulation",
+                "SyncTestKit", "SyncWire", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(

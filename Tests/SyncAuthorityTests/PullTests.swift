@@ -247,6 +247,24 @@ import Testing
         }
     }
 
+    @Test func `long feeds are shortened a slice at a time, and others are left alone`() throws {
+        let world = try world()
+        let head = try world.head()
+        var turns = 0
+        while try world.authority.shortenFeeds(to: 5, slice: 4) {
+            turns += 1
+            try #require(turns < 50)
+        }
+        #expect(turns == (Int(head.rawValue) - 5 + 3) / 4)
+        func reply(after version: Int64) throws -> PullReply {
+            try world.page(
+                FeedCursor(epoch: AuthorityWorld.epoch, space: .default, place: .log(Version(version))).text)
+        }
+        #expect(try reply(after: head.rawValue - 6) == .mustReset(.horizon))
+        #expect(try reply(after: head.rawValue - 5) != .mustReset(.horizon))
+        #expect(try !world.authority.shortenFeeds(to: 5))
+    }
+
     @Test func `a snapshot whose beginning falls below the horizon starts again`() throws {
         let world = try world()
         guard case .page(let page) = try world.page(nil, limit: 2) else {

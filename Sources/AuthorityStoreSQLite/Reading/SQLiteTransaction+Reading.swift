@@ -18,6 +18,20 @@ extension SQLiteTransaction: AuthorityView {
         return row.map { SpaceExtent(head: Version($0[0]), horizon: Version($0[1])) } ?? .empty
     }
 
+    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {
+        let names = try attempt("look for long feeds") {
+            try String.fetchAll(
+                database.cachedStatement(sql: "SELECT name FROM space WHERE head - horizon > ? ORDER BY name"),
+                arguments: [Int64(count)])
+        }
+        return try names.map { (name) throws(AuthorityStoreFailure) in
+            guard let space = SpaceID(rawValue: name) else {
+                throw AuthorityStoreFailure(.corrupt, "'\(name)' is no name of a space")
+            }
+            return space
+        }
+    }
+
     // MARK: Records
 
     func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord? {

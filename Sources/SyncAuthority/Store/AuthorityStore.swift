@@ -38,6 +38,9 @@ public protocol AuthorityView: RecordLookup {
     /// `.empty` for a space in which nothing has been committed.
     func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent
 
+    /// The spaces whose feeds hold more commits than so many, in the order of their names.
+    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID]
+
     /// The record with this uid, alive or deleted, in whatever space.
     func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord?
 

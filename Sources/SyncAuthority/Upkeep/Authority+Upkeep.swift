@@ -25,6 +25,26 @@ extension Authority {
         }
     }
 
+    /// Takes old commits out of one of the feeds that hold more than `commits`.
+    ///
+    /// - Parameter slice: at most so many go at once: others wait that long for the write lock.
+    /// - Returns: whether a feed was too long; ask again then.
+    public func shortenFeeds(
+        to commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimmedCommits
+    ) throws(AuthorityFailure) -> Bool {
+        let kept = max(commits, 0)
+        // Most of the time nothing is to be done, and nobody has to wait for that.
+        let long = try read { (view) throws(AuthorityStoreFailure) in try view.spaces(havingMoreCommitsThan: kept) }
+        guard let space = long.first else { return false }
+        try write { (transaction) throws(AuthorityStoreFailure) in
+            let extent = try transaction.extent(of: space)
+            let last = min(extent.head.rawValue - Int64(kept), extent.horizon.rawValue + Int64(max(slice, 1)))
+            guard last > extent.horizon.rawValue else { return }
+            try transaction.trim(space, through: Version(last))
+        }
+        return true
+    }
+
     /// What became of a transaction, as the ledger has it; nil when it never took effect, or when its client has
     /// acknowledged the answer.
     package func outcome(

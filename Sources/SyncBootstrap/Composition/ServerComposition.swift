@@ -65,7 +65,11 @@ public final class ServerComposition {
                 settings: settings, authority: try authority, authenticator: authenticator, runtime: runtime,
                 logger: logger))
         var configuration = ServiceGroupConfiguration(
-            services: [ListenerService(listener: listener, listening: listening)],
+            services: [
+                ListenerService(listener: listener, listening: listening),
+                UpkeepService(
+                    authority: try authority, keptCommits: settings.keptCommits, clock: runtime.clock, logger: logger),
+            ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // The listener closes by itself what is open at the deadline; this is for the case that it cannot.
         configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)

@@ -89,6 +89,10 @@ public enum ConfigurationKeys {
         "authority.durability",
         "What an answered push survives: normal, a crash of the program; full, a power loss too.",
         default: .fixed("full"), for: [.syncd])
+    static let authorityKeptCommits = ConfigurationKey<Int>.integer(
+        "authority.kept-commits",
+        "How many commits of each space are kept to tell devices what has changed; who has been away for longer reads all anew.",
+        in: 1_000...1_000_000_000, unit: "commits", default: 100_000, for: [.syncd])
     static let authorityTokenFile = ConfigurationKey<String>.path(
         "authority.token-file", "The file of the tokens that are accepted; by default tokens beside the database.",
         for: [.syncd])
@@ -104,7 +108,7 @@ public enum ConfigurationKeys {
         syncBatchBytes.about, syncPageRows.about, syncBackoffInitial.about, syncBackoffCap.about,
         syncStopDeadline.about, recorderEvents.about, listenHost.about, listenPort.about, listenPortFile.about,
         listenCertificateFile.about, listenKeyFile.about, authorityFolder.about,
-        authorityDurability.about, authorityTokenFile.about, shutdownDeadline.about,
+        authorityDurability.about, authorityKeptCommits.about, authorityTokenFile.about, shutdownDeadline.about,
     ]
 }
 

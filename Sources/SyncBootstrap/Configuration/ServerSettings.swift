@@ -10,6 +10,8 @@ public struct ServerSettings: Sendable {
     public let tls: TLS?
     public let folder: String
     public let durability: Durability
+    /// How many commits of each space are kept to tell devices what has changed.
+    public let keptCommits: Int
     public let tokenFile: String
     public let shutdownDeadline: Duration
 
@@ -35,6 +37,7 @@ public struct ServerSettings: Sendable {
         }
         folder = try configuration.path(ConfigurationKeys.authorityFolder)
         durability = try configuration.required(ConfigurationKeys.authorityDurability)
+        keptCommits = try configuration.required(ConfigurationKeys.authorityKeptCommits)
         tokenFile = try configuration.optionalPath(ConfigurationKeys.authorityTokenFile) ?? folder + "/tokens"
         shutdownDeadline = try configuration.required(ConfigurationKeys.shutdownDeadline)
     }

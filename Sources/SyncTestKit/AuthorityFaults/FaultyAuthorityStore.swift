@@ -110,6 +110,11 @@ extension Counted {
         return try view.extent(of: space)
     }
 
+    func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {
+        try store.step("spaces")
+        return try view.spaces(havingMoreCommitsThan: count)
+    }
+
     func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord? {
         try store.step("record")
         return try view.record(address)

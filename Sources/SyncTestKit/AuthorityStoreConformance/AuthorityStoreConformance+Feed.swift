@@ -82,6 +82,21 @@ extension AuthorityStoreConformance {
                 }
                 try world.expect(after, [], "after the head")
             },
+            Check("the spaces with long feeds are told, by what is left in them") { world in
+                try append((1...5).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
+                try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: "other", in: world)
+                func spaces(havingMoreCommitsThan count: Int) throws -> [SpaceID] {
+                    try world.read { (view) throws(AuthorityStoreFailure) in
+                        try view.spaces(havingMoreCommitsThan: count)
+                    }
+                }
+                try world.expect(try spaces(havingMoreCommitsThan: 2), [.default, "other"], "two spaces of 5 and 3")
+                try world.expect(try spaces(havingMoreCommitsThan: 3), [.default], "a bound that is met")
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.trim(.default, through: Version(3))
+                }
+                try world.expect(try spaces(havingMoreCommitsThan: 2), ["other"], "what was trimmed does not count")
+            },
             Check("trimming moves the horizon, takes what is below it, and nothing else") { world in
                 let commits = (1...5).map { AuthorityStoreWorld.commit(Int64($0)) }
                 try append(commits, to: .default, in: world)

@@ -88,6 +88,10 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
 
+    func spaces(havingMoreCommitsThan count: Int) -> [SpaceID] {
+        tables.extents.filter { $0.value.head.rawValue - $0.value.horizon.rawValue > Int64(count) }.keys.sorted()
+    }
+
     func record(_ address: RecordAddress) -> StoredRecord? { tables.records[address] }
 
     func record(_ collection: CollectionName, _ uid: UID) -> StoredRecord? {
