@@ -23,7 +23,7 @@ struct ReplicaAudit: ReplicaLook {
         try look.each(
             """
             SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM islander WHERE islander.id = picture.painter)
-            AND NOT EXISTS (SELECT 1 FROM sync_outbox)
+            AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (picture.id, picture.painter))
             """
         ) { facts.dangling.append("picture \($0.text(0))") }
         try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in

@@ -64,9 +64,13 @@ enum FaultClass: String, CaseIterable {
     var rates: [WritableKeyPath<WorldPlan.Rates, Double>] {
         switch self {
         case .network: [\.cutDevice, \.dropLink, \.scriptAnswer]
-        case .process: [\.killDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause, \.sleepForDays]
+        case .process:
+            [
+                \.killDevice, \.stopDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause,
+                \.sleepForDays,
+            ]
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
-        case .clock: [\.jumpClock, \.driftClock]
+        case .clock: [\.jumpClock, \.driftClock, \.jumpClockOfServer]
         case .server:
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,

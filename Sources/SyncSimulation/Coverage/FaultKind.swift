@@ -22,6 +22,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
 
     // To a device.
     case deviceKilled = "device killed"
+    case engineStopped = "engine stopped"
     case devicePowerLost = "device lost power"
     /// Of a device that does not flush each commit; counted beside `devicePowerLost`.
     case unflushedPowerLost = "lost power unflushed"
@@ -48,6 +49,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverDiskFilled = "server's disk filled"
     case secondServer = "second server process"
     case serverSlow = "server slow"
+    case serverClockJumped = "server's clock jumped"
 
     // To a disk, in the middle of one of its operations.
     case diskError = "disk error"
@@ -62,13 +64,14 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
         .wrongShape, .staleAnswer,
     ]
     static let toDevices: [FaultKind] = [
-        .deviceKilled, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused, .deviceSleptForDays,
+        .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,
+        .deviceSleptForDays,
         .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned, .rivalEngine,
         .deviceDiskFilled, .userChanged,
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,
-        .secondServer, .serverSlow,
+        .secondServer, .serverSlow, .serverClockJumped,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
 }

@@ -45,6 +45,12 @@ public struct CrashScenario: Hashable, Sendable {
         CrashScenario(
             "the server restarts", seed: 13, happenings: [4: [.server(.killed)], 7: [.server(.recovers)]]),
         CrashScenario(
+            "a second process serves the same database", seed: 19,
+            happenings: [3: [.server(.secondStarts)], 8: [.server(.killed)]]),
+        CrashScenario(
+            "an engine is stopped and started", seed: 12,
+            happenings: [4: [.device(0, .stops)], 6: [.device(0, .recovers)], 8: [.device(1, .stops)]]),
+        CrashScenario(
             "a device is long without a link", deeds: 20, seed: 14,
             happenings: [2: [.device(0, .losesLink)], 17: [.device(0, .recovers)]]),
         CrashScenario(

@@ -14,7 +14,8 @@ final class RequestWatch: Sendable {
         var idle: [Duration] = []
         /// Identical requests that failed one after the other, and when the last failed.
         var failed: [Kind: (bytes: Int, at: Duration, hurried: Int)] = [:]
-        var pushNotBefore = Duration.zero
+        /// When the server wants to be asked again, at the earliest.
+        var notBefore: [Kind: Duration] = [:]
         /// How many requests of a minute may bring nothing.
         let idleLimit: Int
     }
@@ -24,6 +25,8 @@ final class RequestWatch: Sendable {
     }
 
     private let devices = Guarded([String: Device]())
+    /// Whether devices may have met another history, which they go on to at once.
+    private let knowsOtherHistories = Guarded(false)
     private let violations: ViolationLog
     private let isPunctual: Bool
     /// How many requests of a device may bring nothing in a minute.
@@ -44,7 +47,9 @@ final class RequestWatch: Sendable {
     }
 
     func sent(_ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration) {
+        let isBound = call.kind == .push || call.kind == .hello || !knowsOtherHistories.withLock { $0 }
         devices.withLock { devices in
+            if !isBound { devices[device]?.notBefore[call.kind] = nil }
             devices[device, default: Device(idleLimit: idleLimit)].sent(
                 call.kind, bytes.hashOfContents, by: device, at: now, floor: floor, telling: violations)
         }
@@ -64,8 +69,8 @@ final class RequestWatch: Sendable {
             let hash = bytes.hashOfContents
             let before = devices[device]?.failed[call.kind]
             devices[device]?.failed[call.kind] = (hash, now, before?.bytes == hash ? before?.hurried ?? 0 : 0)
-            if isPunctual, case .push = call, let wait = failure.retryAfter, failure.code != .cancelled {
-                devices[device]?.pushNotBefore = now + min(wait, longestRetryAfter)
+            if isPunctual, let wait = failure.retryAfter, failure.code != .cancelled {
+                devices[device]?.notBefore[call.kind] = now + min(wait, longestRetryAfter)
             }
         }
     }
@@ -74,7 +79,7 @@ final class RequestWatch: Sendable {
     func beginsAnew(_ device: String) {
         devices.withLock { devices in
             devices[device]?.failed = [:]
-            devices[device]?.pushNotBefore = .zero
+            devices[device]?.notBefore = [:]
             devices[device]?.idle = []
         }
     }
@@ -84,8 +89,15 @@ final class RequestWatch: Sendable {
         devices.withLock { devices in
             for name in devices.keys where name == device || name.hasPrefix(device + ".") {
                 devices[name]?.failed = [:]
+                // Another link may lead to another server.
+                devices[name]?.notBefore[.hello] = nil
             }
         }
+    }
+
+    /// The server begins another history.
+    func historyChanged() {
+        knowsOtherHistories.withLock { $0 = true }
     }
 }
 
@@ -94,9 +106,9 @@ extension RequestWatch.Device {
         _ kind: RequestWatch.Kind, _ bytes: Int, by device: String, at now: Duration, floor: Duration,
         telling violations: ViolationLog
     ) {
-        if kind == .push, now < pushNotBefore {
+        if let earliest = notBefore[kind], now < earliest {
             violations.report(
-                Violation(.I18, "\(device) pushes again \(pushNotBefore - now) before the time that the server named"))
+                Violation(.I18, "\(device) repeats a \(kind) \(earliest - now) before the time that the server named"))
         }
         if let last = failed[kind], last.bytes == bytes, now - last.at < floor {
             failed[kind]?.hurried += 1

@@ -21,6 +21,8 @@ public enum DeviceFault: Hashable, Sendable {
     /// What is down comes back, what sleeps wakes, and what is cut off is connected again.
     case recovers
     case killed
+    /// Its engine is asked to stop, as when an application is closed; a new process starts when it recovers.
+    case stops
     /// The seed chooses what of the unsynced stays.
     case losesPower(seed: UInt64)
     case suspended
@@ -64,4 +66,6 @@ public enum ServerFault: Hashable, Sendable {
     case secondStarts
     /// Each request waits so long for its turn.
     case slowed(by: Duration)
+    /// Its wall clock is wrong by so much from now on.
+    case clock(wrongBy: Duration)
 }

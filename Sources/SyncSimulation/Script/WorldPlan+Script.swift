@@ -71,11 +71,7 @@ extension WorldPlan {
             if random.chance(rates.cutDevice) { faults.append(.cutOff(direction)) }
             if random.chance(rates.dropLink) { faults.append(.losesLink) }
             let error = Duration.milliseconds(random.within(-50_000...50_000))
-            // The server clamps stamps from the future to its time. When it may die over a commit, the oracle cannot know
-            // which of its tries that was, so clocks are then only as wrong as is let through.
-            if random.chance(rates.jumpClock) {
-                faults.append(.clock(wrongBy: plan.serverMayDie ? error : error * 40))
-            }
+            if random.chance(rates.jumpClock) { faults.append(.clock(wrongBy: error * 40)) }
             if random.chance(2 * rates.rollBackDevice) { faults.append(.imageKept) }
             if random.chance(rates.rollBackDevice) { faults.append(.rolledBack) }
             faults += rareFaults(of: place)
@@ -92,10 +88,7 @@ extension WorldPlan {
             let times = rare.within(1...6)
             if rare.chance(rates.scriptAnswer) { faults.append(.meets(answer, times: times)) }
             let drift = rare.within(-50_000...50_000)
-            // As with jumps: no further than is let through, or the oracle would have to know when the server died.
-            if rare.chance(rates.driftClock) {
-                faults.append(.clockDrifts(plan.serverMayDie ? drift / plan.caution : drift))
-            }
+            if rare.chance(rates.driftClock) { faults.append(.clockDrifts(drift)) }
             let source = rare.below(plan.setting.devices)
             if rare.chance(rates.cloneDevice), source != place { faults.append(.cloned(from: source)) }
             if rare.chance(rates.rivalEngine) { faults.append(.rivalStarts) }
@@ -103,6 +96,7 @@ extension WorldPlan {
             if rare.chance(rates.fillDisk) { faults.append(.diskFilled(leaving: room)) }
             let isTold = users.chance(0.5)
             if users.chance(rates.changeUser) { faults.append(.userChanges(isTold: isTold)) }
+            if operators.chance(rates.stopDevice) { faults.append(.stops) }
             if later.chance(rates.allowDeletes) { faults.append(.deletesAllowed) }
             return faults
         }
@@ -124,20 +118,13 @@ extension WorldPlan {
             if operators.chance(rates.secondServer) { faults.append(.secondStarts) }
             let delay = operators.duration(in: .seconds(1)...(.seconds(90)))
             if operators.chance(rates.slowServer) { faults.append(.slowed(by: delay)) }
+            let error = Duration.milliseconds(operators.within(-2_000_000...2_000_000))
+            if operators.chance(rates.jumpClockOfServer) { faults.append(.clock(wrongBy: error)) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }
             return happenings
         }
-    }
-
-    /// By how much clocks that may not be far wrong drift less: in days of sleep more comes together.
-    private var caution: Int { rates.sleepForDays > 0 ? 100_000 : 1_000 }
-
-    /// Whether the server may end in the middle of something.
-    private var serverMayDie: Bool {
-        rates.killServer + rates.losePowerOfServer + rates.serverDiskFault + rates.restoreServer + rates.emptyServer
-            + rates.fillDisk > 0
     }
 }
 

@@ -45,6 +45,9 @@ public struct WorldPlan: Hashable, Sendable {
         public var secondServer = 0.0
         /// The server takes its time for a while.
         public var slowServer = 0.0
+        public var jumpClockOfServer = 0.0
+        /// An application is closed as it should be.
+        public var stopDevice = 0.0
         /// Nobody does anything for hours.
         public var longPause = 0.0
         /// Someone else logs in on a device.
@@ -131,6 +134,9 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.3) { rates.secondServer = second }
         let slow = random.rate(upTo: 0.02)
         if random.chance(0.3) { rates.slowServer = slow }
+        let jump = random.rate(upTo: 0.02)
+        if random.chance(0.4) { rates.jumpClockOfServer = jump }
+        rates.stopDevice = random.rate(upTo: 0.05)
         let reads = random.chance(0.4)
         for place in 0..<4 where random.chance(0.6) && reads && place < setting.devices {
             setting.readers.insert(place)

@@ -236,6 +236,7 @@ extension DeviceFault {
         case .recovers: "recovers"
         case .killed: "killed"
         case .losesPower(let seed): "losesPower \(seed)"
+        case .stops: "stops"
         case .suspended: "suspended"
         case .cutOff(let direction): "cutOff \(direction.rawValue)"
         case .losesLink: "losesLink"
@@ -260,6 +261,7 @@ extension DeviceFault {
         let word = words.first
         words.skip()
         switch word {
+        case "stops": self = .stops
         case "suspended": self = .suspended
         case "cutOff":
             self = .cutOff(
@@ -298,6 +300,7 @@ extension ServerFault {
         case .diskFilled(let bytes): "diskFilled \(bytes)"
         case .secondStarts: "secondStarts"
         case .slowed(let delay): "slowedBy \(delay.wholeMicroseconds)"
+        case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"
         }
     }
 
@@ -311,6 +314,9 @@ extension ServerFault {
         switch word {
         case "secondStarts": self = .secondStarts
         case "slowedBy": self = .slowed(by: .microseconds(try words.number(0...ScriptWords.longestTime)))
+        case "clockWrongBy":
+            self = .clock(
+                wrongBy: .microseconds(try words.number(-ScriptWords.longestTime...ScriptWords.longestTime)))
         case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
         case "backedUp": self = .backedUp
         case "restored": self = .restored

@@ -27,7 +27,8 @@ struct Workload: Sendable {
 
     enum Deed: Hashable, Sendable {
         case write([RecordEdit], in: SpaceID)
-        case cancelNewest
+        /// What waits, so many places from its newest.
+        case cancel(back: Int)
         case resendNewest
         case dismissNewest
     }
@@ -56,7 +57,7 @@ struct Workload: Sendable {
             let collection: CollectionName = random.chance(0.6) ? "picture" : "islander"
             guard let victim = try pick(collection, store) else { return nil }
             return .write([.delete(collection, victim)], in: space)
-        case ..<96: return .cancelNewest
+        case ..<96: return .cancel(back: choice.chance(0.5) ? 0 : choice.below(8))
         case ..<98: return .resendNewest
         default: return .dismissNewest
         }

@@ -60,6 +60,8 @@ public final class SimulatedDevice: Sendable {
         var lives = 0
         /// Why the engine of this life has ended by itself.
         var ending: String?
+        /// When the engine of this life was asked to stop, or woke up after that.
+        var stopping: Duration?
         /// What may move versions back: starts and new identities those of all spaces, a reset of a cursor that of one.
         var setbacks = 0
         var resets: [SpaceID: Int] = [:]
@@ -135,6 +137,9 @@ public final class SimulatedDevice: Sendable {
     /// Why the engine has stopped by itself, when it has.
     public var ending: String? { state.withLock { $0.ending } }
 
+    /// Whether no engine runs, or only one that was asked to stop.
+    var needsStart: Bool { state.withLock { $0.life == nil || $0.ending != nil || $0.stopping != nil } }
+
     /// How often something has happened after which the version of a space may have gone back.
     func setbackCount(of space: SpaceID) -> Int {
         state.withLock { $0.setbacks + $0.resets[space, default: 0] }
@@ -148,6 +153,7 @@ public final class SimulatedDevice: Sendable {
         state.withLock { state in
             state.life = life
             state.ending = nil
+            state.stopping = nil
         }
         simulation.note("up", by: name, as: .up)
     }
@@ -255,6 +261,28 @@ public final class SimulatedDevice: Sendable {
         simulation.mark("loses power", by: name, as: .fault)
         disk.losePower(seed: seed)
         kill()
+    }
+
+    /// Asks the engine to stop. The process stays, with its store.
+    func stop() {
+        simulation.note("is asked to stop", by: name, as: .fault)
+        let engine = state.withLock { state in
+            state.stopping = state.stopping ?? simulation.now
+            return state.life?.engine
+        }
+        engine?.requestStop()
+    }
+
+    /// It has slept meanwhile, and has its time again to stop.
+    func hasSlept() {
+        state.withLock { state in
+            if state.stopping != nil { state.stopping = simulation.now }
+        }
+    }
+
+    /// How long the engine has been stopping; nil when nobody has asked for it, or it has ended.
+    var timeToStop: Duration? {
+        state.withLock { state in state.ending == nil ? state.stopping.map { simulation.now - $0 } : nil }
     }
 
     /// Says that the device has a new token.

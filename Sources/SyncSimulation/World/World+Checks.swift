@@ -20,6 +20,7 @@ extension World {
         if readsFiles { try checkServerFile() }
         for device in devices {
             guard let store = device.store else { continue }
+            try checkItStops(device)
             // What has not been written to since it was found right is still right.
             let changes = device.disk.count(of: .changes)
             guard checked[device.name] != changes else { continue }
@@ -35,6 +36,14 @@ extension World {
                 throw Violation(.I25, "\(device.name) cannot be read although its disk works: \(failure)")
             }
         }
+    }
+
+    /// An engine that was asked to stop ends when its policy says (I18).
+    private func checkItStops(_ device: SimulatedDevice) throws(Violation) {
+        var most = SyncPolicy().stopDeadline + .seconds(1)
+        if script.setting.slowProcessor > 0 { most += SimulationLimits.stopTolerance }
+        guard !asleep.contains(device.name), let time = device.timeToStop, time > most else { return }
+        throw Violation(.I18, "\(device.name) was asked to stop \(time) ago, and has not ended")
     }
 
     /// Whether it is time to look at a device whole. That takes as long as its outbox is, so a long one has to wait.

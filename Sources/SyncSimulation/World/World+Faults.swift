@@ -42,6 +42,10 @@ extension World {
             guard device.isUp else { return }
             count(.deviceKilled)
             simulation.start("kill \(device.name)") { device.kill() }
+        case .stops:
+            guard device.isUp, device.ending == nil else { return }
+            count(.engineStopped)
+            device.stop()
         case .losesPower(let seed):
             guard device.isUp else { return }
             count(.devicePowerLost)
@@ -91,14 +95,16 @@ extension World {
         wake(device)
         network.mend(device.name)
         free(device)
+        device.renewCredentials()
         network.watch.hasReason(toTryAgain: device.name)
         device.reachability.set(.up)
-        if !device.isUp || device.ending != nil { try startDevice(device) }
+        if device.needsStart { try startDevice(device) }
     }
 
     func wake(_ device: SimulatedDevice) {
         simulation.resume(device.name)
         asleep.remove(device.name)
+        device.hasSlept()
     }
 
     /// A start may fail where the disk does, and only there.
@@ -199,6 +205,11 @@ extension World {
             count(.serverSlow)
             server.delay = delay
             simulation.note("takes \(delay) for each request", by: "server", as: .fault)
+        case .clock(let error):
+            count(.serverClockJumped)
+            latestServerTime = max(latestServerTime, server.wallClock.now)
+            server.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
+            simulation.note("its clock is wrong by \(error)", by: "server", as: .fault)
         case .restored:
             guard let (image, memory) = backup else { return }
             count(.serverRestored)
@@ -223,6 +234,7 @@ extension World {
         epochs += 1
         history.rollBack(to: memory)
         feed.forget()
+        network.watch.historyChanged()
         readers = [:]
         checked = [:]
         try server.start()

@@ -43,7 +43,7 @@ extension World {
                 network.watch.hasReason(toTryAgain: device.name)
                 device.renewCredentials()
             }
-        case .recovers, .killed, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack,
+        case .recovers, .killed, .stops, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack,
             .deletesAllowed:
             return
         }
@@ -72,7 +72,6 @@ extension World {
         device.disk.setCapacity(bytes: nil)
         network.endScripts(for: device.name)
         device.endRival()
-        device.renewCredentials()
     }
 }
 

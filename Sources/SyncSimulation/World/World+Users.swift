@@ -36,17 +36,26 @@ extension World {
         let now = device.wallClock.now
         switch deed {
         case .write(let edits, let space):
-            guard let sequence = try store.commit(edits, in: space, now: now) else { return }
+            let sequence: OutboxSequence?
+            do {
+                sequence = try store.commit(edits, in: space, now: now)
+            } catch {
+                history.mayHaveCommitted(on: device.name)
+                throw error
+            }
+            guard let sequence else { return }
             history.committed(sequence, on: device.name)
             simulation.note(
                 "commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name, as: .commit)
             try checkReadsItsWrites(edits, on: device, store)
             try checkWritesAreTogether(edits, at: sequence, on: device, store)
-        case .cancelNewest:
+        case .cancel(let back):
             let before = try store.outbox(limit: .max)
-            guard let newest = before.last, case .waiting = newest.state else { return }
+            let waiting = before.filter { $0.state == .waiting }
+            guard !waiting.isEmpty else { return }
+            let chosen = waiting[max(waiting.count - 1 - back, 0)].sequence
             do {
-                try store.cancel(newest.sequence, now: now)
+                try store.cancel(chosen, now: now)
             } catch {
                 // It may have been done nevertheless, with all that depends on it.
                 history.cancelled(Set(before.map(\.sequence)), on: device.name)
@@ -54,25 +63,52 @@ extension World {
             }
             let kept = Set(try store.outbox(limit: .max).map(\.sequence))
             history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
-            simulation.note("cancels \(newest.sequence)", by: device.name)
-            guard !kept.contains(newest.sequence) else {
-                throw Violation(.I1, "\(device.name) still holds \(newest.sequence) after it was cancelled")
+            simulation.note("cancels \(chosen)", by: device.name)
+            guard !kept.contains(chosen) else {
+                throw Violation(.I1, "\(device.name) still holds \(chosen) after it was cancelled")
             }
         case .resendNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             history.saw(entry, on: device.name)
             journals.dealsWith(entry.number, on: device.name)
-            for sequence in try store.resend(journal: entry.number, now: now) {
+            let sequences: [OutboxSequence]
+            do {
+                sequences = try store.resend(journal: entry.number, now: now)
+            } catch {
+                history.mayHaveCommitted(on: device.name)
+                throw error
+            }
+            for sequence in sequences {
                 history.committed(sequence, on: device.name)
                 simulation.note(
                     "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
             }
+            try checkIsSaidAgain(entry, on: device, store)
         case .dismissNewest:
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             history.saw(entry, on: device.name)
             journals.dealsWith(entry.number, on: device.name)
             try store.dismiss(journal: entry.number)
             simulation.note("dismisses \(entry.number)", by: device.name)
+        }
+    }
+
+    /// What was refused or taken back is here again, all of it.
+    private static func checkIsSaidAgain(
+        _ entry: JournalEntry, on device: SimulatedDevice, _ store: SimulatedDevice.Store
+    ) throws {
+        switch entry.event {
+        case .rejected(let transaction, _), .cancelled(let transaction):
+            var edits: [RecordEdit] = []
+            for mutation in transaction.mutations {
+                let (collection, record) = (mutation.collection, mutation.record)
+                switch mutation.intent {
+                case .delete: edits.append(.delete(collection, record))
+                case .create, .update: edits.append(.update(collection, record, mutation.patch))
+                }
+            }
+            try checkReadsItsWrites(edits, on: device, store)
+        case .merged, .forgotten: return
         }
     }
 

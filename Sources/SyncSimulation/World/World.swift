@@ -38,6 +38,8 @@ public final class World {
     /// The last backup of the server, with what was known of it then.
     var backup: (image: DiskImage, memory: History.Memory)?
     var epochs = 0
+    /// The latest time that its clock showed before it was set.
+    var latestServerTime = Simulation.dawn
     /// What was known when the server was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
@@ -224,12 +226,13 @@ public final class World {
         try settle()
         for device in devices {
             device.disk.clearPlans()
+            // Nobody tells it that its token is good again: it finds out by itself.
             free(device)
             network.watch.hasReason(toTryAgain: device.name)
             wake(device)
             device.reachability.set(.up)
             device.buryIfDead()
-            if !device.isUp || device.ending != nil { try startDevice(device) }
+            if device.needsStart { try startDevice(device) }
         }
         record("healed")
     }

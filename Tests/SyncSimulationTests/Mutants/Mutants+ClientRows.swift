@@ -141,6 +141,29 @@ extension Mutant {
             "AFTER INSERT ON sync_journal WHEN NEW.event = 'rejected' BEGIN DELETE FROM sync_journal WHERE number = NEW.number; END"
         ),
         rows(
+            "journal keeps other values", breaks: [.I1], "what was rejected or cancelled is not kept as it was written",
+            """
+            AFTER INSERT ON sync_journal WHEN NEW.event IN ('rejected', 'cancelled') BEGIN
+                UPDATE sync_journal SET payload = replace(payload, 'text', 'test') WHERE number = NEW.number;
+            END
+            """),
+        rows(
+            "refusal blamed on another", breaks: [.I17],
+            "what the server has refused is said to depend on something refused before",
+            """
+            AFTER INSERT ON sync_journal WHEN NEW.code <> 'depends_on_rejected' BEGIN
+                UPDATE sync_journal SET code = 'depends_on_rejected' WHERE number = NEW.number;
+            END
+            """),
+        rows(
+            "waiting entry changed", breaks: [.I10, .I5], "what waits says something else when the next is written",
+            """
+            AFTER INSERT ON sync_outbox BEGIN
+                UPDATE sync_outbox SET payload = replace(payload, 'text', 'test')
+                WHERE sequence = NEW.sequence - 1 AND number IS NULL;
+            END
+            """),
+        rows(
             "link to a record lost", breaks: [.I6, .I5],
             "a page overwrites what is still to be sent, for want of a link between them",
             """

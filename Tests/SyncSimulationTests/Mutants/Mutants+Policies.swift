@@ -42,6 +42,21 @@ extension Mutant {
                 $0.setting.devices = 3
             }),
         Mutant(
+            "refused for good", breaks: [.I18], "who was refused once does not ask again by itself",
+            shape: {
+                $0.setting.policy.refusalRetry = .seconds(1_000_000)
+                $0.rates.scriptAnswer = 0.2
+                $0.rates.recover = 0.02
+            }),
+        Mutant(
+            "stops when it likes", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
+            shape: {
+                $0.setting.policy.stopDeadline = .seconds(1_000)
+                $0.setting.network.loseAnswerRate = 0.5
+                $0.setting.slowProcessor = 0
+                $0.rates.stopDevice = 0.1
+            }),
+        Mutant(
             "no limit to the outbox", breaks: [.I19], "a device may owe more than was allowed",
             parts: {
                 var settings = SQLiteParts()

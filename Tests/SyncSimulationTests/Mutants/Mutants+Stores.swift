@@ -39,6 +39,12 @@ extension Mutant {
                 try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
             }
         },
+        store("nothing is sent again", breaks: [.I6], "an entry of the journal is put away, and not sent again") {
+            $0.onResend = { (base, number, _) throws(StoreFailure) in
+                try base.dismiss(journal: number)
+                return []
+            }
+        },
         store("stale read", breaks: [.I6], "a read shows what was there before the write") {
             $0.onRead = { record in
                 var record = record

@@ -23,6 +23,17 @@ extension Mutant {
         throw last
     }
 
+    /// Does not say when the server wants to be asked again.
+    private static func hurrying<Reply>(
+        _ call: () async throws(TransportFailure) -> Reply
+    ) async throws(TransportFailure) -> Reply {
+        do throws(TransportFailure) {
+            return try await call()
+        } catch {
+            throw TransportFailure(error.code, error.message)
+        }
+    }
+
     /// Bugs between a device's engine and the network.
     static let transports: [Mutant] = [
         transport(
@@ -46,11 +57,23 @@ extension Mutant {
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in
-                    do throws(TransportFailure) {
-                        return try await base.push(request)
-                    } catch {
-                        throw TransportFailure(error.code, error.message)
-                    }
+                    try await hurrying { () async throws(TransportFailure) in try await base.push(request) }
+                }
+            }),
+        transport(
+            "retry-after ignored by pulls", breaks: [.I18], "who wants news does not leave the server alone",
+            shape: { $0.setting.network.busyRate = 0.5 },
+            plant: {
+                $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                    try await hurrying { () async throws(TransportFailure) in try await base.pull(request) }
+                }
+            }),
+        transport(
+            "retry-after ignored by greetings", breaks: [.I18], "who looks for the server does not leave it alone",
+            shape: { $0.setting.network.busyRate = 0.5 },
+            plant: {
+                $0.onHello = { (base) async throws(TransportFailure) in
+                    try await hurrying { () async throws(TransportFailure) in try await base.hello() }
                 }
             }),
         transport(

@@ -38,6 +38,9 @@ struct PlantedStore: LocalStore, EngineStore {
     var onCheckpoint: @Sendable (SimulatedDevice.Store) throws(StoreFailure) -> Void = {
         (base) throws(StoreFailure) in try base.checkpoint()
     }
+    var onResend: @Sendable (SimulatedDevice.Store, Int64, WallTime) throws(StoreFailure) -> [OutboxSequence] = {
+        (base, number, now) throws(StoreFailure) in try base.resend(journal: number, now: now)
+    }
     var onRead: @Sendable (Record) -> Record = { $0 }
     var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
     var onOutbox: @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
@@ -77,7 +80,7 @@ struct PlantedStore: LocalStore, EngineStore {
         try base.journal(state: state, limit: limit)
     }
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
-        try base.resend(journal: number, now: now)
+        try onResend(base, number, now)
     }
     func dismiss(journal number: Int64) throws(StoreFailure) { try base.dismiss(journal: number) }
 

@@ -17,6 +17,7 @@ extension History {
         let settled = state.withLock { $0.settled(device, entries) }
         let journal = settled.isEmpty ? [] : try store.journal(state: nil, limit: .max)
         return try state.withLock { state in
+            try state.check(entries, of: device)
             try state.check(settled, of: device, journal)
             guard session.spaces.contains(where: \.isComplete) else { return true }
             guard isOfThisEpoch else { return false }
@@ -130,6 +131,28 @@ extension History.State {
         return sent.outcome
     }
 
+    /// What servers have made of it in histories that are lost.
+    private func formerOutcomes(of debt: History.Owed) -> [Outcome] {
+        guard let operation = debt.operation, let sent = sent[operation] else { return [] }
+        return sent.former.filter { $0.hash == debt.hash }.map(\.outcome)
+    }
+
+    /// What waits or has been sent says what it said before (I10).
+    fileprivate mutating func check(_ entries: [OutboxEntry], of device: String) throws(Violation) {
+        for entry in entries {
+            guard let owed = owed[device]?[entry.sequence] else { continue }
+            if let known = owed.transaction {
+                if known == entry.transaction { continue }
+                guard known.says(entry.transaction) else {
+                    throw Violation(
+                        .I10,
+                        "\(device) keeps as transaction \(entry.sequence) \(entry.transaction), which was \(known)")
+                }
+            }
+            self.owed[device]?[entry.sequence]?.transaction = entry.transaction
+        }
+    }
+
     /// What is owed to a device and has left its outbox.
     func settled(
         _ device: String, _ entries: [OutboxEntry]
@@ -147,13 +170,15 @@ extension History.State {
         for entry in journal + (seen[device] ?? []) {
             if let sequence = entry.sequence { told[sequence, default: []].append(entry.event) }
         }
+        let refused = told.mapValues { events in
+            events.lazy.compactMap { if case .rejected(let transaction, _) = $0 { transaction } else { nil } }
+        }
         for (sequence, debt) in settled {
             let outcome = outcome(of: debt)
             try Settlement(
-                device: device, sequence: sequence, operation: debt.operation, outcome: outcome,
-                told: told[sequence] ?? []
-            ).check(
-                wasCancelled: cancelled[device]?.contains(sequence) ?? false, isCertain: !wasRestored)
+                device: device, sequence: sequence, debt: debt, outcome: outcome, former: formerOutcomes(of: debt),
+                told: told[sequence] ?? [], refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value)
+            ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
             let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isRefused {
                 self.owed[device]?[sequence] = nil

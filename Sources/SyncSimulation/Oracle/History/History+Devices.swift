@@ -13,7 +13,8 @@ extension History: DeviceWitness {
                     pushed.transaction == entry.transaction, state.owed[device]?[entry.sequence] != nil
                 else { continue }
                 state.owed[device]?[entry.sequence] = Owed(
-                    operation: Operation(identity: batch.identity, number: number), hash: pushed.hash)
+                    operation: Operation(identity: batch.identity, number: number), hash: pushed.hash,
+                    transaction: pushed.transaction)
             }
         }
     }
@@ -23,6 +24,14 @@ extension History: DeviceWitness {
         state.withLock { state in
             state.owed[device, default: [:]][sequence] = Owed()
             state.newest[device] = max(state.newest[device] ?? sequence, sequence)
+        }
+    }
+
+    /// A local commit has failed. It may have been done nevertheless, and have joined the newest transaction.
+    func mayHaveCommitted(on device: String) {
+        state.withLock { state in
+            guard let newest = state.owed[device]?.keys.max() else { return }
+            state.owed[device]?[newest]?.transaction = nil
         }
     }
 

@@ -51,7 +51,9 @@ extension History: ServerWitness {
                         continue
                     }
                     // The first one under this number has come to nothing.
-                    sent = Sent(transaction: request.transactions[position], device: sent.device, now: now)
+                    sent = Sent(
+                        transaction: request.transactions[position], device: sent.device, now: now,
+                        former: sent.former)
                     state.sent[operation] = sent
                 }
                 if let earlier = sent.outcome {
@@ -111,6 +113,7 @@ extension History: ServerWitness {
     func rollBack(to memory: Memory) {
         state.withLock { state in
             for (operation, sent) in state.sent {
+                if let outcome = sent.outcome { state.sent[operation]?.former.append((sent.transaction.hash, outcome)) }
                 if case .applied? = sent.outcome { state.lost.insert(operation) }
                 // Also what another history has answered otherwise meanwhile.
                 if let known = memory.answered[operation] {
@@ -123,7 +126,6 @@ extension History: ServerWitness {
             state.replays = memory.replays
             state.applied = memory.applied
             state.uids = memory.uids
-            state.wasRestored = true
         }
     }
 

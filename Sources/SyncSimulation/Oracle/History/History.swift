@@ -27,6 +27,8 @@ final class History: Sendable {
         /// The clock of the server, when it may have been applied.
         var now: WallTime
         var outcome: Outcome?
+        /// What histories have answered that the server has lost since, and to which contents.
+        var former: [(hash: PayloadHash, outcome: Outcome)] = []
     }
 
     struct State: Sendable {
@@ -48,8 +50,6 @@ final class History: Sendable {
         /// What was applied, and lost with a server that was restored: also of devices that only an old image of a disk
         /// brings back.
         var lost: Set<Operation> = []
-        /// What a server had answered may be forgotten since a restore: outcomes are then no proof any more.
-        var wasRestored = false
     }
 
     struct Owed: Sendable {
@@ -57,6 +57,8 @@ final class History: Sendable {
         /// another transaction before.
         var operation: Operation?
         var hash: PayloadHash?
+        /// What it says, as it was last seen in the outbox; nil when it may say something else since.
+        var transaction: Transaction?
     }
 
     /// The naive model at each version.
