@@ -309,7 +309,8 @@ let package = Package(
             name: "SyncBootstrapTests",
             dependencies: [
                 "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency", "SyncSimulation",
-                "SyncTestKit", "SyncWire", .product(name: "Logging", package: "swift-log"),
+                "SyncServerHTTP", "SyncTestKit", "SyncWire", .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -248,7 +248,12 @@ import Testing
     }
 
     @Test func `long feeds are shortened a slice at a time, and others are left alone`() throws {
-        let world = try world()
+        var policy = AuthorityPolicy()
+        policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
+        let world = try world(policy: policy)
+        var device = Device(3)
+        let note = try device.number([create("user", 70, ["username": .text("n")])], in: "north")
+        _ = try world.reply(device.request([note]), by: device.principal)
         let head = try world.head()
         var turns = 0
         while try world.authority.shortenFeeds(to: 5, slice: 4) {
@@ -263,6 +268,8 @@ import Testing
         #expect(try reply(after: head.rawValue - 6) == .mustReset(.horizon))
         #expect(try reply(after: head.rawValue - 5) != .mustReset(.horizon))
         #expect(try !world.authority.shortenFeeds(to: 5))
+        let beginning = FeedCursor(epoch: AuthorityWorld.epoch, space: "north", place: .log(.zero)).text
+        #expect(try world.page(beginning, in: "north") != .mustReset(.horizon))
     }
 
     @Test func `a snapshot whose beginning falls below the horizon starts again`() throws {

@@ -1,6 +1,8 @@
 import Logging
+import ServiceLifecycle
 import SyncAuthority
 import SyncModel
+import SyncServerHTTP
 import SyncSimulation
 import SyncTestKit
 import SyncWire
@@ -44,7 +46,8 @@ import Testing
         try write(0..<30, to: authority)
         let simulation = Simulation(seed: 1)
         let upkeep = UpkeepService(
-            authority: authority, keptCommits: 10, clock: simulation.clock(of: "server"), logger: Logger(label: "test"))
+            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
+            logger: Logger(label: "test"))
         let task = simulation.start("upkeep") { try? await upkeep.keepUp() }
         try simulation.advance(by: .seconds(1))
         #expect(try extent(of: store) == SpaceExtent(head: Version(30), horizon: Version(20)))
@@ -62,7 +65,8 @@ import Testing
         try write(0..<30, to: authority)
         let simulation = Simulation(seed: 1)
         let upkeep = UpkeepService(
-            authority: authority, keptCommits: 10, clock: simulation.clock(of: "server"), logger: Logger(label: "test"))
+            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
+            logger: Logger(label: "test"))
         faulty.arm(after: 0)
         let task = simulation.start("upkeep") { try? await upkeep.keepUp() }
         try simulation.advance(by: .seconds(1))
@@ -71,5 +75,52 @@ import Testing
         #expect(try extent(of: store).horizon == Version(20))
         task.cancel()
         try simulation.finish()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a server looks after its feeds while it serves`() async throws {
+        let (looks, look) = AsyncStream.makeStream(of: Void.self)
+        var recipes = ServerRecipes.live
+        recipes.authority = { _, _, _ in
+            let store = WatchedAuthorityStore(base: InMemoryAuthorityStore(epoch: Self.epoch)) { look.yield() }
+            return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
+        }
+        recipes.authenticator = { _, _ in NobodyIsKnown() }
+        // Asks nothing itself, and serves until someone has.
+        recipes.listener = { _ in
+            ServerListener { _ in
+                for await _ in looks { return }
+            }
+        }
+        let sources = try ConfigurationSources(
+            flags: ["authority.kept-commits": .init("12345", flag: "--set")], variables: ["HOME": "/nonexistent"],
+            file: nil)
+        let settings = try ServerSettings(ResolvedConfiguration(sources, for: .syncd))
+        #expect(settings.keptCommits == 12_345)
+        let server = ServerComposition(settings: settings, recipes: recipes, logger: Logger(label: "test"))
+        // The end of a listener ends the server.
+        await #expect(throws: ServiceGroupError.self) { try await server.serve { _ in } }
+    }
+}
+
+private struct NobodyIsKnown: Authenticator {
+    func principal(bearing token: String) -> Principal? { nil }
+}
+
+/// Tells of each reading.
+private struct WatchedAuthorityStore: AuthorityStore {
+    let base: InMemoryAuthorityStore
+    let onRead: @Sendable () -> Void
+
+    func read<Result>(
+        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        onRead()
+        return try base.read(body)
+    }
+
+    func write<Result>(
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        try base.write(body)
     }
 }

@@ -276,6 +276,14 @@ import Testing
         #expect(harness.now - asked >= .seconds(90))
     }
 
+    @Test func `a server that asks for no pause does not bind an impatient user`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        harness.answerGreeting(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
+        harness.send(.syncRequested)
+        #expect(harness.greeting != nil)
+    }
+
     @Test func `a batch that is too large is halved until it fits`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))

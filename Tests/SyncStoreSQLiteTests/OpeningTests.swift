@@ -189,7 +189,7 @@ import Testing
         #expect(busy == .busy)
     }
 
-    @Test func `what may not be flushed yet is flushed before it is shown`() throws {
+    @Test func `who flushes what was recovered waits for those who write`() throws {
         let scratch = try Scratch()
         _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)
         let other = try RawDatabase(scratch.file)

@@ -17,8 +17,8 @@ public enum AuthorityLimits {
     public static let conflictBytes = 16 * 1_024 * 1_024
     /// The commits that the upkeep keeps when it is not told otherwise: months of a small space.
     public static let keptCommits = 100_000
-    /// The commits that the upkeep takes out of a feed at once: some milliseconds under the write lock.
-    public static let trimmedCommits = 1_000
+    /// The commits that the upkeep takes out of a feed at once: milliseconds under the write lock, when they are small.
+    public static let trimmedCommits = 200
     /// The longest cursor that is looked at: longer ones are not ours.
     public static let cursorBytes = 320
     /// The longest name of an epoch.

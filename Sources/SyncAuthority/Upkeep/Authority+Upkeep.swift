@@ -38,9 +38,9 @@ extension Authority {
         guard let space = long.first else { return false }
         try write { (transaction) throws(AuthorityStoreFailure) in
             let extent = try transaction.extent(of: space)
-            let last = min(extent.head.rawValue - Int64(kept), extent.horizon.rawValue + Int64(max(slice, 1)))
-            guard last > extent.horizon.rawValue else { return }
-            try transaction.trim(space, through: Version(last))
+            let surplus = extent.head.rawValue - extent.horizon.rawValue - Int64(kept)
+            guard surplus > 0 else { return }
+            try transaction.trim(space, through: Version(extent.horizon.rawValue + min(surplus, Int64(max(slice, 1)))))
         }
         return true
     }

@@ -54,7 +54,8 @@ public final class ServerComposition {
         return epoch.rawValue
     }
 
-    /// Serves until SIGTERM or SIGINT, and then lets what is on its way end, up to the deadline.
+    /// Serves, and keeps the feeds within their bound, until SIGTERM or SIGINT, and then lets what is on its way end, up to the
+    /// deadline.
     ///
     /// - Parameter listening: told the port once the server answers.
     public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
@@ -68,7 +69,7 @@ public final class ServerComposition {
             services: [
                 ListenerService(listener: listener, listening: listening),
                 UpkeepService(
-                    authority: try authority, keptCommits: settings.keptCommits, clock: runtime.clock, logger: logger),
+                    authority: try authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // The listener closes by itself what is open at the deadline; this is for the case that it cannot.

@@ -1,3 +1,5 @@
+import SyncAuthority
+
 /// Every key that exists, in the order in which they are shown.
 public enum ConfigurationKeys {
     static let environment = ConfigurationKey<Environment>.choice(
@@ -91,8 +93,8 @@ public enum ConfigurationKeys {
         default: .fixed("full"), for: [.syncd])
     static let authorityKeptCommits = ConfigurationKey<Int>.integer(
         "authority.kept-commits",
-        "How many commits of each space are kept to tell devices what has changed; who has been away for longer reads all anew.",
-        in: 1_000...1_000_000_000, unit: "commits", default: 100_000, for: [.syncd])
+        "How many commits of each space are kept to tell devices what has changed: more than are made while a device reads all anew, as who has been away for longer has to.",
+        in: 10_000...1_000_000_000, unit: "commits", default: AuthorityLimits.keptCommits, for: [.syncd])
     static let authorityTokenFile = ConfigurationKey<String>.path(
         "authority.token-file", "The file of the tokens that are accepted; by default tokens beside the database.",
         for: [.syncd])

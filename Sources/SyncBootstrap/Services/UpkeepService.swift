@@ -1,24 +1,36 @@
 import Logging
 import ServiceLifecycle
 import SyncAuthority
+import SyncCore
 
 /// The upkeep of a server's database as a service: what its feeds hold beyond their bound goes, a slice at a time, so that
-/// the file does not grow with the years. Who has been away for longer reads a snapshot.
-struct UpkeepService: Service {
-    let authority: Authority
-    /// How many commits of each space stay.
-    let keptCommits: Int
-    let clock: any Clock<Duration>
-    let logger: Logger
+/// they do not grow with the years. Who has been away for longer reads a snapshot.
+///
+/// It blocks its thread while SQLite works, and therefore runs where the runtime wants that.
+actor UpkeepService: Service {
+    private let authority: Authority
+    private let keptCommits: Int
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private nonisolated let executor: (any SerialExecutor)?
 
     /// Between two slices: those who write have their turn.
-    static let pause = Duration.milliseconds(50)
+    static let pause = Duration.milliseconds(10)
     /// Between two looks when all is within its bound: a busy space gets some thousands of commits meanwhile.
     static let interval = Duration.seconds(60)
 
-    func run() async throws {
+    /// - Parameter keptCommits: how many commits of each space stay.
+    init(authority: Authority, keptCommits: Int, runtime: EngineRuntime, logger: Logger) {
+        self.authority = authority
+        self.keptCommits = keptCommits
+        clock = runtime.clock
+        executor = runtime.actorExecutor
+        self.logger = logger
+    }
+
+    nonisolated func run() async throws {
         do {
-            try await cancelWhenGracefulShutdown { try await keepUp() }
+            try await cancelWhenGracefulShutdown { try await self.keepUp() }
         } catch is CancellationError {
             return
         }
@@ -38,4 +50,13 @@ struct UpkeepService: Service {
             return false
         }
     }
+
+    /// Stands in for the executor of an ordinary actor when none is injected.
+    private nonisolated let anchor = Anchor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor?.asUnownedSerialExecutor() ?? anchor.unownedExecutor
+    }
+
+    private actor Anchor {}
 }

@@ -72,12 +72,13 @@ public actor SyncEngine {
         lastStatus.withLock { $0 }
     }
 
-    /// Asks for a push and a pull now, not at the end of a wait.
+    /// Asks for a push and a pull now, not at the end of a wait, unless the server asked for that.
     public nonisolated func syncNow() {
         mailbox.yield(.syncRequested)
     }
 
-    /// Says that the credentials are new: worth another try with a server that refused the old ones.
+    /// Says that the credentials are new: worth another try with a server that refused the old ones, at once unless it asked for
+    /// a pause.
     public nonisolated func credentialsChanged() {
         mailbox.yield(.credentialsChanged)
     }

@@ -40,7 +40,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func linkChanged(_ link: LinkState, _ turn: inout Turn) -> [SyncAction] {
         switch (link, state) {
         case (.up, .down), (.up, .waiting):
-            // A new route is a new chance: the old failures say nothing about it.
+            // A new route is a new chance: the old failures say nothing about it, nor what a server on it has asked for.
             backoff.reset()
             return greet(&turn)
         case (.up, .greeting), (.up, .online), (.up, .refused):
@@ -98,7 +98,7 @@ package struct LinkMachine: Hashable, Sendable {
     /// Someone asks for contact now: a wait is cut short, unless the server asked for it.
     mutating func contactRequested(_ turn: inout Turn) -> [SyncAction] {
         switch state {
-        case .waiting(_, let failure) where failure.retryAfter != nil: []
+        case .waiting(_, let failure) where failure.asksForPause: []
         case .waiting, .refused: leave() + greet(&turn)
         case .down, .greeting, .online: []
         }

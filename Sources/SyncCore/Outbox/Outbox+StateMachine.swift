@@ -233,7 +233,7 @@ package struct OutboxMachine: Hashable, Sendable {
     /// Someone asks for progress now: a wait is cut short, unless the server asked for it.
     mutating func progressRequested() -> [SyncAction] {
         switch state {
-        case .waiting(_, .transport(let failure)) where failure.retryAfter != nil: return []
+        case .waiting(_, .transport(let failure)) where failure.asksForPause: return []
         case .waiting(_, .identity): return []
         case .waiting(let timer, _):
             state = .resting

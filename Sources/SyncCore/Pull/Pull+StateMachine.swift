@@ -342,7 +342,7 @@ extension PullMachine.Obstacle {
     /// Whether a wait for this may not be cut short by a wish.
     var isBinding: Bool {
         switch self {
-        case .transport(let failure): failure.retryAfter != nil
+        case .transport(let failure): failure.asksForPause
         case .store: false
         case .reset: true
         }

@@ -12,6 +12,9 @@ public struct TransportFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// Whether the server asked for a pause: a wait for that is not cut short by a wish.
+    package var asksForPause: Bool { retryAfter.map { $0 > .zero } ?? false }
+
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// No connection: refused, no route, no name, TLS failed.
         case unreachable

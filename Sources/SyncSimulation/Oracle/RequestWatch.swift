@@ -25,8 +25,6 @@ final class RequestWatch: Sendable {
     }
 
     private let devices = Guarded([String: Device]())
-    /// Whether devices may have met another history, which they go on to at once.
-    private let knowsOtherHistories = Guarded(false)
     private let violations: ViolationLog
     private let isPunctual: Bool
     /// How many requests of a device may bring nothing in a minute.
@@ -47,9 +45,7 @@ final class RequestWatch: Sendable {
     }
 
     func sent(_ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration) {
-        let isBound = call.kind == .push || call.kind == .hello || !knowsOtherHistories.withLock { $0 }
         devices.withLock { devices in
-            if !isBound { devices[device]?.notBefore[call.kind] = nil }
             devices[device, default: Device(idleLimit: idleLimit)].sent(
                 call.kind, bytes.hashOfContents, by: device, at: now, floor: floor, telling: violations)
         }
@@ -58,6 +54,10 @@ final class RequestWatch: Sendable {
     func ended(_ call: ServerCall, by device: String, wasUseful: Bool) {
         devices.withLock { devices in
             devices[device]?.failed[call.kind] = nil
+            // It may have met another history, in whose spaces it begins at once.
+            if call.kind == .hello, let pauses = devices[device]?.notBefore {
+                devices[device]?.notBefore = pauses.filter { $0.key == .push }
+            }
             if wasUseful { _ = devices[device]?.idle.popLast() }
         }
     }
@@ -84,20 +84,23 @@ final class RequestWatch: Sendable {
         }
     }
 
-    /// The user asks for it, or what stood in the way may be gone: another link, or other credentials.
+    /// What stood in the way may be gone: another link, or other credentials.
     func hasReason(toTryAgain device: String) {
         devices.withLock { devices in
             for name in devices.keys where name == device || name.hasPrefix(device + ".") {
                 devices[name]?.failed = [:]
-                // Another link may lead to another server.
-                devices[name]?.notBefore[.hello] = nil
             }
         }
     }
 
-    /// The server begins another history.
-    func historyChanged() {
-        knowsOtherHistories.withLock { $0 = true }
+    /// Another link may lead to another server, which nobody has asked for a pause.
+    func linkChanged(of device: String) {
+        hasReason(toTryAgain: device)
+        devices.withLock { devices in
+            for name in devices.keys where name == device || name.hasPrefix(device + ".") {
+                devices[name]?.notBefore[.hello] = nil
+            }
+        }
     }
 }
 

@@ -38,7 +38,7 @@ extension World {
         }
     }
 
-    /// An engine that was asked to stop ends when its policy says (I18).
+    /// An engine that was asked to stop ends within seconds: those of the policy that applications have unless they choose (I18).
     private func checkItStops(_ device: SimulatedDevice) throws(Violation) {
         var most = SyncPolicy().stopDeadline + .seconds(1)
         if script.setting.slowProcessor > 0 { most += SimulationLimits.stopTolerance }

@@ -63,7 +63,7 @@ extension World {
         case .losesLink:
             count(.linkDown)
             mark("loses its link")
-            network.watch.hasReason(toTryAgain: device.name)
+            network.watch.linkChanged(of: device.name)
             device.reachability.set(.down("no carrier"))
         case .clock(let error):
             count(.clockJumped)
@@ -97,8 +97,13 @@ extension World {
         free(device)
         device.renewCredentials()
         network.watch.hasReason(toTryAgain: device.name)
-        device.reachability.set(.up)
+        giveLink(to: device)
         if device.needsStart { try startDevice(device) }
+    }
+
+    func giveLink(to device: SimulatedDevice) {
+        if device.reachability.current != .up { network.watch.linkChanged(of: device.name) }
+        device.reachability.set(.up)
     }
 
     func wake(_ device: SimulatedDevice) {
@@ -234,7 +239,6 @@ extension World {
         epochs += 1
         history.rollBack(to: memory)
         feed.forget()
-        network.watch.historyChanged()
         readers = [:]
         checked = [:]
         try server.start()

@@ -103,7 +103,10 @@ extension World {
             for mutation in transaction.mutations {
                 let (collection, record) = (mutation.collection, mutation.record)
                 switch mutation.intent {
-                case .delete: edits.append(.delete(collection, record))
+                case .delete:
+                    // Another space may have the id by now: what is there was not meant.
+                    let home = try store.space(of: collection, record)
+                    if home == nil || home == transaction.space { edits.append(.delete(collection, record)) }
                 case .create, .update: edits.append(.update(collection, record, mutation.patch))
                 }
             }

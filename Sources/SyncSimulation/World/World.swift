@@ -230,7 +230,7 @@ public final class World {
             free(device)
             network.watch.hasReason(toTryAgain: device.name)
             wake(device)
-            device.reachability.set(.up)
+            giveLink(to: device)
             device.buryIfDead()
             if device.needsStart { try startDevice(device) }
         }

@@ -48,7 +48,7 @@ final class Writer {
 
         try checkOwner(configuration.file)
         try configure(configuration)
-        try migrate(tables: tables, newClient: newClient, flushing: configuration.durability == .full)
+        try migrate(tables: tables, newClient: newClient, configuration)
     }
 
     deinit {
@@ -123,11 +123,8 @@ final class Writer {
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
     }
 
-    /// - Parameter flushing: whether what SQLite has just recovered from the log of a process that was killed over a commit is
-    ///   flushed: it is visible, but nothing has flushed it yet. What is shown, and pushed, would be taken back by the next loss
-    ///   of power. A commit flushes the whole log, so the smallest one will do; a checkpoint may meet other processes.
     private func migrate(
-        tables: [RecordTable], newClient: ClientID, flushing: Bool
+        tables: [RecordTable], newClient: ClientID, _ configuration: StoreConfiguration
     ) throws(StoreFailure) {
         var migrator = DatabaseMigrator()
         for (index, migration) in LocalSchema.migrations.enumerated() {
@@ -147,8 +144,14 @@ final class Writer {
         try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }
         takeOverFromGRDB()
         let catalog = CatalogMigration(tables: tables, connection: connection)
+        // What SQLite has just recovered from the log of a process that was killed over a commit is visible, but nothing has
+        // flushed it yet. What is shown, and pushed, would be taken back by the next loss of power. A commit flushes the whole
+        // log, so the smallest one will do; a checkpoint may meet other processes.
+        let flushes = configuration.durability == .full
+        // An exclusive lock is taken with the first transaction that writes.
+        let writes = flushes || configuration.connections == .exclusive
         // Who only wants to look must not wait for the turn of those who write.
-        if !flushing, try catalog.isDone(), try Meta.load(connection) != nil { return }
+        if !writes, try catalog.isDone(), try Meta.load(connection) != nil { return }
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
             identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary())
@@ -156,7 +159,7 @@ final class Writer {
         try inTransaction { connection throws(StoreFailure) in
             if try Meta.load(connection) == nil { try fresh.save(connection) }
             try catalog.run()
-            if flushing { try connection.execute("PRAGMA user_version = \(version)") }
+            if flushes { try connection.execute("PRAGMA user_version = \(version)") }
             return .commit(())
         }
     }

@@ -12,6 +12,13 @@ extension History: DeviceWitness {
                 guard case .sent(let number, _) = entry.state, let pushed = sent[number],
                     pushed.transaction == entry.transaction, state.owed[device]?[entry.sequence] != nil
                 else { continue }
+                if let known = state.owed[device]?[entry.sequence]?.transaction, !known.says(pushed.transaction) {
+                    state.violations.report(
+                        Violation(
+                            .I10,
+                            "\(device) sends as transaction \(entry.sequence) \(pushed.transaction), which was \(known)"
+                        ))
+                }
                 state.owed[device]?[entry.sequence] = Owed(
                     operation: Operation(identity: batch.identity, number: number), hash: pushed.hash,
                     transaction: pushed.transaction)
