@@ -54,14 +54,15 @@ extension World {
             let waiting = before.filter { $0.state == .waiting }
             guard !waiting.isEmpty else { return }
             let chosen = waiting[max(waiting.count - 1 - back, 0)].sequence
+            let kept: Set<OutboxSequence>
             do {
                 try store.cancel(chosen, now: now)
+                kept = Set(try store.outbox(limit: .max).map(\.sequence))
             } catch {
                 // It may have been done nevertheless, with all that depends on it.
                 history.cancelled(Set(before.map(\.sequence)), on: device.name)
                 throw error
             }
-            let kept = Set(try store.outbox(limit: .max).map(\.sequence))
             history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
             simulation.note("cancels \(chosen)", by: device.name)
             guard !kept.contains(chosen) else {
