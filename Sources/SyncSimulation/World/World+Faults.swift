@@ -117,6 +117,7 @@ extension World {
         network.watch.beginsAnew(device.name)
         do {
             try device.start()
+            history.hasStarted(device.name)
         } catch let failure as StoreFailure {
             try checkHonest(failure, where: device.name)
         }

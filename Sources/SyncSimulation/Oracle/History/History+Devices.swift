@@ -34,11 +34,19 @@ extension History: DeviceWitness {
         }
     }
 
-    /// A local commit has failed. It may have been done nevertheless, and have joined the newest transaction.
+    /// A local commit has failed. It may have been done nevertheless, at once or when the next process recovers the log, and
+    /// have joined the newest transaction that waits; which that is depends on what was taken back before.
     func mayHaveCommitted(on device: String) {
         state.withLock { state in
-            guard let newest = state.owed[device]?.keys.max() else { return }
-            state.owed[device]?[newest]?.transaction = nil
+            state.uncertain.insert(device)
+            state.forgetContents(of: device)
+        }
+    }
+
+    /// A process has started on the device, and recovered what the last one had left.
+    func hasStarted(_ device: String) {
+        state.withLock { state in
+            if state.uncertain.remove(device) != nil { state.forgetContents(of: device) }
         }
     }
 
@@ -62,7 +70,7 @@ extension History: DeviceWitness {
         state.withLock { state in
             Debts(
                 owed: state.owed[device] ?? [:], cancelled: state.cancelled[device] ?? [],
-                seen: state.seen[device] ?? [])
+                seen: state.seen[device] ?? [], isUncertain: state.uncertain.contains(device))
         }
     }
 
@@ -74,6 +82,7 @@ extension History: DeviceWitness {
             state.newest[device] = nil
             state.flushed[device] = nil
             state.cancelled[device] = debts.cancelled
+            if debts.isUncertain { state.uncertain.insert(device) }
         }
     }
 
@@ -117,10 +126,17 @@ extension History: DeviceWitness {
         let owed: [OutboxSequence: Owed]
         let cancelled: Set<OutboxSequence>
         let seen: [JournalEntry]
+        /// Whether a failed commit may come to light.
+        let isUncertain: Bool
     }
 }
 
 extension History.State {
+    /// What the device's transactions say is to be seen anew.
+    fileprivate mutating func forgetContents(of device: String) {
+        for sequence in owed[device, default: [:]].keys { owed[device]?[sequence]?.transaction = nil }
+    }
+
     /// What is owed for an entry that is in an outbox, as its file tells.
     func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
         let number: MutationNumber

@@ -40,6 +40,8 @@ final class History: Sendable {
         var replays: [SpaceID: Replay]
         var applied: [SpaceID: [Version: [Operation]]] = [:]
         var uids: [CollectionName: [UID: RecordID]] = [:]
+        /// Devices with a failed commit that the next process may find done.
+        var uncertain: Set<String> = []
         /// What users have taken back.
         var cancelled: [String: Set<OutboxSequence>] = [:]
         /// What users have read in their journals before they dealt with it: it may be forgotten then.
