@@ -14,20 +14,21 @@ extension Authority {
     }
 
     /// Keeps the newest commits of a space, this many.
+    ///
+    /// - Parameter slice: at most so many go at once: others wait that long for the write lock.
     public func compact(
-        _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits
+        _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
     ) throws(AuthorityFailure) {
         try write { (transaction) throws(AuthorityStoreFailure) in
             let extent = try transaction.extent(of: space)
-            let last = Version(extent.head.rawValue - Int64(max(commits, 0)))
-            guard last > extent.horizon else { return }
-            try transaction.trim(space, through: last)
+            let surplus = extent.head.rawValue - extent.horizon.rawValue - Int64(max(commits, 0))
+            guard surplus > 0 else { return }
+            try transaction.trim(space, through: Version(extent.horizon.rawValue + min(surplus, Int64(max(slice, 1)))))
         }
     }
 
-    /// Takes old commits out of one of the feeds that hold more than `commits`.
+    /// Compacts one of the feeds that hold more than `commits`, by one slice.
     ///
-    /// - Parameter slice: at most so many go at once: others wait that long for the write lock.
     /// - Returns: whether a feed was too long; ask again then.
     public func shortenFeeds(
         to commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimmedCommits
@@ -36,12 +37,7 @@ extension Authority {
         // Most of the time nothing is to be done, and nobody has to wait for that.
         let long = try read { (view) throws(AuthorityStoreFailure) in try view.spaces(havingMoreCommitsThan: kept) }
         guard let space = long.first else { return false }
-        try write { (transaction) throws(AuthorityStoreFailure) in
-            let extent = try transaction.extent(of: space)
-            let surplus = extent.head.rawValue - extent.horizon.rawValue - Int64(kept)
-            guard surplus > 0 else { return }
-            try transaction.trim(space, through: Version(extent.horizon.rawValue + min(surplus, Int64(max(slice, 1)))))
-        }
+        try compact(space, keeping: kept, slice: slice)
         return true
     }
 
