@@ -12,7 +12,7 @@ actor UpkeepService: Service {
     private let keptCommits: Int
     private let clock: any Clock<Duration>
     private let logger: Logger
-    private nonisolated let executor: (any SerialExecutor)?
+    private nonisolated let home: ActorHome
 
     /// Between two slices: those who write have their turn.
     static let pause = Duration.milliseconds(10)
@@ -24,7 +24,7 @@ actor UpkeepService: Service {
         self.authority = authority
         self.keptCommits = keptCommits
         clock = runtime.clock
-        executor = runtime.actorExecutor
+        home = ActorHome(runtime)
         self.logger = logger
     }
 
@@ -51,12 +51,5 @@ actor UpkeepService: Service {
         }
     }
 
-    /// Stands in for the executor of an ordinary actor when none is injected.
-    private nonisolated let anchor = Anchor()
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
-        executor?.asUnownedSerialExecutor() ?? anchor.unownedExecutor
-    }
-
-    private actor Anchor {}
+    nonisolated var unownedExecutor: UnownedSerialExecutor { home.unownedExecutor }
 }

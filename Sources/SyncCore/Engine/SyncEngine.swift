@@ -62,7 +62,7 @@ public actor SyncEngine {
         let (events, mailbox) = AsyncStream.makeStream(of: SyncEvent.self)
         self.events = events
         self.mailbox = mailbox
-        executor = runtime.actorExecutor
+        home = ActorHome(runtime)
     }
 
     // MARK: The host's side. Safe from any thread, and never waiting.
@@ -241,13 +241,7 @@ public actor SyncEngine {
 
     // MARK: Executor
 
-    private nonisolated let executor: (any SerialExecutor)?
-    /// Stands in for the executor of an ordinary actor when none is injected.
-    private nonisolated let anchor = Anchor()
+    private nonisolated let home: ActorHome
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor {
-        executor?.asUnownedSerialExecutor() ?? anchor.unownedExecutor
-    }
-
-    private actor Anchor {}
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { home.unownedExecutor }
 }
