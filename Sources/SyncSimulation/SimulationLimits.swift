@@ -15,7 +15,7 @@ public enum SimulationLimits {
     public static let recordedSteps = 10_000
     /// A text in a recording is cut behind so many bytes: a push of many large records is not the point of a diagram.
     public static let recordedTextBytes = 8_192
-    /// How much longer than its policy says an engine may take to stop: on a slow processor timers are late.
+    /// How much longer an engine may take to stop on a slow processor, where timers are late.
     public static let stopTolerance = Duration.seconds(60)
     /// A device that is suspended for longer sleeps for days.
     public static let day = Duration.seconds(86_400)

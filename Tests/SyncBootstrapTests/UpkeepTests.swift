@@ -36,6 +36,16 @@ import Testing
         }
     }
 
+    /// Keeps ten commits of each space until it is cancelled, and ends for no other reason.
+    private func startUpkeep(of authority: Authority, in simulation: Simulation) -> Task<Void, Never> {
+        let upkeep = UpkeepService(
+            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
+            logger: Logger(label: "test"))
+        return simulation.start("upkeep") {
+            await #expect(throws: CancellationError.self) { try await upkeep.keepUp() }
+        }
+    }
+
     private func extent(of store: InMemoryAuthorityStore) throws -> SpaceExtent {
         try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
     }
@@ -45,10 +55,7 @@ import Testing
         let authority = Authority(store: store, catalog: SchemaCatalog([Self.schema]))
         try write(0..<30, to: authority)
         let simulation = Simulation(seed: 1)
-        let upkeep = UpkeepService(
-            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
-            logger: Logger(label: "test"))
-        let task = simulation.start("upkeep") { try? await upkeep.keepUp() }
+        let task = startUpkeep(of: authority, in: simulation)
         try simulation.advance(by: .seconds(1))
         #expect(try extent(of: store) == SpaceExtent(head: Version(30), horizon: Version(20)))
         try write(30..<40, to: authority)
@@ -64,11 +71,8 @@ import Testing
         let authority = Authority(store: faulty, catalog: SchemaCatalog([Self.schema]))
         try write(0..<30, to: authority)
         let simulation = Simulation(seed: 1)
-        let upkeep = UpkeepService(
-            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
-            logger: Logger(label: "test"))
         faulty.arm(after: 0)
-        let task = simulation.start("upkeep") { try? await upkeep.keepUp() }
+        let task = startUpkeep(of: authority, in: simulation)
         try simulation.advance(by: .seconds(1))
         #expect(try extent(of: store).horizon == .zero)
         try simulation.advance(by: UpkeepService.interval)
