@@ -94,6 +94,26 @@ import Testing
         #expect(try lesser.synchronous == 1)
     }
 
+    @Test func `a log that one transaction made long is cut when it is used again`() throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        func logSize() throws -> Int {
+            var status = stat()
+            guard stat(folder.file + "-wal", &status) == 0 else { throw POSIXError(.ENOENT) }
+            return Int(status.st_size)
+        }
+        let large = 20 * 1_024 * 1_024
+        try store.database.writeWithoutTransaction { database in
+            try database.execute(sql: "CREATE TABLE filler (bytes BLOB)")
+            try database.execute(sql: "INSERT INTO filler VALUES (zeroblob(?))", arguments: [large])
+        }
+        #expect(try logSize() > large)
+        try store.write { (transaction) throws(AuthorityStoreFailure) in
+            _ = try transaction.takeVersion(in: .default)
+        }
+        #expect(try logSize() < large / 2)
+    }
+
     @Test func `where SQLite keeps no write-ahead log, and says nothing, the database is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)

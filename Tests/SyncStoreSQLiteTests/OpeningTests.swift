@@ -227,19 +227,48 @@ import Testing
     @Test func `the log grows until a checkpoint is due, and is used again after it`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 100 }
-        func logSize() -> Int {
-            var status = stat()
-            return stat(scratch.file + "-wal", &status) == 0 ? Int(status.st_size) : 0
-        }
         var largest = 0
         for number in 0..<600 {
             _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
             try store.checkpoint()
-            largest = max(largest, logSize())
+            largest = max(largest, try scratch.logSize())
         }
         #expect(largest > 100 * 4_096)
         #expect(largest < 130 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 600)
+        try store.verify()
+    }
+
+    @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single, .exclusive])
+    func `a log that one transaction made long is cut by the next checkpoint`(
+        connections: StoreConfiguration.Connections
+    ) throws {
+        let scratch = try Scratch()
+        let store = try scratch.open {
+            $0.connections = connections
+            $0.limits.checkpointPages = 10
+        }
+        _ = try store.commit((0..<1_000).map { Samples.create($0) }, in: .default, now: Samples.now)
+        #expect(try scratch.logSize() > 30 * 4_096)
+        try store.checkpoint()
+        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try store.count(matching: RecordQuery("users")) == 1_000)
+        try store.verify()
+    }
+
+    @Test func `a log that somebody read from is cut once they have ended`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.checkpointPages = 10 }
+        _ = try store.commit([Samples.create(1_000)], in: .default, now: Samples.now)
+        let reader = try RawDatabase(scratch.file)
+        try reader.run("BEGIN; SELECT count(*) FROM sqlite_schema")
+        _ = try store.commit((0..<1_000).map { Samples.create($0) }, in: .default, now: Samples.now)
+        try store.checkpoint()
+        #expect(try scratch.logSize() > 30 * 4_096)
+        try reader.run("COMMIT")
+        try store.checkpoint()
+        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try store.count(matching: RecordQuery("users")) == 1_001)
         try store.verify()
     }
 }

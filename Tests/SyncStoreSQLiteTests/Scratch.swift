@@ -43,6 +43,13 @@ final class Scratch {
         return String(status.st_mode & 0o7777, radix: 8)
     }
 
+    /// The bytes of the database's log.
+    func logSize() throws -> Int {
+        var status = stat()
+        guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no log") }
+        return Int(status.st_size)
+    }
+
     func open(
         _ catalog: SchemaCatalog = Samples.catalog, _ change: (inout StoreConfiguration) -> Void = { _ in }
     ) throws(StoreFailure) -> SQLiteStore {

@@ -11,6 +11,9 @@ struct AuthorityOpening: Sendable {
 
     /// "Tmbl" says that a database is an authority's; `file` shows it.
     static let applicationID: Int32 = 0x546D_626C
+    /// Bytes that the log may keep when it is used again from its beginning: twice those of an automatic checkpoint. A backup
+    /// that takes hours makes it longer.
+    private static let keptLogBytes = 8 * 1_024 * 1_024
 
     func grdb(isSingle: Bool) -> Configuration {
         var grdb = Configuration()
@@ -22,7 +25,12 @@ struct AuthorityOpening: Sendable {
         grdb.prepareDatabase { database in
             // Before anything else is touched, so that a foreign database stays as it is.
             try check(database)
-            try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+            try database.execute(
+                sql: """
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA journal_size_limit = \(Self.keptLogBytes);
+                    """)
             if isSingle { try database.execute(sql: "PRAGMA journal_mode = WAL") }
         }
         return grdb

@@ -101,9 +101,7 @@ extension World {
     /// At rest the log has been written back (I19).
     func checkLogs() throws {
         guard let bounds = parts.bounds else { return }
-        // Beside readers a log is not cut, but used again from its beginning: its size is the largest that it ever had, also while
-        // no engine ran to write it back.
-        for device in devices where !device.storage.hasReaders {
+        for device in devices {
             guard let process = device.process,
                 let bytes = try replicaFiles[device.name]?.facts(through: process).logBytes
             else { continue }

@@ -196,7 +196,7 @@ public final class SQLiteStore: Sendable {
         }
         try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
             let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
-            try Self.open(state).checkpoint(through: other)
+            try Self.open(state).checkpoint(through: other, keeping: limits.keptLogPages)
         }
     }
 

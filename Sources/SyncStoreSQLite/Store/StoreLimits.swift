@@ -13,6 +13,10 @@ public struct StoreLimits: Hashable, Sendable {
 
     public init() {}
 
+    /// Pages that the file of the log may keep when it is used again from its beginning: twice those of a checkpoint, so that
+    /// an ordinary log is never cut only to grow again.
+    var keptLogPages: Int { 2 * checkpointPages }
+
     /// Decoded transactions kept while one page is applied: a page touches few transactions many times.
     static let decodedTransactions = 64
     /// Prepared statements kept per connection for composed texts: more forms of queries than any screen has.

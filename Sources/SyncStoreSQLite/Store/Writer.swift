@@ -14,6 +14,8 @@ final class Writer {
     /// Pages in the log after this connection's last commit, told by SQLite.
     private let logPages: UnsafeMutablePointer<Int32>
 
+    /// Bytes before each page in the log (https://sqlite.org/fileformat2.html#walformat).
+    private static let frameHeader: Int64 = 24
     /// Marks a file as a client's cache: "TmbC".
     static let applicationID: Int64 = 0x546D_6243
 
@@ -104,6 +106,7 @@ final class Writer {
             throw StoreFailure(.inputOutput, "SQLite did not take the durability \(configuration.durability)")
         }
         try Self.harden(connection)
+        try boundLog(to: configuration.limits.keptLogPages)
         // Replaces the automatic checkpoints, which are the cause of the WAL-reset race.
         sqlite3_wal_hook(
             connection.handle,
@@ -111,6 +114,12 @@ final class Writer {
                 context?.assumingMemoryBound(to: Int32.self).pointee = pages
                 return SQLITE_OK
             }, logPages)
+    }
+
+    /// Otherwise the file would keep the largest size that one transaction, or a reader that stayed, ever gave it.
+    private func boundLog(to pages: Int) throws(StoreFailure) {
+        let frame = try connection.integer(of: "PRAGMA page_size") + Self.frameHeader
+        try connection.execute("PRAGMA journal_size_limit = \(Int64(pages) * frame)")
     }
 
     /// What every connection of ours refuses to do for a hostile file.
@@ -155,13 +164,18 @@ final class Writer {
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
             identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary())
-        let version = try connection.integer(of: "PRAGMA user_version")
         try inTransaction { connection throws(StoreFailure) in
             if try Meta.load(connection) == nil { try fresh.save(connection) }
             try catalog.run()
-            if flushes { try connection.execute("PRAGMA user_version = \(version)") }
+            if flushes { try Self.changeNothing(connection) }
             return .commit(())
         }
+    }
+
+    /// The smallest thing that makes a transaction one that writes: one page, as it was.
+    private static func changeNothing(_ connection: Connection) throws(StoreFailure) {
+        let version = try connection.integer(of: "PRAGMA user_version")
+        try connection.execute("PRAGMA user_version = \(version)")
     }
 
     /// GRDB's hooks expect every statement to be its own. From here on ours go past it, nobody observes through it, and
@@ -228,12 +242,19 @@ final class Writer {
 
     /// Copies the log into the database file while no connection can commit, so that the race between a commit and a
     /// checkpoint in SQLite before 3.51.3 cannot happen: this connection holds the write lock, `other` copies.
-    func checkpoint(through other: Connection) throws(StoreFailure) {
+    ///
+    /// - Parameter kept: the pages that the log's file may keep. A longer one is cut by the commit that uses it again from its
+    ///   beginning, so one is made here, unless somebody still reads from the log.
+    func checkpoint(through other: Connection, keeping kept: Int) throws(StoreFailure) {
         try inTransaction { _ throws(StoreFailure) in
             try other.execute("PRAGMA wal_checkpoint(PASSIVE)")
             return .rollBack(())
         }
-        logPages.pointee = 0
+        if isCheckpointDue(at: kept) {
+            try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
+        } else {
+            logPages.pointee = 0
+        }
     }
 
     /// The same with one connection only, which nothing can interrupt.
