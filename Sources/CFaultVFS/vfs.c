@@ -15,6 +15,11 @@ static void unlock(fault_file *file) {
     pthread_mutex_unlock(&file->mount->disk->mutex);
 }
 
+/// Whether nothing can be written now. Those who only look are not in the way of those who may not write.
+static bool is_protected(const fault_disk *disk) {
+    return disk->is_read_only && disk->leniency == 0;
+}
+
 static int conclude(fault_file *file, uint32_t kind, int64_t offset, int64_t size, int result) {
     storage_log(file->mount, kind, file->inode->class, file->inode->name, offset, size, result);
     unlock(file);
@@ -53,7 +58,7 @@ static int write_file(sqlite3_file *base, const void *bytes, int size, sqlite3_i
         }
         return conclude(file, FAULT_WRITE, offset, size, storage_carry_out(file->mount, verdict, FAULT_WRITE));
     }
-    int result = disk->is_read_only ? SQLITE_IOERR_WRITE : storage_write(disk, file->inode, bytes, size, offset);
+    int result = is_protected(disk) ? SQLITE_IOERR_WRITE : storage_write(disk, file->inode, bytes, size, offset);
     return conclude(file, FAULT_WRITE, offset, size, result);
 }
 
@@ -69,7 +74,7 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size) {
         return conclude(
             file, FAULT_TRUNCATE, size, 0, storage_carry_out(file->mount, verdict, FAULT_TRUNCATE));
     }
-    if (disk->is_read_only) return conclude(file, FAULT_TRUNCATE, size, 0, SQLITE_IOERR_TRUNCATE);
+    if (is_protected(disk)) return conclude(file, FAULT_TRUNCATE, size, 0, SQLITE_IOERR_TRUNCATE);
     storage_truncate(disk, file->inode, size);
     return conclude(file, FAULT_TRUNCATE, size, 0, SQLITE_OK);
 }
@@ -358,7 +363,7 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
         if (inode != NULL && (flags & SQLITE_OPEN_EXCLUSIVE) != 0 && (flags & SQLITE_OPEN_CREATE) != 0) {
             result = SQLITE_CANTOPEN;
         } else if (inode == NULL) {
-            const bool may_create = (flags & SQLITE_OPEN_CREATE) != 0 && (!disk->is_read_only || name == NULL);
+            const bool may_create = (flags & SQLITE_OPEN_CREATE) != 0 && (!is_protected(disk) || name == NULL);
             if (name != NULL && !may_create) {
                 result = SQLITE_CANTOPEN;
             } else {
@@ -385,7 +390,7 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
         mount->open_files += 1;
         if (out_flags != NULL) {
             *out_flags = flags;
-            if (disk->is_read_only && (flags & SQLITE_OPEN_READWRITE) != 0) {
+            if (is_protected(disk) && (flags & SQLITE_OPEN_READWRITE) != 0) {
                 *out_flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
             }
         }
@@ -409,7 +414,7 @@ static int delete_file(sqlite3_vfs *vfs, const char *name, int syncs_directory) 
             storage_unlink(disk, &disk->live, name);
         }
         result = storage_carry_out(mount, verdict, FAULT_DELETE);
-    } else if (disk->is_read_only) {
+    } else if (is_protected(disk)) {
         result = SQLITE_IOERR_DELETE;
     } else {
         result = storage_unlink(disk, &disk->live, name) ? SQLITE_OK : SQLITE_IOERR_DELETE_NOENT;
@@ -434,7 +439,7 @@ static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *answe
     } else {
         // As SQLite's own VFS for Unix: an empty file does not exist for it, so that an empty journal is not hot.
         if (flags == SQLITE_ACCESS_EXISTS) *answer = found != NULL && found->live.size > 0;
-        else *answer = found != NULL && !(flags == SQLITE_ACCESS_READWRITE && disk->is_read_only);
+        else *answer = found != NULL && !(flags == SQLITE_ACCESS_READWRITE && is_protected(disk));
     }
     storage_log(mount, FAULT_ACCESS, class, name, flags, 0, result);
     pthread_mutex_unlock(&disk->mutex);

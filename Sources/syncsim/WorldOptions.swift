@@ -69,7 +69,7 @@ enum FaultClass: String, CaseIterable {
                 \.killDevice, \.stopDevice, \.losePowerOfDevice, \.suspendDevice, \.rivalEngine, \.longPause,
                 \.sleepForDays,
             ]
-        case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk]
+        case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk, \.protectDisk]
         case .clock: [\.jumpClock, \.driftClock, \.jumpClockOfServer]
         case .server:
             [

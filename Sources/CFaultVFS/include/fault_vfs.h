@@ -92,7 +92,8 @@ void fault_disk_release(fault_disk *disk);
 /// False when there is no room for another rule.
 bool fault_disk_add_rule(fault_disk *disk, fault_rule rule);
 void fault_disk_clear_rules(fault_disk *disk);
-/// While anybody has set it no rule hits anything, nor counts down: for those who only look.
+/// While anybody has set it no rule hits anything, nor counts down, and a read-only disk can be written to: for those who
+/// only look, whose connection may have to be one that writes.
 void fault_disk_set_lenient(fault_disk *disk, bool is_lenient);
 
 /// Kills every process that uses the disk, and loses what was not synced, but for a subset that the seed decides.

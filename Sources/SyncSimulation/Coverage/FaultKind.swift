@@ -38,6 +38,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case deviceCloned = "device cloned"
     case rivalEngine = "second engine"
     case deviceDiskFilled = "device's disk filled"
+    case deviceDiskReadOnly = "device's disk read-only"
     case userChanged = "user changed"
 
     // To the server.
@@ -47,6 +48,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverRestored = "server restored"
     case serverEmptied = "server emptied"
     case serverDiskFilled = "server's disk filled"
+    case serverDiskReadOnly = "server's disk read-only"
     case secondServer = "second server process"
     case serverSlow = "server slow"
     case serverClockJumped = "server's clock jumped"
@@ -65,13 +67,12 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,
-        .deviceSleptForDays,
-        .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned, .rivalEngine,
-        .deviceDiskFilled, .userChanged,
+        .deviceSleptForDays, .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned,
+        .rivalEngine, .deviceDiskFilled, .deviceDiskReadOnly, .userChanged,
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,
-        .secondServer, .serverSlow, .serverClockJumped,
+        .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
 }

@@ -44,6 +44,8 @@ public enum DeviceFault: Hashable, Sendable {
     case rivalStarts
     /// Other programs leave so many bytes of its disk.
     case diskFilled(leaving: Int)
+    /// As the kernel makes a file system after an error: what is there can be read, and nothing written.
+    case diskReadOnly
     /// Someone else logs in. An application should tell its engine; not all do.
     case userChanges(isTold: Bool)
     /// Its user agrees to deletions that the engine holds back.
@@ -62,6 +64,8 @@ public enum ServerFault: Hashable, Sendable {
     /// Another server answers under the same address: it knows nothing.
     case emptied
     case diskFilled(leaving: Int)
+    /// As the kernel makes a file system after an error: what is there can be read, and nothing written.
+    case diskReadOnly
     /// A second process serves the same database beside the first; what kills one of them leaves the other.
     case secondStarts
     /// Each request waits so long for its turn.

@@ -22,6 +22,7 @@ extension WorldPlan {
         var later: SeededRandom
         var crowds: SeededRandom
         var operators: SeededRandom
+        var disks: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -31,6 +32,7 @@ extension WorldPlan {
             later = SeededRandom(seed: plan.setting.seed, stream: "script.later")
             crowds = SeededRandom(seed: plan.setting.seed, stream: "script.crowds")
             operators = SeededRandom(seed: plan.setting.seed, stream: "script.operators")
+            disks = SeededRandom(seed: plan.setting.seed, stream: "script.disks")
         }
 
         /// How many deeds come at the next instant.
@@ -97,6 +99,7 @@ extension WorldPlan {
             let isTold = users.chance(0.5)
             if users.chance(rates.changeUser) { faults.append(.userChanges(isTold: isTold)) }
             if operators.chance(rates.stopDevice) { faults.append(.stops) }
+            if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
             if later.chance(rates.allowDeletes) { faults.append(.deletesAllowed) }
             return faults
         }
@@ -120,6 +123,7 @@ extension WorldPlan {
             if operators.chance(rates.slowServer) { faults.append(.slowed(by: delay)) }
             let error = Duration.milliseconds(operators.within(-2_000_000...2_000_000))
             if operators.chance(rates.jumpClockOfServer) { faults.append(.clock(wrongBy: error)) }
+            if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

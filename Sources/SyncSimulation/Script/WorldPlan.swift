@@ -39,6 +39,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var rivalEngine = 0.0
         /// Other programs fill a disk.
         public var fillDisk = 0.0
+        /// A file system is made read-only.
+        public var protectDisk = 0.0
         /// An empty server takes the place of the one that was there.
         public var emptyServer = 0.0
         /// A second process serves the same database.
@@ -141,6 +143,8 @@ public struct WorldPlan: Hashable, Sendable {
         for place in 0..<4 where random.chance(0.6) && reads && place < setting.devices {
             setting.readers.insert(place)
         }
+        let protect = random.rate(upTo: 0.02)
+        if random.chance(0.4) { rates.protectDisk = protect }
     }
 }
 

@@ -209,6 +209,7 @@ private protocol MachineFault {
     static var killed: Self { get }
     static func losesPower(seed: UInt64) -> Self
     static func diskFilled(leaving: Int) -> Self
+    static var diskReadOnly: Self { get }
 }
 
 extension DeviceFault: MachineFault {}
@@ -217,14 +218,15 @@ extension ServerFault: MachineFault {}
 extension MachineFault {
     /// Nil, and nothing is read, when the next word says something else.
     fileprivate static func ofAnyMachine(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) -> Self? {
-        guard let word = words.first, ["recovers", "killed", "losesPower", "diskFilled"].contains(word) else {
-            return nil
-        }
+        guard let word = words.first,
+            ["recovers", "killed", "losesPower", "diskFilled", "diskReadOnly"].contains(word)
+        else { return nil }
         words.skip()
         return switch word {
         case "recovers": recovers
         case "killed": killed
         case "losesPower": losesPower(seed: try words.seed())
+        case "diskReadOnly": diskReadOnly
         default: diskFilled(leaving: Int(try words.number(0...1_000_000_000)))
         }
     }
@@ -248,6 +250,7 @@ extension DeviceFault {
         case .cloned(let place): "clonedFrom \(place)"
         case .rivalStarts: "rivalStarts"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
+        case .diskReadOnly: "diskReadOnly"
         case .deletesAllowed: "deletesAllowed"
         case .userChanges(let isTold): "userChanges \(isTold ? "told" : "silently")"
         }
@@ -298,6 +301,7 @@ extension ServerFault {
         case .restored: "restored"
         case .emptied: "emptied"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
+        case .diskReadOnly: "diskReadOnly"
         case .secondStarts: "secondStarts"
         case .slowed(let delay): "slowedBy \(delay.wholeMicroseconds)"
         case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"

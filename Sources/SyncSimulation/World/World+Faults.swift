@@ -77,7 +77,7 @@ extension World {
             guard let (image, debts, owner) = images[device.name] else { return }
             count(.deviceRolledBack)
             device.kill()
-            device.disk.setCapacity(bytes: nil)
+            device.disk.release()
             device.disk.restore(image)
             device.owner = owner
             history.rollBack(device.name, to: debts)
@@ -87,7 +87,8 @@ extension World {
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
         case .deletesAllowed: device.allowDeletes()
-        case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled, .userChanges: try strikeRarely(device, fault)
+        case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled, .diskReadOnly, .userChanges:
+            try strikeRarely(device, fault)
         }
     }
 
@@ -161,12 +162,15 @@ extension World {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: nil)) }
         switch fault {
         case .recovers:
-            server.disk.setCapacity(bytes: nil)
+            server.disk.release()
             server.delay = nil
             if !server.isUp { try startServer() }
         case .diskFilled(let room):
             count(.serverDiskFilled)
             server.disk.fill(leaving: room)
+        case .diskReadOnly:
+            count(.serverDiskReadOnly)
+            server.disk.setReadOnly(true)
         case .emptied:
             guard let beginning, parts.upkeep != nil else { return }
             count(.serverEmptied)
@@ -234,7 +238,7 @@ extension World {
 
     private func restore(_ image: DiskImage, _ memory: History.Memory) throws {
         server.stop()
-        server.disk.setCapacity(bytes: nil)
+        server.disk.release()
         server.disk.restore(image)
         server.disk.clearPlans()
         epochs += 1

@@ -32,6 +32,9 @@ extension World {
         case .diskFilled(let room):
             count(.deviceDiskFilled)
             device.disk.fill(leaving: room)
+        case .diskReadOnly:
+            count(.deviceDiskReadOnly)
+            device.disk.setReadOnly(true)
         case .userChanges(let isTold):
             // Whoever meets the server first owns the database: a guest must not be the first.
             guard device.isUp, try device.disk.withoutFaults({ try device.store?.session().account }) != nil else {
@@ -54,7 +57,7 @@ extension World {
     private func clone(_ original: SimulatedDevice, to device: SimulatedDevice) throws {
         let image = original.disk.image()
         device.kill()
-        device.disk.setCapacity(bytes: nil)
+        device.disk.release()
         device.disk.restore(image)
         device.owner = original.owner
         history.rollBack(device.name, to: history.debts(of: original.name))
@@ -66,16 +69,22 @@ extension World {
         try startDevice(device)
     }
 
-    /// Ends what is not a matter of the process: full disks, expired tokens, second engines, other users.
+    /// Ends what is not a matter of the process: full and read-only disks, expired tokens, second engines, other users.
     func free(_ device: SimulatedDevice) {
         device.changeUserBack()
-        device.disk.setCapacity(bytes: nil)
+        device.disk.release()
         network.endScripts(for: device.name)
         device.endRival()
     }
 }
 
 extension SimulatedDisk {
+    /// Ends what others have done to it: there is room, and it can be written to.
+    func release() {
+        setCapacity(bytes: nil)
+        setReadOnly(false)
+    }
+
     /// Lets others take all but so many of the bytes that are free.
     func fill(leaving room: Int) {
         let used = fileNames.reduce(0) { $0 + (size(of: $1) ?? 0) }

@@ -219,7 +219,7 @@ public final class World {
         network.conditions = .calm
         network.mendAll()
         server.disk.clearPlans()
-        server.disk.setCapacity(bytes: nil)
+        server.disk.release()
         server.delay = nil
         if server.instanceCount > 1 { server.stopOldest() }
         if !server.isUp { try server.start() }

@@ -124,7 +124,7 @@ extension Mutant {
                 func part(_ transactions: [NumberedTransaction]) -> PushRequest {
                     PushRequest(
                         identity: request.identity, epoch: request.epoch,
-                        acknowledged: transactions[0].number, transactions: transactions)
+                        acknowledged: transactions[0].number, transactions: transactions, account: request.account)
                 }
                 let second = part(Array(request.transactions[half...]))
                 let first = part(Array(request.transactions[..<half]))
