@@ -69,6 +69,26 @@ import Testing
         #expect(try await seen.next()??.values[0] == .text("eve"))
     }
 
+    @Test func `a poll that brings nothing writes nothing, and wakes no other program`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let epoch = Epoch(rawValue: "first")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        let other = try RawDatabase(scratch.file)
+        var versions: [[String]] = []
+        var cursor: Cursor?
+        for second in 0..<3 {
+            let page = PullPage(
+                space: .default, epoch: epoch, serverTime: HybridTime(wall: Samples.now.advanced(by: .seconds(second))),
+                content: .commits([]), cursor: Cursor(rawValue: "at 0"), version: .zero, head: .zero, hasMore: false)
+            _ = try store.apply(page, after: cursor, brake: nil, now: Samples.now)
+            cursor = page.cursor
+            versions.append(try other.run("PRAGMA data_version"))
+        }
+        #expect(versions[0] == versions[1] && versions[1] == versions[2], "\(versions)")
+        #expect(try store.session().spaces.first?.cursor == cursor)
+    }
+
     @Test func `awaiting a fate that never comes ends with its task`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()

@@ -1,3 +1,4 @@
+import Foundation
 import GRDBSQLite
 import Glibc
 import SyncCore
@@ -43,6 +44,50 @@ import Testing
         #expect(throws: StoreFailure.self) {
             try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         }
+    }
+
+    @Test func `a closed store reads nothing more, also not from another file at its path`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        #expect(try store.count(matching: RecordQuery("users")) == 1)
+        store.close()
+        for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
+        let other = try scratch.open()
+        #expect(throws: StoreFailure.self) { try store.count(matching: RecordQuery("users")) }
+        other.close()
+    }
+
+    @Test func `whoever reads first when another file stands at the path is told`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
+        let other = try scratch.open()
+        do throws(StoreFailure) {
+            _ = try store.count(matching: RecordQuery("users"))
+            Issue.record("another file was read")
+        } catch {
+            #expect(error.code == .missingFile)
+        }
+        other.close()
+    }
+
+    @Test func `opening a database again leaves the locks of those who have it open`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        try scratch.open().close()
+        // Another program may only cut off the log when nobody else has the database open.
+        let program = Process()
+        program.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+        program.arguments = [scratch.file, "SELECT count(*) FROM users"]
+        program.standardOutput = FileHandle.nullDevice
+        try program.run()
+        program.waitUntilExit()
+        #expect(program.terminationStatus == 0)
+        #expect(scratch.names.contains("cache.sqlite-wal"))
+        _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+        #expect(try scratch.open().count(matching: RecordQuery("users")) == 2)
     }
 
     @Test(arguments: [
@@ -254,6 +299,17 @@ import Testing
         #expect(try scratch.logSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 1_000)
         try store.verify()
+    }
+
+    @Test func `a log that only others have made long is cut, too`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.checkpointPages = 10 }
+        let other = try scratch.open()
+        for number in UInt64(0)..<200 { _ = try other.commit([Samples.create(number)], in: .default, now: Samples.now) }
+        #expect(try scratch.logSize() > 30 * 4_096)
+        try store.checkpoint()
+        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try store.count(matching: RecordQuery("users")) == 200)
     }
 
     @Test func `a log that somebody read from is cut once they have ended`() throws {

@@ -109,19 +109,21 @@ struct DatabaseFiles: Hashable, Sendable {
         close(descriptor)
     }
 
-    /// What the first bytes of the file say, before SQLite touches it.
-    func checkHeader() throws(StoreFailure) {
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure("open", path) }
-        defer { close(descriptor) }
-        var header = [UInt8](repeating: 0, count: 100)
-        let count = read(descriptor, &header, header.count)
-        guard count >= 0 else { throw Self.failure("read", path) }
-        if count == 0 { return }
-        guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
-            throw StoreFailure(.notADatabase, "\(path) is not an SQLite database: its first bytes are something else")
+    /// Refuses a file that is shorter than SQLite's header, before SQLite touches it; the header itself is SQLite's to check.
+    ///
+    /// The file is not opened for that. When any descriptor of it is closed, the kernel takes all locks from this process that
+    /// another connection of it may have on the file (https://sqlite.org/howtocorrupt.html, 2.2).
+    func checkSize() throws(StoreFailure) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw Self.failure("look at", path) }
+        guard status.st_size == 0 || status.st_size >= Self.headerBytes else {
+            throw StoreFailure(
+                .notADatabase, "\(path) is not an SQLite database: it has \(status.st_size) bytes, fewer than a header")
         }
     }
+
+    /// https://sqlite.org/fileformat2.html#the_database_header
+    private static let headerBytes = 100
 
     static func failure(_ action: String, _ path: String, _ code: Int32 = errno) -> StoreFailure {
         let reason = String(cString: strerror(code))

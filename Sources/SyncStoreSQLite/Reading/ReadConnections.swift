@@ -5,6 +5,7 @@ import SyncCore
 final class ReadConnections: Sendable {
     private struct Slot {
         var connection: Connection?
+        var isClosed = false
     }
 
     private struct Use {
@@ -17,14 +18,20 @@ final class ReadConnections: Sendable {
     private let uri: String
     private let tables: [RecordTable]
     private let busyTimeout: Duration
+    private let check: @Sendable () throws(StoreFailure) -> Void
 
-    init(count: Int, uri: String, tables: [RecordTable], busyTimeout: Duration) {
+    /// - Parameter check: throws when another file has taken the place of the one that the store has opened.
+    init(
+        count: Int, uri: String, tables: [RecordTable], busyTimeout: Duration,
+        check: @escaping @Sendable () throws(StoreFailure) -> Void
+    ) {
         let count = max(count, 1)
         slots = (0..<count).map { _ in Guarded(Slot()) }
         use = Guarded(Use(busy: Array(repeating: false, count: count)))
         self.uri = uri
         self.tables = tables
         self.busyTimeout = busyTimeout
+        self.check = check
     }
 
     /// Calls `body` with a connection that nobody else has meanwhile.
@@ -43,6 +50,7 @@ final class ReadConnections: Sendable {
         defer { use.withLock { $0.busy[index] = false } }
         return try slots[index].withLock { slot throws(StoreFailure) in
             if let connection = slot.connection { return try body(connection) }
+            guard !slot.isClosed else { throw .closed }
             let connection = try open()
             slot.connection = connection
             return try body(connection)
@@ -51,13 +59,14 @@ final class ReadConnections: Sendable {
 
     private func open() throws(StoreFailure) -> Connection {
         let connection = try Connection(opening: uri, tables: tables, busyTimeout: busyTimeout)
+        try check()
         try Writer.harden(connection)
         try connection.execute("PRAGMA query_only = ON")
         return connection
     }
 
-    /// Closes the connections; a later read opens them anew.
+    /// Closes the connections, once those who read have ended; later reads throw.
     func close() {
-        for slot in slots { slot.withLock { $0.connection = nil } }
+        for slot in slots { slot.withLock { $0 = Slot(isClosed: true) } }
     }
 }

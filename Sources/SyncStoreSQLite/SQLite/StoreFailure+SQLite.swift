@@ -31,6 +31,12 @@ extension StoreFailure {
     /// SQLITE_IOERR_SHMSIZE, which C's macro keeps from Swift.
     private static let noRoomForLogIndex = SQLITE_IOERR | 19 << 8
 
+    static let closed = StoreFailure(.inputOutput, "the store has been closed")
+
+    static func replaced(_ file: String) -> StoreFailure {
+        StoreFailure(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
+    }
+
     /// The same for an error that GRDB has thrown.
     static func wrapping(_ error: any Error, while action: String) -> StoreFailure {
         switch error {

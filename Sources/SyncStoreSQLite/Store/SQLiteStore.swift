@@ -38,11 +38,15 @@ public final class SQLiteStore: Sendable {
         self.tables = tables
         uri = URIText.make(configuration, creating: false)
         files = DatabaseFiles(path: configuration.file)
-        identity = configuration.vfs == nil ? files.identity() : nil
+        let identity = configuration.vfs == nil ? files.identity() : nil
+        self.identity = identity
         switch configuration.connections {
         case .pool(let count):
             readers = ReadConnections(
-                count: count, uri: uri, tables: tables, busyTimeout: configuration.limits.busyTimeout)
+                count: count, uri: uri, tables: tables, busyTimeout: configuration.limits.busyTimeout
+            ) { [files] () throws(StoreFailure) in
+                guard identity == nil || files.identity() == identity else { throw .replaced(configuration.file) }
+            }
         case .single, .exclusive:
             readers = nil
         }
@@ -77,7 +81,7 @@ public final class SQLiteStore: Sendable {
                 .busy, "another program has been opening the database for \(patience): \(files.openLock)")
         }
         defer { withExtendedLifetime(lock) {} }
-        try files.checkHeader()
+        try files.checkSize()
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: newClient)
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
@@ -165,7 +169,7 @@ public final class SQLiteStore: Sendable {
 
     private static func open(_ state: WriterState) throws(StoreFailure) -> Writer {
         guard let writer = state.writer else {
-            throw StoreFailure(.inputOutput, "the store has been closed")
+            throw .closed
         }
         return writer
     }
@@ -174,8 +178,7 @@ public final class SQLiteStore: Sendable {
     private func checkFileIsThere() throws(StoreFailure) {
         guard let identity else { return }
         guard files.identity() == identity else {
-            throw StoreFailure(
-                .missingFile, "\(configuration.file) was deleted or replaced while it was open; nothing was written")
+            throw .replaced(configuration.file)
         }
     }
 
@@ -196,7 +199,7 @@ public final class SQLiteStore: Sendable {
         }
         try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
             let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
-            try Self.open(state).checkpoint(through: other, keeping: limits.keptLogPages)
+            try Self.open(state).checkpoint(through: other)
         }
     }
 

@@ -13,6 +13,8 @@ final class Writer {
     let connection: Connection
     /// Pages in the log after this connection's last commit, told by SQLite.
     private let logPages: UnsafeMutablePointer<Int32>
+    /// The bytes that the file of the log may keep; set with the other settings.
+    private var keptLogBytes = Int64.max
 
     /// Bytes before each page in the log (https://sqlite.org/fileformat2.html#walformat).
     private static let frameHeader: Int64 = 24
@@ -119,7 +121,8 @@ final class Writer {
     /// Otherwise the file would keep the largest size that one transaction, or a reader that stayed, ever gave it.
     private func boundLog(to pages: Int) throws(StoreFailure) {
         let frame = try connection.integer(of: "PRAGMA page_size") + Self.frameHeader
-        try connection.execute("PRAGMA journal_size_limit = \(Int64(pages) * frame)")
+        keptLogBytes = Int64(pages) * frame
+        try connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)")
     }
 
     /// What every connection of ours refuses to do for a hostile file.
@@ -235,26 +238,31 @@ final class Writer {
 
     // MARK: Checkpoints
 
-    /// Whether the log has grown to `pages`, as of this connection's last commit.
+    /// Whether the log has grown to `pages`, as of this connection's last commit, or by whatever commits beyond what its file
+    /// may keep.
     func isCheckpointDue(at pages: Int) -> Bool {
-        Int(logPages.pointee) >= pages
+        Int(logPages.pointee) >= pages || isLogTooLong
+    }
+
+    private var isLogTooLong: Bool {
+        csqlitestore_log_size(connection.handle) > keptLogBytes
     }
 
     /// Copies the log into the database file while no connection can commit, so that the race between a commit and a
     /// checkpoint in SQLite before 3.51.3 cannot happen: this connection holds the write lock, `other` copies.
     ///
-    /// - Parameter kept: the pages that the log's file may keep. A longer one is cut by the commit that uses it again from its
-    ///   beginning, so one is made here, unless somebody still reads from the log.
-    func checkpoint(through other: Connection, keeping kept: Int) throws(StoreFailure) {
-        try inTransaction { _ throws(StoreFailure) in
-            try other.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            return .rollBack(())
+    /// A file that is too long is cut by the commit that uses it again from its beginning: one is made here, unless somebody
+    /// still reads from the log.
+    func checkpoint(through other: Connection) throws(StoreFailure) {
+        let isWhole = try inTransaction { _ throws(StoreFailure) in
+            let copy = try other.statement("PRAGMA wal_checkpoint(PASSIVE)")
+            defer { copy.reset() }
+            // Whether it was busy, the pages in the log, and how many of them the database has.
+            return .rollBack(try copy.step() && copy.integer(1) == copy.integer(2))
         }
-        if isCheckpointDue(at: kept) {
-            try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
-        } else {
-            logPages.pointee = 0
-        }
+        logPages.pointee = 0
+        guard isWhole, isLogTooLong else { return }
+        try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
     }
 
     /// The same with one connection only, which nothing can interrupt.

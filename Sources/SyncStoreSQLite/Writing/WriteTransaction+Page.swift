@@ -10,7 +10,8 @@ extension WriteTransaction {
             throw StoreFailure(
                 .corrupt, "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
         }
-        var space = try SpaceRow.load(page.space, connection)
+        let before = try SpaceRow.load(page.space, connection)
+        var space = before
         guard space.cursor == cursor else {
             return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
         }
@@ -40,6 +41,12 @@ extension WriteTransaction {
         }
         if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
         space.cursor = page.cursor
+        if case .commits(let commits) = page.content, commits.isEmpty, space == before {
+            // Nothing is shown, so the server's time need not be kept either: a poll while nothing happens writes nothing, and
+            // wakes nobody.
+            rollsBack = true
+            return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
+        }
         try space.save(connection)
         if space.showsItsVersion { try confirmAnswered(in: space) }
         return .applied(space.stored, outbox: meta.outbox, changedRecords: changed)
