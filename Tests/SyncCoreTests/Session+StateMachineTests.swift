@@ -577,6 +577,22 @@ import Testing
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
 
+    @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {
+        var harness = SessionHarness.online()
+        let stream = harness.hintStreams.first!
+        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        let other: SpaceID = "other"
+        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: other)))
+        #expect(harness.hintStreams.count == 1 && !harness.hintStreams.contains(stream))
+        #expect(harness.log.last?.contains("other") == true)
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: other))))
+        harness.answerStore(SessionHarness.applied(version: Version(1), of: other))
+        #expect(harness.timers.values.allSatisfy { $0 <= harness.now + harness.policy.pollInterval })
+    }
+
     // MARK: Stop
 
     @Test func `a stop waits for what is on its way, and no longer than its deadline`() {

@@ -102,14 +102,16 @@ public actor SyncEngine {
     public func run() async throws {
         guard let events else { preconditionFailure("SyncEngine.run() is called once") }
         self.events = nil
-        let start = try store.session()
+        // Before the first look, so that no commit falls between the two.
         let watchers = watch()
         defer {
             for watcher in watchers { watcher.cancel() }
             for serial in tasks.keys.sorted() { tasks[serial]?.cancel() }
             tasks.removeAll()
             mailbox.finish()
+            status.finish()
         }
+        let start = try store.session()
         var isFinished = handle(.started(start, reachability.current))
         var iterator = events.makeAsyncIterator()
         while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
@@ -118,7 +120,6 @@ public actor SyncEngine {
         if !isFinished { _ = handle(.aborted) }
         pendingSave?.cancel()
         recorder?.save()
-        status.finish()
     }
 
     /// Carries one event through, with all that the store answers on the way. True when the run is over.

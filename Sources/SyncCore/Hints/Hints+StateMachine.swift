@@ -34,6 +34,12 @@ package struct HintsMachine: Hashable, Sendable {
         return open(spaces, &turn)
     }
 
+    /// A stream tells of the spaces that it was opened for: for more of them there is another one.
+    mutating func spacesAdded(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
+        guard let stream else { return [] }
+        return [.closeHints(stream)] + open(spaces, &turn)
+    }
+
     /// Whether the hint is of the stream that is open now: proof that it works.
     mutating func heard(_ stream: Serial) -> Bool {
         guard self.stream == stream else { return false }

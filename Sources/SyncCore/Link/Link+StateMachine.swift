@@ -98,7 +98,8 @@ package struct LinkMachine: Hashable, Sendable {
     /// Someone asks for contact now: a wait is cut short, unless the server asked for it.
     mutating func contactRequested(_ turn: inout Turn) -> [SyncAction] {
         switch state {
-        case .waiting(_, let failure) where failure.asksForPause: []
+        case .waiting(_, let failure) where failure.asksForPause, .refused(_, let failure) where failure.asksForPause:
+            []
         case .waiting, .refused: leave() + greet(&turn)
         case .down, .greeting, .online: []
         }
@@ -130,7 +131,8 @@ package struct LinkMachine: Hashable, Sendable {
         var actions: [SyncAction] = []
         switch failure.code {
         case .unauthorized, .otherAccount, .incompatible, .forbidden:
-            state = .refused(turn.arm(after: turn.policy.refusalRetry, &actions), failure)
+            let pause = min(failure.retryAfter ?? .zero, turn.policy.backoff.longestRetryAfter)
+            state = .refused(turn.arm(after: max(turn.policy.refusalRetry, pause), &actions), failure)
         case .unreachable, .timedOut, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
             let delay = backoff.nextDelay(
                 retryAfter: failure.retryAfter, policy: turn.policy.backoff, random: &turn.random)

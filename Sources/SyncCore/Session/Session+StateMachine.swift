@@ -129,12 +129,19 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func batchTaken(_ batch: PushBatch, _ turn: inout Turn) -> [SyncAction] {
+        let known = pulls.count
         // The application may have begun to use a space. In the order of the transactions, which a recording keeps.
         for space in batch.transactions.map(\.transaction.space) where !pulls.contains(where: { $0.space == space }) {
             pulls.append(
                 PullMachine(stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false)))
         }
-        return outbox.batchTaken(batch, hello: link.hello, &turn)
+        var actions: [SyncAction] = []
+        if pulls.count > known {
+            let wereOpen = hints.isOpen
+            actions = hints.spacesAdded(pulls.map(\.space), &turn)
+            if wereOpen { actions += hintsLost(&turn) }
+        }
+        return actions + outbox.batchTaken(batch, hello: link.hello, &turn)
     }
 
     private mutating func pushEnded(
@@ -175,8 +182,13 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func hintsEnded(_ stream: Serial, _ turn: inout Turn) -> [SyncAction] {
         let wereOpen = hints.isOpen
-        var actions = hints.ended(stream, &turn)
-        guard wereOpen, !hints.isOpen else { return actions }
+        let actions = hints.ended(stream, &turn)
+        return wereOpen && !hints.isOpen ? actions + hintsLost(&turn) : actions
+    }
+
+    /// Polls are short until a stream has told something.
+    private mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
+        var actions: [SyncAction] = []
         for index in pulls.indices { actions += pulls[index].hintsLost(&turn) }
         return actions
     }
