@@ -13,9 +13,12 @@ extension Routes {
     /// Server-sent events: a hint for each space at first and whenever something was committed in it, a comment line now and then, until
     /// the client goes, the token is not good any more, or the server shuts down.
     func hints(for request: Request, _ principal: Principal, _ secret: String) async throws -> Response {
-        let spaces = try Self.spaces(in: request.head.path ?? "")
-        if let hidden = try await endpoint.hidden(among: spaces, from: principal) {
-            throw Refusal(.forbidden, .forbidden, "there is no space \(hidden), or none that you may read")
+        let wanted = try Self.spaces(in: request.head.path ?? "")
+        // Of the others nothing is told; that one of them may not be read is for its pull to say.
+        let spaces = try await endpoint.readable(among: wanted, to: principal)
+        guard !spaces.isEmpty else {
+            let names = wanted.map(\.rawValue).joined(separator: ", ")
+            throw Refusal(.forbidden, .forbidden, "there is none of these spaces, or none that you may read: \(names)")
         }
         // The heads are read after that: whoever has seen them misses no commit.
         let commits = endpoint.authority.commits.subscribe()
@@ -63,14 +66,18 @@ extension Routes {
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    for await commit in commits { news.publish(StreamNews(heads: commit.heads)) }
+                    for await commit in commits {
+                        // Not even a sign of life tells that something was committed elsewhere.
+                        let heads = commit.heads.filter { spaces.contains($0.key) }
+                        if !heads.isEmpty { news.publish(StreamNews(heads: heads)) }
+                    }
                     news.finish()
                 }
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
-                try await writer.write(StreamNews(heads: heads).text(for: spaces))
+                try await writer.write(StreamNews(heads: heads).text)
                 for await item in subscription {
                     guard isWelcome() else { break }
-                    try await writer.write(item.text(for: spaces))
+                    try await writer.write(item.text)
                 }
                 group.cancelAll()
             }
@@ -88,8 +95,8 @@ struct StreamNews: Coalescing {
         heads.merge(later.heads) { max($0, $1) }
     }
 
-    func text(for spaces: Set<SpaceID>) -> ByteBuffer {
-        let hints = heads.filter { spaces.contains($0.key) }.sorted { $0.key < $1.key }
+    var text: ByteBuffer {
+        let hints = heads.sorted { $0.key < $1.key }
         guard !hints.isEmpty else { return ByteBuffer(string: ": alive\n\n") }
         var buffer = ByteBuffer()
         for (space, head) in hints {

@@ -87,9 +87,15 @@ struct Routes: HTTPResponder {
     private func refuse(_ error: any Error, _ route: Route, closing context: RouteContext?) -> Response {
         let refusal = Refusal(error)
         log(route, refusal.status.code)
-        if case .internalServerError = refusal.status {
+        switch refusal.status {
+        case .internalServerError:
             // The type alone: words may hold what a client sent.
             logger.error("a request failed", metadata: ["route": "\(route)", "error": "\(type(of: error))"])
+        case .serviceUnavailable:
+            // A full or broken disk is told to whoever runs the server, and not only to those who try again.
+            logger.warning(
+                "a request cannot be served", metadata: ["route": "\(route)", "reason": "\(refusal.body.message)"])
+        default: break
         }
         var response = refusal.response
         if let context {

@@ -44,8 +44,8 @@ struct ServerEndpoint: Sendable {
         try await threads.runIfActive { try authority.heads(of: spaces, for: principal, now: now()) }
     }
 
-    /// The first of `spaces` of which the principal may not be told.
-    func hidden(among spaces: [SpaceID], from principal: Principal) async throws -> SpaceID? {
-        try await threads.runIfActive { spaces.first { !authority.mayRead($0, principal) } }
+    /// Those of `spaces` of which the principal may be told.
+    func readable(among spaces: [SpaceID], to principal: Principal) async throws -> [SpaceID] {
+        try await threads.runIfActive { spaces.filter { authority.mayRead($0, principal) } }
     }
 }

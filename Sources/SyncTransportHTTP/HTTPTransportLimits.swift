@@ -4,7 +4,7 @@ enum HTTPTransportLimits {
     static let errorBytes = 64 * 1_024
     /// The longest line of an event stream, in bytes: a hint is short.
     static let eventLineBytes = 8 * 1_024
-    /// Hints that nobody has taken yet; the oldest are dropped, for a later one says more.
+    /// Hints that nobody has taken yet; the oldest are dropped. A reader that is so late hears of those by its next poll.
     static let waitingHints = 64
     /// The longest `Retry-After` that is believed: a server that asks for more is asked again after a day.
     static let retryAfter = Duration.seconds(24 * 60 * 60)

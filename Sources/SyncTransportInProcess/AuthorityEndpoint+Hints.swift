@@ -6,18 +6,22 @@ package import SyncModel
 extension AuthorityEndpoint {
     /// The newest versions of `spaces`, and then what is committed in them.
     ///
-    /// Ends with the authority's feed. A space that may not be read ends it at once, as an HTTP server would.
+    /// Ends with the authority's feed. Of spaces that may not be read nothing is told; where that is all of them it ends at
+    /// once, as an HTTP server would.
     package func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
-        if let hidden = spaces.first(where: { !authority.mayRead($0, principal) }) {
+        let readable = spaces.filter { authority.mayRead($0, principal) }
+        guard !readable.isEmpty else {
+            let names = spaces.map(\.rawValue).joined(separator: ", ")
             return AsyncThrowingStream {
-                throw TransportFailure(.forbidden, "there is no space \(hidden), or none that you may read")
+                throw TransportFailure(
+                    .forbidden, "there is none of these spaces, or none that you may read: \(names)")
             }
         }
         // The heads are read after that: whoever has seen them misses no commit.
         let news = authority.commits.subscribe()
         do throws(AuthorityFailure) {
-            let heads = try authority.heads(of: spaces, for: principal, now: now())
-            let source = HintSource(heads, news, spaces: Set(spaces))
+            let heads = try authority.heads(of: readable, for: principal, now: now())
+            let source = HintSource(heads, news, spaces: Set(readable))
             return AsyncThrowingStream { await source.next() }
         } catch {
             let failure = TransportFailure(error)

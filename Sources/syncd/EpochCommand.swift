@@ -5,7 +5,8 @@ struct EpochCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "epoch", abstract: "The server's history, which has to begin anew after a restore.",
         discussion: """
-            After the database was put back from a backup, and before the server runs again: syncd epoch renew. Devices \
+            After the database was put back from a backup, without the -wal and -shm files of the one that was there, and \
+            before the server runs again: syncd epoch renew. Devices \
             notice at their next contact, send again what was not confirmed, compare what they hold, and keep what this \
             server has lost in their journals.
             """,

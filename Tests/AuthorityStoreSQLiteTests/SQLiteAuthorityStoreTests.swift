@@ -203,6 +203,21 @@ import Testing
         #expect(failure?.message.contains("99") == true)
     }
 
+    @Test func `an empty file is no database to look at, and beside a log it is a damaged one`() throws {
+        let folder = try Folder()
+        mkdir(folder.path, 0o700)
+        let files = FileManager.default
+        #expect(files.createFile(atPath: folder.file, contents: nil, attributes: [.posixPermissions: 0o600]))
+        let epoch = Epoch(rawValue: "e")
+        expect(.noDatabase, naming: folder.file) {
+            try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, creating: false)
+        }
+        #expect(files.createFile(atPath: folder.file + "-wal", contents: Data(repeating: 1, count: 4_096)))
+        expect(.corrupt, naming: folder.file) { try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch) }
+        #expect(unlink(folder.file + "-wal") == 0)
+        try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch).close()
+    }
+
     @Test func `one process serves a database; a second is told so`() throws {
         let folder = try Folder()
         let store = try folder.open()

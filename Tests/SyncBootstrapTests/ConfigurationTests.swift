@@ -81,7 +81,6 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("sync.poll-interval", "30"), ("sync.poll-interval", "s"), ("sync.poll-interval", "-1s"),
         ("sync.poll-interval", "99999999999999999999s"), ("sync.hints", "yes"), ("environment", "prod"),
         ("store.durability", "FULL"), ("server.url", "example.org"), ("server.url", "ftp://example.org"),
-        ("server.url", "https://name:secret@example.org"), ("server.url", "https://example.org/?token=x"),
         ("log.level", "loud"), ("store.folder", ""), ("recorder.events", "-1"), ("recorder.events", "100001"),
         ("recorder.events", "on"),
     ])
@@ -89,6 +88,15 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: value]) }
         #expect(words.contains("\(key) (--set): '\(value)' is not"), "\(words)")
+    }
+
+    @Test(arguments: [
+        "https://name:secret@example.org", "https://example.org/?token=secret", "https://example.org#secret",
+    ])
+    func `an address with a secret in it is refused, and not repeated`(address: String) {
+        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.url": address]) }
+        #expect(words.contains("server.url (--set): the value is not"), "\(words)")
+        #expect(!words.contains("secret"))
     }
 
     @Test(arguments: [

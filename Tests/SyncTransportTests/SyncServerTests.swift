@@ -234,6 +234,31 @@ import Testing
         #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
     }
 
+    @Test func `a stream tells nothing of what may not be read, not even that something happens there`() async throws {
+        let hidden: SpaceID = "hidden"
+        let policy = AuthorityPolicy(
+            access: AccessRules([
+                AccessRules.Rule(principals: .everyone, spaces: .only([.default]), access: .readAndWrite)
+            ]))
+        let authority = TestServer.authority(policy)
+        var configuration = SyncServerConfiguration()
+        configuration.heartbeat = .seconds(600)
+        let text = try await TestServer.run(authority, configuration: configuration) { port in
+            let request = RawRequest.http("GET /v1/hints?space=hidden&space=default", [Self.authorized])
+            async let text = RawRequest.send([request], to: port) { text in
+                text.split(separator: "event: hint", omittingEmptySubsequences: false).count == 3
+            }
+            while authority.commits.subscriberCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            authority.commits.publish(SpaceHeads(heads: [hidden: Version(7)]))
+            // Time to be told by itself, if it is told.
+            try await Task.sleep(for: .milliseconds(100))
+            authority.commits.publish(SpaceHeads(heads: [.default: Version(3), hidden: Version(8)]))
+            return try await text
+        }
+        #expect(Self.status(text) == "200")
+        #expect(!text.contains("hidden") && !text.contains(": alive"), "\(text)")
+    }
+
     @Test func `certificates that are none stop the start, and are named`() async throws {
         let configuration = SyncServerConfiguration(
             port: 0, tls: .init(certificateChain: "/nowhere/a.pem", privateKey: "/nowhere/b.pem"))

@@ -63,15 +63,28 @@ struct AuthorityFiles: Hashable, Sendable {
         guard status.st_mode & 0o077 == 0 || chmod(path, 0o600) == 0 else { throw .file(path, "protect") }
     }
 
-    /// Looks at the first bytes before SQLite does: it would take a short file for an empty database.
-    func checkHeader() throws(AuthorityStoreFailure) {
+    /// Looks at the first bytes before SQLite does: it would take a short file for an empty database, and delete the log beside
+    /// one that has lost its bytes.
+    ///
+    /// Only under the serving lock: whoever closes a descriptor of the file ends the locks that this process has on it.
+    func checkHeader(creating: Bool) throws(AuthorityStoreFailure) {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file(path, "open") }
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 16)
         let count = Glibc.read(descriptor, &header, header.count)
         guard count >= 0 else { throw .file(path, "read") }
-        guard count == 0 || header.elementsEqual("SQLite format 3\0".utf8) else {
+        if count == 0 {
+            var log = stat()
+            guard stat(path + "-wal", &log) != 0 || log.st_size == 0 else {
+                throw AuthorityStoreFailure(
+                    .corrupt, "\(path) is empty, and beside it is the log of a database: put back what was there")
+            }
+            // Left behind by a start that did not get far.
+            guard creating else { throw missing }
+            return
+        }
+        guard header.elementsEqual("SQLite format 3\0".utf8) else {
             throw AuthorityStoreFailure(.notADatabase, "\(path) is not an SQLite database: it begins otherwise")
         }
     }

@@ -23,7 +23,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         let files = AuthorityFiles(path: path)
         try files.prepare(creating: creating)
         lock = try ServingLock(beside: files)
-        try files.checkHeader()
+        try files.checkHeader(creating: creating)
         let opening = AuthorityOpening(name: path, configuration: configuration)
         database = try opening.perform("open \(path)") {
             try DatabasePool(path: path, configuration: opening.grdb(isSingle: false))

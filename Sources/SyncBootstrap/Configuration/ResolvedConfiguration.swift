@@ -75,7 +75,9 @@ public struct ResolvedConfiguration: Sendable {
     }
 
     private static func problem(_ key: KeyDescription, _ found: ConfigurationSources.Found) -> ConfigurationProblem {
-        let shown = key.isSecret ? "the value" : "'\(found.text.prefix(80))'"
+        // An address may have a password or a token in it by mistake.
+        let isSecret = key.isSecret || key.kind == .url && found.text.contains { "@?#".contains($0) }
+        let shown = isSecret ? "the value" : "'\(found.text.prefix(80))'"
         return ConfigurationProblem(
             "\(key.name) (\(found.source)): \(shown) is not \(key.kind.expectation)")
     }
