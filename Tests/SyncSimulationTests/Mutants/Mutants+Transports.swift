@@ -123,8 +123,8 @@ extension Mutant {
                 let half = request.transactions.count / 2
                 func part(_ transactions: [NumberedTransaction]) -> PushRequest {
                     PushRequest(
-                        identity: request.identity, epoch: request.epoch,
-                        acknowledged: transactions[0].number, transactions: transactions, account: request.account)
+                        identity: request.identity, epoch: request.epoch, account: request.account,
+                        acknowledged: transactions[0].number, transactions: transactions)
                 }
                 let second = part(Array(request.transactions[half...]))
                 let first = part(Array(request.transactions[..<half]))
