@@ -577,6 +577,19 @@ import Testing
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
 
+    @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
+    func `a pause that comes with a refusal is kept, also by new credentials`(code: TransportFailure.Code) {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        let pause = harness.policy.refusalRetry + .seconds(60)
+        harness.answerGreeting(.failure(TransportFailure(code, "not now", retryAfter: pause)))
+        #expect(Array(harness.timers.values) == [pause])
+        harness.send(.credentialsChanged)
+        #expect(harness.greeting == nil)
+        harness.wake()
+        #expect(harness.now == pause && harness.greeting != nil)
+    }
+
     @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
