@@ -67,9 +67,7 @@ extension Routes {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await commit in commits {
-                        // Not even a sign of life tells that something was committed elsewhere.
-                        let heads = commit.heads.filter { spaces.contains($0.key) }
-                        if !heads.isEmpty { news.publish(StreamNews(heads: heads)) }
+                        if let own = StreamNews(of: commit, in: spaces) { news.publish(own) }
                     }
                     news.finish()
                 }
@@ -90,6 +88,16 @@ extension Routes {
 /// What an event stream has to tell. Without heads it is a sign of life.
 struct StreamNews: Coalescing {
     var heads: [SpaceID: Version]
+
+    init(heads: [SpaceID: Version]) {
+        self.heads = heads
+    }
+
+    /// Nil when none of the commits is in `spaces`: not even a sign of life tells of those elsewhere.
+    init?(of commits: SpaceHeads, in spaces: Set<SpaceID>) {
+        heads = commits.heads.filter { spaces.contains($0.key) }
+        if heads.isEmpty { return nil }
+    }
 
     mutating func absorb(_ later: StreamNews) {
         heads.merge(later.heads) { max($0, $1) }
