@@ -46,6 +46,14 @@ import Testing
         }
     }
 
+    @Test func `an empty file beside the log of a database is damaged, and the log is left alone`() throws {
+        let scratch = try Scratch()
+        try write([], to: scratch.file)
+        try write(Array(repeating: 1, count: 4_096), to: scratch.file + "-wal")
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+        #expect(try scratch.logSize() == 4_096)
+    }
+
     @Test func `a closed store reads nothing more, also not from another file at its path`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()

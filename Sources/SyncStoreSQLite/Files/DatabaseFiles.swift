@@ -109,7 +109,8 @@ struct DatabaseFiles: Hashable, Sendable {
         close(descriptor)
     }
 
-    /// Refuses a file that is shorter than SQLite's header, before SQLite touches it; the header itself is SQLite's to check.
+    /// Refuses a file that is shorter than SQLite's header, before SQLite touches it, and an empty one beside a log: SQLite would
+    /// delete the log. The header itself is SQLite's to check.
     ///
     /// The file is not opened for that. When any descriptor of it is closed, the kernel takes all locks from this process that
     /// another connection of it may have on the file (https://sqlite.org/howtocorrupt.html, 2.2).
@@ -119,6 +120,11 @@ struct DatabaseFiles: Hashable, Sendable {
         guard status.st_size == 0 || status.st_size >= Self.headerBytes else {
             throw StoreFailure(
                 .notADatabase, "\(path) is not an SQLite database: it has \(status.st_size) bytes, fewer than a header")
+        }
+        var log = stat()
+        guard status.st_size > 0 || lstat(path + "-wal", &log) != 0 || log.st_size == 0 else {
+            throw StoreFailure(
+                .corrupt, "\(path) is empty, and beside it is the log of a database: put back what was there")
         }
     }
 

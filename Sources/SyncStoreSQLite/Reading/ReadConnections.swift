@@ -3,9 +3,10 @@ import SyncCore
 
 /// Connections for readers, which never wait for the writer and seldom for each other. Opened when first needed.
 final class ReadConnections: Sendable {
-    private struct Slot {
-        var connection: Connection?
-        var isClosed = false
+    private enum Slot {
+        case unused
+        case open(Connection)
+        case closed
     }
 
     private struct Use {
@@ -26,7 +27,7 @@ final class ReadConnections: Sendable {
         check: @escaping @Sendable () throws(StoreFailure) -> Void
     ) {
         let count = max(count, 1)
-        slots = (0..<count).map { _ in Guarded(Slot()) }
+        slots = (0..<count).map { _ in Guarded(Slot.unused) }
         use = Guarded(Use(busy: Array(repeating: false, count: count)))
         self.uri = uri
         self.tables = tables
@@ -49,11 +50,14 @@ final class ReadConnections: Sendable {
         }
         defer { use.withLock { $0.busy[index] = false } }
         return try slots[index].withLock { slot throws(StoreFailure) in
-            if let connection = slot.connection { return try body(connection) }
-            guard !slot.isClosed else { throw .closed }
-            let connection = try open()
-            slot.connection = connection
-            return try body(connection)
+            switch slot {
+            case .open(let connection): return try body(connection)
+            case .closed: throw .closed
+            case .unused:
+                let connection = try open()
+                slot = .open(connection)
+                return try body(connection)
+            }
         }
     }
 
@@ -67,6 +71,6 @@ final class ReadConnections: Sendable {
 
     /// Closes the connections, once those who read have ended; later reads throw.
     func close() {
-        for slot in slots { slot.withLock { $0 = Slot(isClosed: true) } }
+        for slot in slots { slot.withLock { $0 = .closed } }
     }
 }
