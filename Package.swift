@@ -73,6 +73,7 @@ let package = Package(
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
                 .embedInCode("local/m0003_account.sql"), .embedInCode("local/m0004_forgotten.sql"),
                 .embedInCode("local/m0005_base_space.sql"),
+                .embedInCode("local/m0006_access.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ],

@@ -13,6 +13,7 @@ public enum LocalSchema {
         Migration(name: "m0003_account", sql: text(PackageResources.m0003_account_sql)),
         Migration(name: "m0004_forgotten", sql: text(PackageResources.m0004_forgotten_sql)),
         Migration(name: "m0005_base_space", sql: text(PackageResources.m0005_base_space_sql)),
+        Migration(name: "m0006_access", sql: text(PackageResources.m0006_access_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

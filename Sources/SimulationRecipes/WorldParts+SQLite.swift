@@ -13,11 +13,13 @@ extension WorldParts {
             openStore: { process, runtime, storage in
                 try openLocalStore(process, runtime, storage, settings)
             },
-            openAuthority: { process in
+            openAuthority: { process, rules in
                 let store = try SQLiteAuthorityStore(
                     singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"),
                     configuration: SQLiteAuthorityConfiguration(durability: settings.serverDurability))
-                return Authority(store: store, catalog: WorldCatalog.catalog, policy: settings.authority)
+                var policy = settings.authority
+                policy.access = rules
+                return Authority(store: store, catalog: WorldCatalog.catalog, policy: policy)
             },
             upkeep: { task, service in
                 guard let authority = service as? Authority else { return }

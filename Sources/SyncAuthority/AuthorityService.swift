@@ -71,8 +71,6 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
     }
 
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The principal may not do this, or there is nothing here that it may see.
-        case forbidden
         /// The request is on behalf of another account than the principal's.
         case otherAccount
         /// The request breaks the protocol: a cursor that this server did not make, a negative limit.

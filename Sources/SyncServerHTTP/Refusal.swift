@@ -32,7 +32,6 @@ struct Refusal: Error {
 
     private init(_ failure: AuthorityFailure) {
         switch failure.code {
-        case .forbidden: self.init(.forbidden, .forbidden, failure.message)
         case .otherAccount: self.init(.forbidden, .otherAccount, failure.message)
         case .malformed: self.init(.badRequest, .malformed, failure.message)
         case .tooLarge: self.init(.contentTooLarge, .tooLarge, failure.message)

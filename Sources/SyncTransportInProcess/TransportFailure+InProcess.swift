@@ -7,7 +7,6 @@ extension TransportFailure {
     package init(_ failure: AuthorityFailure) {
         let code: Code =
             switch failure.code {
-            case .forbidden: .forbidden
             case .otherAccount: .otherAccount
             case .malformed: .refused
             case .tooLarge: .tooLarge

@@ -74,7 +74,7 @@ enum FaultClass: String, CaseIterable {
         case .server:
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
-                \.slowServer,
+                \.slowServer, \.changeAccess,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         }

@@ -50,7 +50,8 @@ struct SessionHarness {
         case .abandon(let serial): requests[serial] = nil
         case .arm(let serial, let delay): timers[serial] = now + delay
         case .disarm(let serial): timers[serial] = nil
-        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity: storeOrders.append(action)
+        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt, .renewIdentity:
+            storeOrders.append(action)
         case .checkpoint: break
         case .finish: isFinished = true
         }
@@ -147,6 +148,15 @@ struct SessionHarness {
                 StoredSpace(
                     space: space, cursor: Cursor(rawValue: cursor ?? "at-\(version)"), version: version,
                     isComplete: true), outbox: outbox, changedRecords: 0))
+    }
+
+    static func vacated(
+        _ space: SpaceID = .default, outbox: OutboxSummary = OutboxSummary(), removed: Int = 0
+    ) -> SyncEvent {
+        .spaceVacated(
+            VacatedSpace(
+                stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false),
+                outbox: outbox, removedRecords: removed))
     }
 
     static func batch(

@@ -87,6 +87,8 @@ private struct RandomWorld {
             switch Int.random(in: 0..<8, using: &random) {
             case 0: harness.answerPull(.success(.mustReset(.horizon)))
             case 1: harness.answerPull(.success(.mustReset(.epoch)))
+            case 2 where Int.random(in: 0..<3, using: &random) == 0:
+                harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
             default:
                 let to = min(head, version + 2)
                 harness.answerPull(
@@ -129,6 +131,12 @@ private struct RandomWorld {
                 harness.answerStore(SessionHarness.applied(version: Version(version), outbox: summary))
             case .resetCursor:
                 harness.answerStore(fails ? .storeFailed(.resettingCursor(.default), broken) : .cursorReset(.default))
+            case .vacate:
+                if fails {
+                    harness.answerStore(.storeFailed(.vacatingSpace(.default), broken))
+                    continue
+                }
+                vacate()
             case .adopt, .renewIdentity:
                 harness.answerStore(
                     fails
@@ -140,6 +148,12 @@ private struct RandomWorld {
             default: Issue.record("\(order) is not for the store")
             }
         }
+    }
+
+    private mutating func vacate() {
+        answered = 0
+        version = 0
+        harness.answerStore(SessionHarness.vacated(outbox: summary))
     }
 
     func check() {
@@ -195,6 +209,7 @@ private struct RandomWorld {
                 if version >= head { answered = 0 }
                 harness.answerStore(SessionHarness.applied(version: Version(version), outbox: summary))
             case .resetCursor: harness.answerStore(.cursorReset(.default))
+            case .vacate: vacate()
             default:
                 harness.answerStore(
                     .sessionChanged(

@@ -50,8 +50,8 @@ struct RandomLife {
         case .arm(let serial, _): timers.append(serial)
         case .disarm(let serial): timers.removeAll { $0 == serial }
         case .checkpoint, .abandon, .closeHints, .finish: break
-        case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt,
-            .renewIdentity:
+        case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate,
+            .adopt, .renewIdentity:
             requests.append(action)
         }
     }
@@ -106,6 +106,12 @@ struct RandomLife {
                     outbox: outbox(), changedRecords: 3))
         case .resetCursor(let space):
             return one(in: 4) ? .storeFailed(.resettingCursor(space), broken()) : .cursorReset(space)
+        case .vacate(let space):
+            let stored = StoredSpace(
+                space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: one(in: 3))
+            return one(in: 4)
+                ? .storeFailed(.vacatingSpace(space), broken())
+                : .spaceVacated(VacatedSpace(stored: stored, outbox: outbox(), removedRecords: 4))
         case .adopt: return one(in: 6) ? .storeFailed(.adopting, broken()) : .sessionChanged(stored())
         case .renewIdentity: return one(in: 4) ? .storeFailed(.renewingIdentity, broken()) : .sessionChanged(stored())
         case .closeHints, .abandon, .checkpoint, .arm, .disarm, .finish: return .outboxTouched
@@ -149,6 +155,7 @@ struct RandomLife {
         case 0..<2: return .failure(failure())
         case 2: return .success(.mustReset(.horizon))
         case 3: return one(in: 3) ? .success(.mustReset(.epoch)) : .success(.mustReset(.horizon))
+        case 4: return .success(.noAccess(one(in: 4) ? Epoch(rawValue: "other \(Self.canary)") : epoch()))
         default: return .success(.page(page(of: request)))
         }
     }

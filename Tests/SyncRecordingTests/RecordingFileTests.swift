@@ -53,9 +53,9 @@ import Testing
         #expect(problem([])?.description == "an empty file, a recording expected")
         #expect(problem(Array("{}\n".utf8))?.description.contains("\"tombolo_recording\" expected") == true)
         #expect(problem(Array("\u{7F}ELF".utf8))?.description.hasPrefix("line 1: not JSON") == true)
-        let newer = problem(Array(#"{"tombolo_recording":3,"shape":"unknown"}"#.utf8))
+        let newer = problem(Array(#"{"tombolo_recording":4,"shape":"unknown"}"#.utf8))
         #expect(newer?.code == .newer)
-        #expect(newer?.description == "line 1: a recording of format 3, and this build reads formats up to 2")
+        #expect(newer?.description == "line 1: a recording of format 4, and this build reads formats up to 3")
         let turnFirst = #"{"turn":{"at":"1","event":{"is":"aborted"},"actions":[]}}"#
         let header = lines(RecordingFile.bytes(Self.recording()))[0]
         #expect(problem(bytes([header, turnFirst]))?.description.contains("as the first entry") == true)

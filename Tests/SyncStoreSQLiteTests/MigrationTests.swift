@@ -48,6 +48,22 @@ import Testing
         #expect(try RawDatabase(scratch.file).run("SELECT space FROM sync_base") == ["2"])
     }
 
+    @Test func `the journal of an older build knows its spaces, and its merges go with the access to any`() throws {
+        let scratch = try Scratch()
+        _ = try Self.leave(5, at: scratch)
+        try RawDatabase(scratch.file).run(
+            """
+            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message)
+                VALUES (0, 8, 'rejected', 'active', '{"space":"family","mutations":[]}', 'forbidden', 'no');
+            """)
+        let store = try scratch.open()
+        let raw = try RawDatabase(scratch.file)
+        #expect(
+            try raw.run("SELECT event, space FROM sync_journal ORDER BY number") == ["merged|NULL", "rejected|family"])
+        _ = try store.vacate("family")
+        #expect(try raw.run("SELECT event FROM sync_journal") == ["rejected"])
+    }
+
     /// Makes the database that the build of a schema version would have left, with a journal from which the newest entry
     /// has gone.
     private static func leave(_ version: Int, at scratch: Scratch) throws -> ClientID {

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SyncCore
 import SyncModel
@@ -48,6 +49,15 @@ final class Scratch {
         var status = stat()
         guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no log") }
         return Int(status.st_size)
+    }
+
+    /// Whether these bytes stand in any of the files.
+    func holds(_ text: String) throws -> Bool {
+        for name in names {
+            let bytes = try Data(contentsOf: URL(filePath: folder + "/" + name))
+            if bytes.firstRange(of: Data(text.utf8)) != nil { return true }
+        }
+        return false
     }
 
     func open(

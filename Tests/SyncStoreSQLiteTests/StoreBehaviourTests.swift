@@ -51,6 +51,29 @@ import Testing
         #expect(try store.outboxSummary().journal == 4)
     }
 
+    @Test func `no byte of a vacated space is left in the files`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.adopt(Epoch(rawValue: "epoch"), as: AccountID(rawValue: "ada"))
+        let records = (1...2_000).map { number in
+            Record(
+                id: Samples.id(UInt64(number)), uid: UID(Int64(number)), version: Version(1),
+                values: [.text("secret of the space, number \(number)"), .integer(1)])
+        }
+        let page = PullPage(
+            space: .default, epoch: Epoch(rawValue: "epoch"), serverTime: .zero,
+            content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
+            cursor: Cursor(rawValue: "1"), version: Version(1), head: Version(1), hasMore: false)
+        _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
+        // Its base holds what the server has shown.
+        _ = try store.commit([.update("users", Samples.id(7), ["age": .integer(2)])], in: .default, now: Samples.now)
+        try store.checkpoint()
+        #expect(try scratch.holds("secret of the space"))
+        #expect(try store.vacate(.default).removedRecords == 2_000)
+        store.close()
+        #expect(try !scratch.holds("secret of the space"))
+    }
+
     @Test func `each commit tells what it touched, and a refused one tells nothing`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()

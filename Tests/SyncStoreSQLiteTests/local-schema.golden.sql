@@ -86,7 +86,7 @@ CREATE TABLE "sync_journal" (
     code TEXT,
     message TEXT,
     mutation INTEGER
-) STRICT;
+, space TEXT) STRICT;
 
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
 
@@ -170,7 +170,7 @@ CREATE TABLE sync_space (
     complete_at INTEGER NOT NULL DEFAULT 0,
     -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
     marks INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1))) STRICT;
 
 CREATE UNIQUE INDEX "sync_uid_avatars" ON "avatars" (uid) WHERE uid >= 0;
 

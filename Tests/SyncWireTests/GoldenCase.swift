@@ -38,6 +38,7 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
             pullReply("pull-reply-snapshot", .page(Samples.snapshot)),
             pullReply("pull-reply-must-reset-horizon", .mustReset(.horizon)),
             pullReply("pull-reply-must-reset-epoch", .mustReset(.epoch)),
+            pullReply("pull-reply-no-access", .noAccess(Samples.epoch)),
             fetchRequest(
                 "fetch-request-by-id", FetchRequest(space: .default, collection: "users", key: .id(Samples.user))),
             fetchRequest(

@@ -1,13 +1,14 @@
 public import SyncModel
 
 extension Authority {
-    /// Gives what is new in a space: pages of a snapshot, or whole commits.
+    /// Gives what is new in a space: pages of a snapshot, or whole commits; or says that the principal may not read it, which
+    /// does not tell whether there is one of this name.
     public func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply {
         try principal.check(isMeantBy: request.account)
         guard mayRead(request.space, principal) else {
-            throw AuthorityFailure(.forbidden, "\(principal.name) may not read space \(request.space)")
+            return .noAccess(try read { (view) throws(AuthorityStoreFailure) in try view.state() }.epoch)
         }
         guard request.limit >= 0 else {
             throw AuthorityFailure(.malformed, "a limit of \(request.limit) rows, 0 or more expected")

@@ -45,10 +45,8 @@ extension SyncEngine {
                     mailbox.yield(.hintsEnded(serial, "\(error)"))
                 }
             }
-        case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity,
-            .checkpoint,
-            .arm,
-            .disarm, .finish:
+        case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt,
+            .renewIdentity, .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(action) is not a request")
         }
     }

@@ -26,6 +26,16 @@ extension SyncEngine {
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
+        case .vacate(let space):
+            answer(.vacatingSpace(space)) { () throws(StoreFailure) in
+                let vacated = try store.vacate(space)
+                if vacated.removedRecords > 0 {
+                    logger.notice(
+                        "The account has lost access to a space, which was removed.",
+                        metadata: ["space": "\(space)", "records": "\(vacated.removedRecords)"])
+                }
+                return .spaceVacated(vacated)
+            }
         case .adopt(let epoch, let account):
             answer(.adopting) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch, as: account)) }
         case .renewIdentity:

@@ -208,7 +208,7 @@ public actor SyncEngine {
         case .abandon(let serial), .closeHints(let serial), .disarm(let serial):
             tasks.removeValue(forKey: serial)?.cancel()
         case .arm(let serial, let delay): arm(serial, after: delay)
-        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt, .renewIdentity, .checkpoint:
+        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt, .renewIdentity, .checkpoint:
             return ask(action)
         case .finish: break
         }
@@ -223,9 +223,7 @@ public actor SyncEngine {
             tasks[serial] = nil
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .pageApplied,
-            .cursorReset,
-            .sessionChanged,
-            .storeFailed:
+            .cursorReset, .spaceVacated, .sessionChanged, .storeFailed:
             break
         }
     }

@@ -6,6 +6,7 @@ package import SyncModel
 ///        ↑         │ failed    │ failed
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is of no use any more; the next pull starts a snapshot
+///     vacating: the account may not read the space; what was shown of it goes, and the rest is a long one
 ///     braked: a snapshot would delete much of what the device holds; only a person leads out
 package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
@@ -46,6 +47,7 @@ package struct PullMachine: Hashable, Sendable {
         case pulling(request: Serial, deadline: ArmedTimer, cursor: Cursor?, then: Then)
         case applying(PullPage, then: Then)
         case resetting(then: Then)
+        case vacating(then: Then)
         case waiting(ArmedTimer, Obstacle)
         case braked(PullPage, deletes: Int, of: Int)
     }
@@ -74,7 +76,7 @@ package struct PullMachine: Hashable, Sendable {
 
     var isInFlight: Bool {
         switch state {
-        case .pulling, .applying, .resetting: true
+        case .pulling, .applying, .resetting, .vacating: true
         case .resting, .waiting, .braked: false
         }
     }
@@ -84,6 +86,8 @@ package struct PullMachine: Hashable, Sendable {
     /// Pulls now, or as soon as what is under way has ended.
     mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         if case .news(let version) = reason, version <= head { return [] }
+        // What was pushed to a space without access was most likely refused: nothing is there to be pulled at once.
+        if case .answer = reason, !stored.hasAccess { return pollSooner(&turn) }
         switch state {
         case .resting(let poll):
             return disarm(poll) + pull(hello, &turn)
@@ -92,6 +96,9 @@ package struct PullMachine: Hashable, Sendable {
             return []
         case .applying(let page, let then):
             state = .applying(page, then: then.joined(with: reason))
+            return []
+        case .vacating(let then):
+            state = .vacating(then: then.joined(with: reason))
             return []
         case .resetting:
             return []
@@ -139,6 +146,16 @@ package struct PullMachine: Hashable, Sendable {
             }
             state = .resetting(then: then)
             return ([disarm, .resetCursor(space)], nil)
+        case .success(.noAccess(let told)):
+            // Only the history that the device follows can take away what it has shown.
+            guard told == epoch else {
+                state = .resting(poll: nil)
+                return ([disarm], .epochDoubted)
+            }
+            // Until that is done the device holds what it may not.
+            hasCaughtUp = false
+            state = .vacating(then: then)
+            return ([disarm, .vacate(space)], nil)
         case .failure(let failure):
             let (actions, news) = failed(failure, &turn)
             return ([disarm] + actions, news)
@@ -149,6 +166,20 @@ package struct PullMachine: Hashable, Sendable {
         guard case .resetting = state else { return [] }
         stored = StoredSpace(space: space, cursor: nil, version: stored.version, isComplete: false)
         return pull(hello, &turn)
+    }
+
+    /// The space is asked for again after a long rest: access may come back, and no hint tells so.
+    mutating func vacated(
+        _ vacated: VacatedSpace, hello: ServerHello?, _ turn: inout Turn
+    ) -> (actions: [SyncAction], news: News?) {
+        guard case .vacating(let then) = state else { return ([], nil) }
+        stored = vacated.stored
+        head = stored.version
+        backoff.reset()
+        resets = 0
+        if then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
+        hasCaughtUp = true
+        return (rest(hintsAreOpen: true, &turn), .progressed(vacated.outbox))
     }
 
     mutating func pageApplied(
@@ -184,7 +215,7 @@ package struct PullMachine: Hashable, Sendable {
 
     mutating func storeFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
         switch state {
-        case .applying, .resetting: wait(for: .store(failure), &turn)
+        case .applying, .resetting, .vacating: wait(for: .store(failure), &turn)
         case .resting, .pulling, .waiting, .braked: []
         }
     }
@@ -206,7 +237,7 @@ package struct PullMachine: Hashable, Sendable {
                 return ([.resetCursor(space)], nil)
             }
             return (pull(hello, &turn), nil)
-        case .resting, .pulling, .applying, .resetting, .waiting, .braked:
+        case .resting, .pulling, .applying, .resetting, .vacating, .waiting, .braked:
             return ([], nil)
         }
     }
@@ -214,6 +245,10 @@ package struct PullMachine: Hashable, Sendable {
     /// Nothing tells of news any more: the long rest becomes a short one. One that is over sooner stays as it is: streams that
     /// end again and again must not put it off.
     mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
+        pollSooner(&turn)
+    }
+
+    private mutating func pollSooner(_ turn: inout Turn) -> [SyncAction] {
         guard case .resting(let poll?) = state, poll.due > turn.now + turn.policy.pollInterval else { return [] }
         var actions = disarm(poll)
         state = .resting(poll: turn.arm(after: turn.policy.pollInterval, &actions))
@@ -234,7 +269,7 @@ package struct PullMachine: Hashable, Sendable {
         case .resting(let poll): disarm(poll)
         case .pulling(let request, let deadline, _, _): [.abandon(request), .disarm(deadline.serial)]
         case .waiting(let timer, _): [.disarm(timer.serial)]
-        case .applying, .resetting, .braked: []
+        case .applying, .resetting, .vacating, .braked: []
         }
     }
 

@@ -101,6 +101,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .cursorReset(let space):
             let hello = contact
             return atPull(of: space) { $0.cursorReset(hello: hello, &turn) } ?? []
+        case .spaceVacated(let vacated): return spaceVacated(vacated, &turn)
         case .sessionChanged(let session): return sessionChanged(session, &turn)
         case .storeFailed(let task, let failure): return storeFailed(task, failure, &turn)
         }
@@ -174,6 +175,14 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + heed(news, &turn)
     }
 
+    private mutating func spaceVacated(_ vacated: VacatedSpace, _ turn: inout Turn) -> [SyncAction] {
+        let hello = contact
+        guard
+            let (actions, news) = atPull(of: vacated.stored.space, { $0.vacated(vacated, hello: hello, &turn) })
+        else { return [] }
+        return actions + heed(news, &turn)
+    }
+
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
         guard hints.heard(stream) else { return [] }
         let hello = contact
@@ -234,7 +243,7 @@ package struct SessionMachine: Hashable, Sendable {
             return []
         case .takingBatch, .recordingResults, .renewingIdentity:
             return outbox.storeFailed(task, failure, &turn)
-        case .applyingPage(let space), .resettingCursor(let space):
+        case .applyingPage(let space), .resettingCursor(let space), .vacatingSpace(let space):
             return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
         case .adopting:
             // The greeting is repeated later, and with it the attempt.

@@ -20,6 +20,8 @@ package enum SyncAction: Hashable, Sendable {
     /// The cursor is the one that was asked with.
     case apply(PullPage, after: Cursor?, brake: DeleteBrake?)
     case resetCursor(SpaceID)
+    /// Remove what the server has shown of a space that it shows no more.
+    case vacate(SpaceID)
     case adopt(Epoch, AccountID)
     case renewIdentity
     /// Write the log into the database file, when that is due. Not answered.

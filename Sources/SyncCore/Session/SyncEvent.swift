@@ -33,6 +33,7 @@ package enum SyncEvent: Hashable, Sendable {
     case resultsRecorded(OutboxSummary)
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)
+    case spaceVacated(VacatedSpace)
     /// The epoch was adopted or the identity renewed: this is what is stored now.
     case sessionChanged(StoredSession)
     case storeFailed(StoreTask, StoreFailure)
@@ -40,6 +41,6 @@ package enum SyncEvent: Hashable, Sendable {
 
 /// What the store was doing when it failed.
 package enum StoreTask: Hashable, Sendable {
-    case countingOutbox, takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID), adopting,
-        renewingIdentity
+    case countingOutbox, takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID),
+        vacatingSpace(SpaceID), adopting, renewingIdentity
 }

@@ -43,11 +43,16 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var isComplete: Bool
         /// Whether the engine has caught up with the server since it started.
         public var hasCaughtUp: Bool
+        /// False where the account may not read the space: the device holds nothing that the server has shown of it.
+        public var hasAccess: Bool
+
+        /// Whether the device holds all of the space that it may hold.
+        public var isInStep: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
     }
 
-    /// Whether all that was written here is confirmed, and all that is known to exist there is here.
+    /// Whether all that was written here is confirmed, and all that is known to exist there, and may be read, is here.
     public var isInSync: Bool {
-        outbox.count == 0 && spaces.allSatisfy { $0.hasCaughtUp && $0.isComplete && $0.version >= $0.head }
+        outbox.count == 0 && spaces.allSatisfy(\.isInStep)
     }
 
     /// The later status replaces the earlier one.
@@ -64,7 +69,8 @@ extension SessionMachine {
             spaces: pulls.map { pull in
                 SyncStatus.Space(
                     space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
-                    head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp)
+                    head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp,
+                    hasAccess: pull.stored.hasAccess)
             }.sorted { $0.space < $1.space },
             outbox: outbox.summary)
     }
@@ -95,7 +101,7 @@ extension SessionMachine {
     private func activity(of pull: PullMachine, now: Duration) -> SyncStatus.Activity {
         switch pull.state {
         case .resting: link.hello == nil ? .held : .idle
-        case .pulling, .applying, .resetting: .working
+        case .pulling, .applying, .resetting, .vacating: .working
         case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
         case .braked(_, let deletes, let total): .braked(deletes: deletes, of: total)
         }

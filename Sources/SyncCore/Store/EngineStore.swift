@@ -39,6 +39,14 @@ public protocol EngineStore: Sendable {
     /// that was shown: an older snapshot of the same history is a stale answer.
     func resetCursor(of space: SpaceID) throws(StoreFailure)
 
+    /// Removes what the server has shown of a space, in one transaction: rows, bases, conflicts and what was offered of a lost
+    /// history. Nothing of it is left in the database's pages either (I21).
+    ///
+    /// What this device has written stays: transactions without an answer in the outbox, and what was refused or cancelled in
+    /// the journal. Answered ones leave the outbox, as no page will show them. Calling it again removes what was answered
+    /// since, and changes nothing when that is nothing.
+    func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace
+
     /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that
     /// is not confirmed is to be sent again under a new incarnation.
     ///
@@ -86,12 +94,15 @@ public struct StoredSpace: Hashable, Sendable {
     public let version: Version
     /// Whether a whole snapshot has been taken, and the feed read past what the snapshot showed.
     public let isComplete: Bool
+    /// False from the moment at which the server refuses to show the space until it shows something of it again.
+    public let hasAccess: Bool
 
-    public init(space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool) {
+    public init(space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool, hasAccess: Bool = true) {
         self.space = space
         self.cursor = cursor
         self.version = version
         self.isComplete = isComplete
+        self.hasAccess = hasAccess
     }
 }
 
@@ -132,6 +143,20 @@ public enum ApplyResult: Hashable, Sendable {
     case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
     /// The page would delete too much without proof; nothing was applied.
     case braked(deletes: Int, of: Int)
+}
+
+/// What is left of a space to which the account has no access.
+public struct VacatedSpace: Hashable, Sendable {
+    public let stored: StoredSpace
+    public let outbox: OutboxSummary
+    /// How many records that the server had shown are gone.
+    public let removedRecords: Int
+
+    public init(stored: StoredSpace, outbox: OutboxSummary, removedRecords: Int) {
+        self.stored = stored
+        self.outbox = outbox
+        self.removedRecords = removedRecords
+    }
 }
 
 /// The mass-delete brake: a completed snapshot that would remove more than both limits

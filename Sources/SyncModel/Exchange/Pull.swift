@@ -21,6 +21,10 @@ public enum PullReply: Hashable, Sendable {
     case page(PullPage)
     /// The cursor is of no use any more: start again with a snapshot, and keep the outbox.
     case mustReset(ResetReason)
+    /// The account may not read the space, or there is none of this name: what the device holds of it is to be removed.
+    ///
+    /// It says of which history it speaks. Another server under the same address knows nothing of the account's rights here.
+    case noAccess(Epoch)
 }
 
 public enum ResetReason: String, Hashable, Sendable {

@@ -36,6 +36,7 @@ extension JSONWriter {
             switch result {
             case .success(.page(let page)): member("page") { $0.page(page) }
             case .success(.mustReset(let reason)): member("must_reset", reason.rawValue)
+            case .success(.noAccess(let epoch)): member("no_access", epoch.rawValue)
             case .failure(let failure): member("failure") { $0.failure(failure) }
             }
         case .hint(let serial, let hint):
@@ -69,6 +70,11 @@ extension JSONWriter {
             member("deletes", deletes)
             member("of", total)
         case .cursorReset(let space): named("cursor_reset", space)
+        case .spaceVacated(let vacated):
+            member("is", "space_vacated")
+            member("stored") { $0.stored(vacated.stored) }
+            member("outbox") { $0.outbox(vacated.outbox) }
+            member("removed", vacated.removedRecords)
         case .sessionChanged(let session):
             member("is", "session_changed")
             member("session") { $0.session(session) }
@@ -132,6 +138,9 @@ extension JSONWriter {
         case .resettingCursor(let space):
             member("task", "resetting_cursor")
             member("space", space.rawValue)
+        case .vacatingSpace(let space):
+            member("task", "vacating_space")
+            member("space", space.rawValue)
         case .adopting: member("task", "adopting")
         case .renewingIdentity: member("task", "renewing_identity")
         }
@@ -180,6 +189,11 @@ extension RecordingNode {
                 try member("space").space(),
                 .braked(deletes: try member("deletes").count(), of: try member("of").count()))
         case "cursor_reset": return .cursorReset(try member("space").space())
+        case "space_vacated":
+            return .spaceVacated(
+                VacatedSpace(
+                    stored: try member("stored").stored(), outbox: try member("outbox").outbox(),
+                    removedRecords: try member("removed").count()))
         case "session_changed": return .sessionChanged(try member("session").session())
         case "store_failed": return .storeFailed(try task(), try storeFailure())
         default: throw try member("is").wrong("the name of an event")
@@ -222,6 +236,7 @@ extension RecordingNode {
 
     private func pullReply() throws(RecordingProblem) -> PullReply {
         if let reason = optional("must_reset") { return .mustReset(try reason.choice()) }
+        if let epoch = optional("no_access") { return .noAccess(try epoch.epoch()) }
         return .page(try member("page").page())
     }
 
@@ -257,6 +272,7 @@ extension RecordingNode {
         case "recording_results": return .recordingResults
         case "applying_page": return .applyingPage(try member("space").space())
         case "resetting_cursor": return .resettingCursor(try member("space").space())
+        case "vacating_space": return .vacatingSpace(try member("space").space())
         case "adopting": return .adopting
         case "renewing_identity": return .renewingIdentity
         default: throw try member("task").wrong("the name of a task of the store")

@@ -106,6 +106,9 @@ extension JSONWriter {
         case .resetting(let then):
             member("is", "resetting")
             self.then(then)
+        case .vacating(let then):
+            member("is", "vacating")
+            self.then(then)
         case .waiting(let timer, let obstacle):
             member("is", "waiting")
             self.timer(timer)
@@ -245,6 +248,7 @@ extension RecordingNode {
                 then: try then())
         case "applying": state = .applying(try member("page").page(), then: try then())
         case "resetting": state = .resetting(then: try then())
+        case "vacating": state = .vacating(then: try then())
         case "waiting":
             if let failure = optional("failure") {
                 state = .waiting(try timer(), .transport(try failure.failure()))

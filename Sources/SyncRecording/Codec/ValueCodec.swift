@@ -15,6 +15,7 @@ extension JSONWriter {
         member("cursor", ifAny: stored.cursor?.rawValue)
         member("version", stored.version.rawValue)
         member("complete", stored.isComplete)
+        if !stored.hasAccess { member("access", false) }
     }
 
     mutating func outbox(_ outbox: OutboxSummary) {
@@ -87,7 +88,8 @@ extension RecordingNode {
         StoredSpace(
             space: try member("space").space(),
             cursor: try optional("cursor").map { node throws(RecordingProblem) in try node.cursor() },
-            version: try member("version").version(), isComplete: try member("complete").boolean())
+            version: try member("version").version(), isComplete: try member("complete").boolean(),
+            hasAccess: try optional("access").map { node throws(RecordingProblem) in try node.boolean() } ?? true)
     }
 
     func outbox() throws(RecordingProblem) -> OutboxSummary {

@@ -19,6 +19,10 @@ extension Redaction {
         case .batchTaken(let taken): .batchTaken(batch(taken))
         case .pageApplied(let name, let result): .pageApplied(space(name), applied(result))
         case .cursorReset(let name): .cursorReset(space(name))
+        case .spaceVacated(let vacated):
+            .spaceVacated(
+                VacatedSpace(
+                    stored: stored(vacated.stored), outbox: vacated.outbox, removedRecords: vacated.removedRecords))
         case .sessionChanged(let stored): .sessionChanged(session(stored))
         case .storeFailed(let failed, let reason): .storeFailed(task(failed), failure(reason))
         }
@@ -47,6 +51,7 @@ extension Redaction {
             .record(results.map(result), of: identity(sender), serverTime: time)
         case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
         case .resetCursor(let name): .resetCursor(space(name))
+        case .vacate(let name): .vacate(space(name))
         case .adopt(let history, let owner): .adopt(epoch(history), account(owner))
         }
     }
@@ -95,7 +100,7 @@ extension Redaction {
     private func pull(_ pull: PullMachine) -> PullMachine {
         let state: PullMachine.State =
             switch pull.state {
-            case .resting, .resetting, .waiting(_, .reset): pull.state
+            case .resting, .resetting, .vacating, .waiting(_, .reset): pull.state
             case .pulling(let request, let deadline, let from, let then):
                 .pulling(request: request, deadline: deadline, cursor: cursor(from), then: then)
             case .applying(let answer, let then): .applying(page(answer), then: then)
@@ -121,6 +126,7 @@ extension SyncEvent {
             case .commits(let commits): return commits.reduce(0) { $0 + $1.changes.count }
             }
         case .pageApplied(_, .applied(_, _, let count)): return count
+        case .spaceVacated(let vacated): return vacated.removedRecords
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
             .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset, .sessionChanged, .storeFailed:

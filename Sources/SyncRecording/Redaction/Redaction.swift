@@ -83,7 +83,7 @@ package struct Redaction: Sendable {
     func stored(_ stored: StoredSpace) -> StoredSpace {
         StoredSpace(
             space: space(stored.space), cursor: cursor(stored.cursor), version: stored.version,
-            isComplete: stored.isComplete)
+            isComplete: stored.isComplete, hasAccess: stored.hasAccess)
     }
 
     func session(_ session: StoredSession) -> StoredSession {
@@ -112,6 +112,7 @@ package struct Redaction: Sendable {
         switch task {
         case .applyingPage(let name): .applyingPage(space(name))
         case .resettingCursor(let name): .resettingCursor(space(name))
+        case .vacatingSpace(let name): .vacatingSpace(space(name))
         case .countingOutbox, .takingBatch, .recordingResults, .adopting, .renewingIdentity: task
         }
     }
@@ -164,6 +165,7 @@ package struct Redaction: Sendable {
         switch reply {
         case .page(let page): .page(self.page(page))
         case .mustReset: reply
+        case .noAccess(let name): .noAccess(epoch(name))
         }
     }
 

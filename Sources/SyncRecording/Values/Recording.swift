@@ -19,7 +19,7 @@ package struct Recording: Hashable, Sendable {
 /// Says what a file is, in its first line.
 package struct RecordingHeader: Hashable, Sendable {
     /// The version of the format that this build writes, and the newest that it reads.
-    package static let format = 2
+    package static let format = 3
 
     package var exportedAt: WallTime
     /// The program that wrote the file.

@@ -28,6 +28,8 @@ package enum EventWords {
             "pull \(serial) of \(space) answered: \(ActionWords.content(page.content)), \(carried) records, version \(page.version) of \(page.head)"
         case .pullEnded(let serial, let space, .success(.mustReset(let reason))):
             "pull \(serial) of \(space) must start again: \(reason.rawValue)"
+        case .pullEnded(let serial, let space, .success(.noAccess(let epoch))):
+            "pull \(serial) of \(space) answered: no access in \(epoch)"
         case .pullEnded(let serial, let space, .failure(let failure)):
             "pull \(serial) of \(space) failed: \(words(failure))"
         case .hint(_, let hint): "hint: \(hint.space) is at \(hint.head)"
@@ -41,6 +43,8 @@ package enum EventWords {
         case .pageApplied(let space, .braked(let deletes, let total)):
             "page of \(space) held back: it deletes \(deletes) of \(total)"
         case .cursorReset(let space): "cursor of \(space) reset"
+        case .spaceVacated(let vacated):
+            "\(vacated.stored.space) vacated, \(carried) records, \(words(vacated.outbox))"
         case .sessionChanged(let session): "identity or epoch changed, incarnation \(session.identity.incarnation)"
         case .storeFailed(let task, let failure): "store failed \(words(task)): \(failure.code.rawValue)"
         }
@@ -76,6 +80,7 @@ package enum EventWords {
         case .recordingResults: "recording results"
         case .applyingPage(let space): "applying a page of \(space)"
         case .resettingCursor(let space): "resetting the cursor of \(space)"
+        case .vacatingSpace(let space): "vacating \(space)"
         case .adopting: "adopting an epoch"
         case .renewingIdentity: "renewing the identity"
         }

@@ -5,7 +5,8 @@ package enum StatusWords {
     package static func text(_ status: SyncStatus) -> String {
         var parts = [connection(status.connection), "push \(activity(status.push))"]
         for space in status.spaces {
-            parts.append("\(space.space) \(space.version)/\(space.head) \(activity(space.pull))")
+            let extent = space.hasAccess ? "\(space.version)/\(space.head)" : "no access"
+            parts.append("\(space.space) \(extent) \(activity(space.pull))")
         }
         return parts.joined(separator: ", ")
     }

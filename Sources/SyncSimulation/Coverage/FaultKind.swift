@@ -52,6 +52,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case secondServer = "second server process"
     case serverSlow = "server slow"
     case serverClockJumped = "server's clock jumped"
+    case accessChanged = "access changed"
 
     // To a disk, in the middle of one of its operations.
     case diskError = "disk error"
@@ -72,7 +73,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,
-        .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped,
+        .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped, .accessChanged,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
 }

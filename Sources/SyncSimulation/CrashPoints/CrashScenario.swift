@@ -65,6 +65,12 @@ public struct CrashScenario: Hashable, Sendable {
             "a device's disk is rolled back", deeds: 16, seed: 17,
             happenings: [6: [.device(0, .imageKept)], 12: [.device(0, .rolledBack)]]),
         CrashScenario(
+            "access is lost, and comes back to one of two", deeds: 16, seed: 20,
+            happenings: [
+                4: [.server(.accessChanged(device: 0, space: 0))], 9: [.server(.accessChanged(device: 0, space: 0))],
+                12: [.server(.accessChanged(device: 1, space: 0))],
+            ]),
+        CrashScenario(
             "a clock is wrong", seed: 18,
             happenings: [
                 3: [.device(0, .clock(wrongBy: .seconds(-3_600)))], 8: [.device(0, .clock(wrongBy: .seconds(40)))],

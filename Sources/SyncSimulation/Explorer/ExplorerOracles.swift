@@ -33,7 +33,11 @@ extension ExplorerWorld {
             if !device.store.outbox.isEmpty {
                 return "I18: \(device.name) rests with an outbox of \(device.store.outbox.count)"
             }
-            if device.store.base != server.records(upTo: server.head) {
+            if server.shutOut.contains(device.store.client) {
+                if !device.store.base.isEmpty {
+                    return "I21: \(device.name) was shut out, and holds \(device.store.base.count) records"
+                }
+            } else if device.store.base != server.records(upTo: server.head) {
                 return "I4: \(device.name) differs from the server"
             }
             if !device.session.status(now: .zero).isInSync {

@@ -45,13 +45,15 @@ struct ExplorerWorld: Hashable, Sendable {
         /// The deadline fires although the answer is still on its way.
         case impatience(Int)
         case crash(Int)
+        /// The operator takes the device's access away, or gives it back.
+        case changeAccess(Int)
         /// A push that was given up arrives all the same.
         case strayArrives(Int)
 
         var isFault: Bool {
             switch self {
             case .write, .serve, .deliver, .wait, .strayArrives: false
-            case .loseRequest, .loseAnswer, .repeatRequest, .impatience, .crash: true
+            case .loseRequest, .loseAnswer, .repeatRequest, .impatience, .crash, .changeAccess: true
             }
         }
     }
@@ -81,6 +83,8 @@ struct ExplorerWorld: Hashable, Sendable {
             if faultsLeft > 0 {
                 if !device.mail.isEmpty { moves.append(.impatience(index)) }
                 moves.append(.crash(index))
+                // One device's is enough: the other one may change its name with it.
+                if index == 0 { moves.append(.changeAccess(index)) }
             }
             if !device.strays.isEmpty { moves.append(.strayArrives(index)) }
         }
@@ -93,7 +97,7 @@ struct ExplorerWorld: Hashable, Sendable {
         case .write(let index): write(on: index)
         case .serve(let index, let serial):
             guard case .request(let request)? = devices[index].mail[serial] else { return }
-            devices[index].put(serve(request), at: serial)
+            devices[index].put(serve(request, of: index), at: serial)
         case .deliver(let index, let serial):
             guard case .answer(let event)? = devices[index].take(serial) else { return }
             devices[index].handle(event)
@@ -102,16 +106,19 @@ struct ExplorerWorld: Hashable, Sendable {
         case .repeatRequest(let index, let serial):
             // The first copy is served and its answer lost with it; the second is still on its way.
             guard case .request(let request)? = devices[index].mail[serial] else { return }
-            _ = serve(request)
+            _ = serve(request, of: index)
         case .crash(let index): devices[index].restart()
+        case .changeAccess(let index): server.changeAccess(of: devices[index].store.client)
         case .strayArrives(let index):
             if let request = devices[index].takeStray() { _ = server.push(request) }
         }
     }
 
-    /// Whether the device holds what the server holds, and owes nothing.
+    /// Whether the device holds what the server shows it, and owes nothing.
     func isInStep(_ device: ExplorerDevice) -> Bool {
-        device.store.outbox.isEmpty && device.store.cursor == server.head
+        let hasAccess = !server.shutOut.contains(device.store.client)
+        return device.store.outbox.isEmpty && device.store.hasAccess == hasAccess
+            && device.store.cursor == (hasAccess ? server.head : nil)
     }
 
     private func canWrite(_ write: ExplorerWrite, on device: ExplorerDevice) -> Bool {
@@ -137,14 +144,14 @@ struct ExplorerWorld: Hashable, Sendable {
         devices[index].handle(.outboxTouched)
     }
 
-    private mutating func serve(_ request: SyncAction) -> SyncEvent {
+    private mutating func serve(_ request: SyncAction, of index: Int) -> SyncEvent {
         switch request {
         case .greet(let serial): .greeted(serial, .success(server.hello()))
         case .push(let serial, let push): .pushEnded(serial, .success(server.push(push)))
-        case .pull(let serial, let pull): .pullEnded(serial, .default, .success(server.pull(pull)))
-        case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .adopt,
-            .renewIdentity,
-            .checkpoint, .arm, .disarm, .finish:
+        case .pull(let serial, let pull):
+            .pullEnded(serial, .default, .success(server.pull(pull, by: devices[index].store.client)))
+        case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate,
+            .adopt, .renewIdentity, .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(request) is not a request")
         }
     }

@@ -10,6 +10,8 @@ struct ModelServer: Hashable, Sendable {
     private var alive: [RecordID: Record] = [:]
     private var stamps: [RecordID: Stamp] = [:]
     private var deleted: Set<RecordID> = []
+    /// Who may not use the space now.
+    private(set) var shutOut: Set<ClientID> = []
     private var ledger: [ClientIdentity: [Answer]] = [:]
 
     private struct Answer: Hashable, Sendable {
@@ -59,7 +61,13 @@ struct ModelServer: Hashable, Sendable {
         return .answered(results, epoch: epoch, serverTime: .zero)
     }
 
-    func pull(_ request: PullRequest) -> PullReply {
+    /// Takes a client's access away, or gives it back.
+    mutating func changeAccess(of client: ClientID) {
+        if shutOut.remove(client) == nil { shutOut.insert(client) }
+    }
+
+    func pull(_ request: PullRequest, by client: ClientID) -> PullReply {
+        guard !shutOut.contains(client) else { return .noAccess(epoch) }
         guard let cursor = request.cursor, let from = Int(cursor.rawValue) else {
             let rows = SnapshotRows(
                 collection: ExplorerWorld.schema.collection, records: alive.values.sorted { $0.id < $1.id })
@@ -79,6 +87,9 @@ struct ModelServer: Hashable, Sendable {
 
     /// One mutation a transaction: the last edit by stamp wins, a delete wins over an edit.
     private mutating func commit(_ pushed: NumberedTransaction, by client: ClientID) -> Outcome {
+        guard !shutOut.contains(client) else {
+            return .rejected(Rejection(code: .forbidden, message: "shut out", mutation: nil))
+        }
         let version = head.next
         let mutation = pushed.transaction.mutations[0]
         let id = mutation.record

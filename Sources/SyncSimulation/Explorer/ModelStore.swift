@@ -14,6 +14,8 @@ struct ModelStore: Hashable, Sendable {
     private(set) var journal: Set<Int> = []
     /// The version of the cursor; nil before the first page.
     private(set) var cursor: Version?
+    /// Whether the server shows the space.
+    private(set) var hasAccess = true
     private(set) var written = 0
     private var nextNumber = MutationNumber.first
 
@@ -64,7 +66,7 @@ struct ModelStore: Hashable, Sendable {
     private var space: StoredSpace {
         StoredSpace(
             space: .default, cursor: cursor.map { Cursor(rawValue: "\($0)") }, version: cursor ?? .zero,
-            isComplete: cursor != nil)
+            isComplete: cursor != nil, hasAccess: hasAccess)
     }
 
     /// Carries out an order as the real store would.
@@ -81,6 +83,13 @@ struct ModelStore: Hashable, Sendable {
         case .resetCursor:
             cursor = nil
             return .cursorReset(.default)
+        case .vacate:
+            let removed = base.count
+            base = [:]
+            cursor = nil
+            hasAccess = false
+            outbox.removeAll { $0.answered != nil }
+            return .spaceVacated(VacatedSpace(stored: space, outbox: summary, removedRecords: removed))
         case .adopt(let epoch, let account):
             self.account = account
             if let known = self.epoch, known != epoch {
@@ -135,6 +144,7 @@ struct ModelStore: Hashable, Sendable {
             }
         }
         cursor = page.version
+        hasAccess = true
         outbox.removeAll { entry in entry.answered.map { $0 <= page.version } ?? false }
     }
 

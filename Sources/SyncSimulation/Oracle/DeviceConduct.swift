@@ -195,7 +195,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {}
 
     /// What was written under one account never takes effect with the token of another, and what one may see never gets
     /// into the other's database (I21).

@@ -42,7 +42,7 @@ final class FeedWitness: ServerWitness {
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
 
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to asker: String) {
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to asker: String, as principal: Principal) {
         state.withLock { state in
             do throws(Violation) {
                 try state.check(request, reply, asker)
@@ -61,7 +61,7 @@ extension FeedWitness.State {
         let horizon = horizons[space] ?? .zero
         let known = request.cursor.flatMap { versions[$0] }
         switch reply {
-        case .mustReset(.epoch): return
+        case .mustReset(.epoch), .noAccess: return
         case .mustReset(.horizon):
             guard let known else {
                 guard request.cursor == nil else { return }

@@ -26,7 +26,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         case .I18: "after the last fault everything arrives in bounded time, without a storm"
         case .I19: "outbox, journal, log and messages stay within their bounds"
         case .I20: "blobs are whole"
-        case .I21: "nobody is shown what they may not read, and nothing takes effect with the token of another"
+        case .I21: "nobody sees or keeps what they may not read, and nothing takes effect with the token of another"
         case .I22: "wall clocks decide nothing but which of two edits is the later"
         case .I23: "a newer database is left alone, and unknown fields are kept"
         case .I24: "two engines on one database break none of the above"

@@ -1,4 +1,5 @@
 import SyncConcurrency
+import SyncCore
 import SyncModel
 
 /// Watches that journals stay within their limit (I19), and forget nothing that nobody has seen (I1).
@@ -11,6 +12,8 @@ final class JournalWatch: Sendable {
         var entries: [Int64: Bool] = [:]
         /// What the user may have dealt with.
         var dealtWith: Set<Int64> = []
+        /// What may have gone with the access to its space.
+        var mayBeGone: Set<Int64> = []
     }
 
     private let limit: Int?
@@ -24,6 +27,17 @@ final class JournalWatch: Sendable {
     /// The user is about to dismiss an entry, or to send it again.
     func dealsWith(_ entry: Int64, on device: String) {
         _ = devices.withLock { $0[device, default: Device()].dealtWith.insert(entry) }
+    }
+
+    /// The device vacates a space: what others have written there goes out of its journal, too.
+    func mayForget(_ journal: [JournalEntry], on device: String) {
+        for entry in journal {
+            switch entry.event {
+            case .rejected, .cancelled: continue
+            case .merged, .forgotten:
+                _ = devices.withLock { $0[device, default: Device()].mayBeGone.insert(entry.number) }
+            }
+        }
     }
 
     /// The file is another one now, or an older one.
@@ -42,12 +56,15 @@ final class JournalWatch: Sendable {
             return devices[device] ?? Device()
         }
         guard let newest = facts.journal.keys.max(), let last = before.entries.keys.max() else {
-            guard before.entries.isEmpty else { throw Violation(.I1, "\(device) has lost its journal") }
+            guard before.mayBeGone.isSuperset(of: before.entries.keys) else {
+                throw Violation(.I1, "\(device) has lost its journal")
+            }
             return
         }
         let bound = newest - Int64(limit)
         for (number, wasActive) in before.entries.sorted(by: { $0.key < $1.key }) {
             switch facts.journal[number] {
+            case nil where before.mayBeGone.contains(number): continue
             case nil where number > bound:
                 throw Violation(
                     .I1, "\(device) has forgotten journal entry \(number), of which the newest is \(newest)")

@@ -73,7 +73,7 @@ final class MessageWatch: ServerWitness {
 
     // MARK: Pages
 
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
         guard let bounds, case .page(let page) = reply else { return }
         let rows = min(max(request.limit, 1), bounds.pageRows)
         switch page.content {

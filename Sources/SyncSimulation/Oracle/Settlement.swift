@@ -14,6 +14,8 @@ struct Settlement {
     let told: [JournalEntry.Event]
     /// What the journal calls refused of all that was written earlier.
     let refusedBefore: [Transaction]
+    /// Whether what it met may have gone with the access to its space.
+    let mayBeUntold: Bool
 
     /// - Parameter wasCancelled: whether the user has taken it back.
     func check(wasCancelled: Bool) throws(Violation) {
@@ -28,7 +30,9 @@ struct Settlement {
             case .merged, .forgotten: break
             }
         }
-        if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth) {
+        if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth),
+            !mayBeUntold
+        {
             // After the device's disk was rolled back it may have been refused under another number since, or taken back
             // while it waited for one: it is in the journal, whole.
             let isTold = told.contains { event in

@@ -18,8 +18,8 @@ struct ServerWitnesses: ServerWitness {
         for witness in all { witness.pushFailed(request, failure) }
     }
 
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {
-        for witness in all { witness.pullAnswered(request, reply, to: device) }
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
+        for witness in all { witness.pullAnswered(request, reply, to: device, as: principal) }
     }
 
     func served(_ caller: Caller, on device: String) {

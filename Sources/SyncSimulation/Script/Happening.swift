@@ -72,4 +72,6 @@ public enum ServerFault: Hashable, Sendable {
     case slowed(by: Duration)
     /// Its wall clock is wrong by so much from now on.
     case clock(wrongBy: Duration)
+    /// The owner of a device loses its access to a space, or gets it back: it starts with other rules.
+    case accessChanged(device: Int, space: Int)
 }

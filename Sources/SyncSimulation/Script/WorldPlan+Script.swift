@@ -23,6 +23,7 @@ extension WorldPlan {
         var crowds: SeededRandom
         var operators: SeededRandom
         var disks: SeededRandom
+        var rights: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -33,6 +34,7 @@ extension WorldPlan {
             crowds = SeededRandom(seed: plan.setting.seed, stream: "script.crowds")
             operators = SeededRandom(seed: plan.setting.seed, stream: "script.operators")
             disks = SeededRandom(seed: plan.setting.seed, stream: "script.disks")
+            rights = SeededRandom(seed: plan.setting.seed, stream: "script.rights")
         }
 
         /// How many deeds come at the next instant.
@@ -124,6 +126,8 @@ extension WorldPlan {
             let error = Duration.milliseconds(operators.within(-2_000_000...2_000_000))
             if operators.chance(rates.jumpClockOfServer) { faults.append(.clock(wrongBy: error)) }
             if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
+            let (place, space) = (rights.below(plan.setting.devices), rights.below(plan.setting.spaces.count))
+            if rights.chance(rates.changeAccess) { faults.append(.accessChanged(device: place, space: space)) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

@@ -58,6 +58,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var sleepForDays = 0.0
         /// A user agrees to deletions that the engine holds back.
         public var allowDeletes = 0.0
+        /// A device's owner loses the access to a space, or gets it back.
+        public var changeAccess = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -145,6 +147,8 @@ public struct WorldPlan: Hashable, Sendable {
         }
         let protect = random.rate(upTo: 0.02)
         if random.chance(0.4) { rates.protectDisk = protect }
+        let change = random.rate(upTo: 0.02)
+        if random.chance(0.4) { rates.changeAccess = change }
     }
 }
 

@@ -305,6 +305,7 @@ extension ServerFault {
         case .secondStarts: "secondStarts"
         case .slowed(let delay): "slowedBy \(delay.wholeMicroseconds)"
         case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"
+        case .accessChanged(let place, let space): "accessChanged \(place) \(space)"
         }
     }
 
@@ -316,6 +317,10 @@ extension ServerFault {
         let word = words.first
         words.skip()
         switch word {
+        case "accessChanged":
+            let place = Int(try words.number(0...63))
+            self = .accessChanged(
+                device: place, space: Int(try words.number(0...Int64(WorldSetting.allSpaces.count - 1))))
         case "secondStarts": self = .secondStarts
         case "slowedBy": self = .slowed(by: .microseconds(try words.number(0...ScriptWords.longestTime)))
         case "clockWrongBy":

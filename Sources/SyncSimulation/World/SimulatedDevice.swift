@@ -24,6 +24,7 @@ public final class SimulatedDevice: Sendable {
     private let tally: FaultTally
     private let lostHistory: LostHistoryWatch
     private let brakes: BrakeWatch
+    private let journals: JournalWatch
     private let recorder: Recorder?
     private let state: Guarded<State>
 
@@ -76,7 +77,7 @@ public final class SimulatedDevice: Sendable {
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
         witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
-        brakes: BrakeWatch,
+        brakes: BrakeWatch, journals: JournalWatch,
         open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
         connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
@@ -93,6 +94,7 @@ public final class SimulatedDevice: Sendable {
         self.tally = tally
         self.lostHistory = lostHistory
         self.brakes = brakes
+        self.journals = journals
         self.open = open
         self.connect = connect
         self.wrap = wrap
@@ -172,7 +174,7 @@ public final class SimulatedDevice: Sendable {
             opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
             store = WatchedStore(
                 device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory, brakes: brakes,
-                witness: witness)
+                journals: journals, witness: witness)
         } catch {
             process.kill()
             simulation.note("does not start: \(error)", by: name, as: .fault)
@@ -223,6 +225,7 @@ public final class SimulatedDevice: Sendable {
             witness.sessionChanged(session, of: name)
             state.withLock { $0.setbacks += 1 }
         case .cursorReset(let space): state.withLock { $0.resets[space, default: 0] += 1 }
+        case .spaceVacated(let vacated): state.withLock { $0.resets[vacated.stored.space, default: 0] += 1 }
         case .pushEnded(_, .success(.refused(let refusal))): witness.pushRefused(refusal, of: name)
         case .storeFailed(.applyingPage, let failure): witness.pageRefused(failure, by: name)
         default: break
@@ -366,7 +369,7 @@ extension SyncEngine.Trace {
         case .pageApplied(_, .braked), .storeFailed: .fault
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
-            .batchTaken, .nothingToPush, .resultsRecorded, .cursorReset, .sessionChanged:
+            .batchTaken, .nothingToPush, .resultsRecorded, .cursorReset, .spaceVacated, .sessionChanged:
             .note
         }
     }
@@ -398,6 +401,7 @@ extension SyncEngine.Trace {
             "applied \(count) of \(space) to \(stored.version)\(stored.isComplete ? "" : ", incomplete")"
         case .pageApplied(let space, .braked(let deletes, let total)): "braked in \(space): \(deletes) of \(total)"
         case .cursorReset(let space): "reset \(space)"
+        case .spaceVacated(let vacated): "vacated \(vacated.stored.space) of \(vacated.removedRecords)"
         case .sessionChanged(let session): "is now \(session.identity)"
         case .storeFailed(let task, let failure): "store failed \(task): \(failure.code.rawValue)"
         }

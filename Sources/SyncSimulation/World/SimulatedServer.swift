@@ -200,7 +200,7 @@ public final class SimulatedServer: Sendable {
             case .hello: return .hello(try authority.hello(for: principal, now: now))
             case .pull(let request):
                 let reply = try authority.pull(request, by: principal, now: now)
-                witness.pullAnswered(request, reply, to: device)
+                witness.pullAnswered(request, reply, to: device, as: principal)
                 if case .page = reply { witness.served(caller, on: device) }
                 simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
                 return .pull(reply)
@@ -241,7 +241,8 @@ protocol ServerWitness: Sendable {
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
     /// The authority threw: what was asked may have been done, in part or wholly.
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure)
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String)
+    /// - Parameter principal: whose token came with it.
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal)
     /// The server has taken transactions from a caller, or has shown it a page.
     func served(_ caller: Caller, on device: String)
 }
@@ -258,7 +259,6 @@ extension TransportFailure {
     fileprivate init(_ failure: AuthorityFailure) {
         let code: TransportFailure.Code =
             switch failure.code {
-            case .forbidden: .forbidden
             case .otherAccount: .otherAccount
             case .malformed: .refused
             case .tooLarge: .tooLarge
@@ -284,6 +284,7 @@ extension PullReply {
     fileprivate var word: String {
         switch self {
         case .mustReset(let reason): "must reset: \(reason.rawValue)"
+        case .noAccess: "no access"
         case .page(let page):
             switch page.content {
             case .snapshot(let rows, _, let isLast):

@@ -11,6 +11,7 @@ struct WatchedStore: LocalStore, EngineStore {
     let tally: FaultTally
     let lostHistory: LostHistoryWatch
     let brakes: BrakeWatch
+    let journals: JournalWatch
     let witness: any DeviceWitness
 
     private func watch<Result>(
@@ -118,6 +119,11 @@ struct WatchedStore: LocalStore, EngineStore {
 
     func resetCursor(of space: SpaceID) throws(StoreFailure) {
         try watch(.changingSession) { () throws(StoreFailure) in try store.resetCursor(of: space) }
+    }
+
+    func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace {
+        look { journals.mayForget(try store.journal(state: nil, limit: .max), on: device) }
+        return try watch(.changingSession) { () throws(StoreFailure) in try store.vacate(space) }
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {

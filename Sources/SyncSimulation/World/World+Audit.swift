@@ -17,7 +17,7 @@ extension World {
             do {
                 reply = try server.disk.withoutFaults {
                     try server.ask { authority, now in
-                        try authority.pull(request, by: Principal(name: "device0"), now: now)
+                        try authority.pull(request, by: AccessWatch.reader, now: now)
                     }
                 }
             } catch {
@@ -26,9 +26,10 @@ extension World {
                 throw Violation(.I25, "the server cannot be read although its disk works: \(error)")
             }
             guard let reply else { return }
-            feed.pullAnswered(request, reply, to: "the reader")
+            feed.pullAnswered(request, reply, to: "the reader", as: AccessWatch.reader)
             switch reply {
             case .mustReset: readers[space] = nil
+            case .noAccess: throw Violation(.I21, "the reader may read \(space), and is told that it may not")
             case .page(let page):
                 readers[space] = page.cursor
                 if !page.hasMore { return }

@@ -27,6 +27,7 @@ extension World {
             do {
                 try device.disk.withoutFaults {
                     try checkVersions(of: device, store)
+                    try checkAccess(of: device, store)
                     guard try isDue(device, store) else { return }
                     let isCertain = try history.check(device.name, store, sending: try outbox(of: device, store))
                     if readsFiles { try checkFile(of: device, store) }
@@ -69,6 +70,18 @@ extension World {
         }
     }
 
+    /// Who was refused a space has nothing of it (I21).
+    private func checkAccess(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
+        let refused = try store.session().spaces.filter { !$0.hasAccess }
+        guard !refused.isEmpty else { return }
+        let held = try store.recordsBySpace()
+        let entries = try outbox(of: device, store)
+        let journal = try store.journal(state: nil, limit: .max)
+        for stored in refused {
+            try access.check(held[stored.space] ?? [:], in: stored.space, of: device.name, owing: entries, journal)
+        }
+    }
+
     // MARK: At the end
 
     func checkEnd() throws {
@@ -91,6 +104,13 @@ extension World {
             _ = try store.journal(state: nil, limit: .max)
             let held = try store.recordsBySpace()
             for space in script.setting.spaces {
+                guard access.has(device.owner, accessTo: space) else {
+                    let left = (held[space] ?? [:]).reduce(0) { $0 + $1.value.count }
+                    guard left == 0 else {
+                        throw Violation(.I21, "\(device.name) may not read \(space), and holds \(left) records of it")
+                    }
+                    continue
+                }
                 for schema in WorldCatalog.catalog.models {
                     let here = (held[space]?[schema.collection] ?? []).map(Comparison.init)
                     let there = (records[space]?[schema.collection] ?? []).map(Comparison.init)
@@ -121,7 +141,7 @@ extension World {
     /// The newest version of each space that the server has; nil when it is down.
     func headsOfServer() throws -> [SpaceID: Version]? {
         try server.ask { authority, now in
-            try authority.heads(of: script.setting.spaces, for: Principal(name: "device0"), now: now).heads
+            try authority.heads(of: script.setting.spaces, for: AccessWatch.reader, now: now).heads
         }
     }
 
@@ -132,7 +152,7 @@ extension World {
         for _ in 0..<100_000 {
             let reply = try server.ask { authority, now in
                 try authority.pull(
-                    PullRequest(space: space, cursor: cursor, limit: 50), by: Principal(name: "device0"), now: now)
+                    PullRequest(space: space, cursor: cursor, limit: 50), by: AccessWatch.reader, now: now)
             }
             guard case .page(let page)? = reply else {
                 throw Violation(

@@ -220,6 +220,16 @@ extension World {
             latestServerTime = max(latestServerTime, server.wallClock.now)
             server.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
             simulation.note("its clock is wrong by \(error)", by: "server", as: .fault)
+        case .accessChanged(let place, let index):
+            guard let owner = device(at: place)?.owner, script.setting.spaces.indices.contains(index) else { return }
+            count(.accessChanged)
+            let space = script.setting.spaces[index]
+            let hasIt = access.change(of: owner, in: space)
+            simulation.note("\(owner.name) may \(hasIt ? "again" : "no more") use \(space)", by: "server", as: .fault)
+            // Rules are read when a process starts.
+            guard server.isUp else { return }
+            server.stop()
+            try startServer()
         case .restored:
             guard let (image, memory) = backup else { return }
             count(.serverRestored)

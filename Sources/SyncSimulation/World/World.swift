@@ -23,6 +23,7 @@ public final class World {
     let messages: MessageWatch
     let journals: JournalWatch
     let brakes: BrakeWatch
+    let access: AccessWatch
     let parts: WorldParts
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
@@ -82,7 +83,12 @@ public final class World {
         self.recording = recording
         let violations = ViolationLog()
         self.violations = violations
-        let history = History(catalog: WorldCatalog.catalog, spaces: setting.spaces, violations: violations)
+        let access = AccessWatch(
+            principals: (0..<setting.devices).map { Principal(name: Party.device($0).description) },
+            spaces: WorldSetting.allSpaces, violations: violations)
+        self.access = access
+        let history = History(
+            catalog: WorldCatalog.catalog, spaces: setting.spaces, access: access, violations: violations)
         self.history = history
         let feed = FeedWitness(violations: violations)
         self.feed = feed
@@ -98,12 +104,13 @@ public final class World {
             bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog,
             violations: violations)
         self.messages = messages
-        journals = JournalWatch(limit: parts.bounds?.journalEntries)
+        let journals = JournalWatch(limit: parts.bounds?.journalEntries)
+        self.journals = journals
         let brakes = BrakeWatch(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
             simulation: simulation, wire: parts.wire,
-            witness: ServerWitnesses(all: [history, feed, conduct, messages]), tally: tally,
+            witness: ServerWitnesses(all: [history, feed, conduct, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, deeds] authority, process in
                 guard let outcome else { return }
                 do {
@@ -113,7 +120,7 @@ public final class World {
                     if !process.isDead { deeds.withLock { $0.failure = $0.failure ?? error } }
                 }
             },
-            open: parts.openAuthority)
+            open: { process in try parts.openAuthority(process, access.rules) })
         self.server = server
         devices = (0..<setting.devices).map { [tally] place in
             var storage = DeviceStorage()
@@ -123,7 +130,7 @@ public final class World {
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
                 storage: storage, pausesClock: setting.pausing.contains(place),
                 witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
-                lostHistory: lostHistory, brakes: brakes,
+                lostHistory: lostHistory, brakes: brakes, journals: journals,
                 open: { [storage] process, runtime in
                     let store = try parts.openStore(process, runtime, storage)
                     let known = Set(try store.session().spaces.map(\.space))
@@ -191,7 +198,7 @@ public final class World {
         history.epoch = try server.disk.withoutFaults {
             if !server.isUp { try server.start() }
             return try server.ask { authority, now in
-                try authority.hello(for: Principal(name: "operator"), now: now).epoch
+                try authority.hello(for: AccessWatch.reader, now: now).epoch
             }
         }
         beginning = history.memory
@@ -254,6 +261,7 @@ public final class World {
                 throw Violation(.I18, "\(device.name) has stopped: \(device.ending ?? "")")
             }
             guard simulation.now - start < patience else {
+                try checkRefusalsAreHeeded()
                 let states = devices.map { "\($0.name): \($0.status.map { "\($0)" } ?? "down")" }
                 throw Violation(
                     .I18, "not at rest \(patience) after the last fault: \(states.joined(separator: "; "))")
@@ -269,10 +277,26 @@ public final class World {
         guard let heads = try headsOfServer() else { return false }
         for device in devices {
             guard let session = try device.store?.session(), session.epoch == history.epoch else { return false }
-            let reached = Dictionary(uniqueKeysWithValues: session.spaces.map { ($0.space, $0.version) })
-            guard heads.allSatisfy({ reached[$0.key, default: .zero] >= $0.value }) else { return false }
+            let reached = Dictionary(uniqueKeysWithValues: session.spaces.map { ($0.space, $0) })
+            let isShown = heads.allSatisfy { space, head in
+                guard let stored = reached[space] else { return false }
+                let may = access.has(device.owner, accessTo: space)
+                return may == stored.hasAccess && (!may || stored.version >= head)
+            }
+            guard isShown else { return false }
         }
         return true
+    }
+
+    /// Who has had all the time to hear of it knows that it may not read a space (I21).
+    private func checkRefusalsAreHeeded() throws {
+        for device in devices {
+            for stored in try device.store?.session().spaces ?? [] {
+                guard stored.hasAccess, !access.has(device.owner, accessTo: stored.space) else { continue }
+                throw Violation(
+                    .I21, "\(device.name) may not read \(stored.space), and keeps it \(patience) after the last fault")
+            }
+        }
     }
 
     // MARK: The end

@@ -10,8 +10,12 @@ public struct WorldParts: Sendable {
     /// durability says. Called for each life of a device's process. The world adds the spaces that are missing.
     public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store
     /// Opens the authority over `WorldCatalog`, durable like the store. The server takes each device for a principal
-    /// with the device's name, who may read and write all of `WorldSetting.allSpaces`.
-    public var openAuthority: SimulatedServer.Opening
+    /// with the device's name, who may do in `WorldSetting.allSpaces` what the rules say.
+    public var openAuthority: AuthorityOpening
+
+    /// - Parameter rules: who may do what in which space, until the process ends.
+    public typealias AuthorityOpening =
+        @Sendable (_ process: DiskProcess, _ rules: AccessRules) throws -> any AuthorityService
 
     /// What an operator does to the authority that runs; nil when it knows no upkeep.
     public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
@@ -51,7 +55,7 @@ public struct WorldParts: Sendable {
     public init(
         wire: any SimulatedWire,
         openStore: @escaping @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store,
-        openAuthority: @escaping SimulatedServer.Opening,
+        openAuthority: @escaping AuthorityOpening,
         upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil,
         outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)? = nil
     ) {

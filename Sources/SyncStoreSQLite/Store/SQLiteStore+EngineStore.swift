@@ -40,6 +40,10 @@ extension SQLiteStore: EngineStore {
         try write { transaction throws(StoreFailure) in try transaction.resetCursor(of: space) }
     }
 
+    public func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace {
+        try write { transaction throws(StoreFailure) in try transaction.vacate(space) }
+    }
+
     public func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
         try write { transaction throws(StoreFailure) in try transaction.adopt(epoch, as: account) }
     }

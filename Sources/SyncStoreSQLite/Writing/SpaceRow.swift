@@ -13,6 +13,8 @@ struct SpaceRow: Hashable {
     var completeAt: Version
     /// Whether `sync_seen` tells what the snapshot in progress has shown.
     var marks: Bool
+    /// False from the server's refusal to show the space until its next page of it.
+    var hasAccess: Bool
 
     /// empty → snapshot → catching_up → complete; a reset goes back to empty, a feed from its start skips the snapshot.
     enum Phase: String {
@@ -23,7 +25,8 @@ struct SpaceRow: Hashable {
     }
 
     var stored: StoredSpace {
-        StoredSpace(space: space, cursor: cursor, version: version, isComplete: phase == .complete)
+        StoredSpace(
+            space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess)
     }
 
     /// Whether every commit up to `version` is in the rows.
@@ -34,7 +37,7 @@ struct SpaceRow: Hashable {
         }
     }
 
-    private static let columns = "key, name, cursor, version, phase, complete_at, marks"
+    private static let columns = "key, name, cursor, version, phase, complete_at, marks, has_access"
 
     private init(_ row: Statement) throws(StoreFailure) {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
@@ -47,6 +50,7 @@ struct SpaceRow: Hashable {
         self.phase = phase
         completeAt = Version(row.integer(5))
         marks = row.integer(6) != 0
+        hasAccess = row.integer(7) != 0
     }
 
     /// The row of a space, made when it is first asked for. Only inside a write.
@@ -63,7 +67,9 @@ struct SpaceRow: Hashable {
 
     private static func find(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow? {
         let select = try connection.statement(
-            "SELECT key, name, cursor, version, phase, complete_at, marks FROM sync_space WHERE name = ?1")
+            """
+            SELECT key, name, cursor, version, phase, complete_at, marks, has_access FROM sync_space WHERE name = ?1
+            """)
         select.bind(1, space.rawValue)
         defer { select.reset() }
         return try select.step() ? try SpaceRow(select) : nil
@@ -80,13 +86,17 @@ struct SpaceRow: Hashable {
 
     func save(_ connection: Connection) throws(StoreFailure) {
         let update = try connection.statement(
-            "UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6 WHERE key = ?1")
+            """
+            UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7
+            WHERE key = ?1
+            """)
         update.bind(1, key)
         update.bind(2, cursor?.rawValue)
         update.bind(3, version.rawValue)
         update.bind(4, phase.rawValue)
         update.bind(5, completeAt.rawValue)
         update.bind(6, marks ? 1 : 0)
+        update.bind(7, hasAccess ? 1 : 0)
         try update.run()
     }
 }

@@ -40,7 +40,7 @@ extension WriteTransaction {
     }
 
     /// Rows and outbox stay; version 0 makes a late page of the feed a gap.
-    private func reset(_ space: SpaceRow, inSameHistory: Bool) throws(StoreFailure) {
+    func reset(_ space: SpaceRow, inSameHistory: Bool) throws(StoreFailure) {
         var space = space
         try forgetMarks(of: &space)
         space.cursor = nil

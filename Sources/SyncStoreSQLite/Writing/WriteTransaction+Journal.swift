@@ -42,7 +42,8 @@ extension WriteTransaction {
     /// What only a lost history of the server had, as what would bring it back.
     func note(forgotten transaction: Transaction, now: WallTime) throws(StoreFailure) {
         try insert(
-            event: "forgotten", sequence: nil, payload: try StoredForm.bytes(of: transaction), rejection: nil, now: now)
+            event: "forgotten", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
+            rejection: nil, now: now)
     }
 
     @discardableResult
@@ -50,17 +51,18 @@ extension WriteTransaction {
         event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime
     ) throws(StoreFailure) -> Int64 {
         let payload = event == "merged" ? nil : try StoredForm.bytes(of: entry.transaction)
-        return try insert(event: event, sequence: entry.sequence, payload: payload, rejection: rejection, now: now)
+        return try insert(
+            event: event, in: entry.space, sequence: entry.sequence, payload: payload, rejection: rejection, now: now)
     }
 
     @discardableResult
     private func insert(
-        event: String, sequence: Int64?, payload: [UInt8]?, rejection: Rejection?, now: WallTime
+        event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, rejection: Rejection?, now: WallTime
     ) throws(StoreFailure) -> Int64 {
         let statement = try connection.statement(
             """
-            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation)
-            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7) RETURNING number
+            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
         statement.bind(2, sequence)
@@ -69,6 +71,7 @@ extension WriteTransaction {
         statement.bind(5, rejection?.code.rawValue)
         statement.bind(6, rejection?.message)
         statement.bind(7, rejection?.mutation.map(Int64.init))
+        statement.bind(8, space.rawValue)
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
         meta.outbox.journal += 1

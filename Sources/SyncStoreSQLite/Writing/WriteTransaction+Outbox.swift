@@ -66,6 +66,22 @@ extension WriteTransaction {
         return try statement.step() ? try StoredEntry(statement) : nil
     }
 
+    /// The entries of a space that the server has applied at versions up to this one, or at any; oldest first.
+    func answeredEntries(in space: SpaceID, upTo version: Version?) throws(StoreFailure) -> [StoredEntry] {
+        guard meta.outbox.answered > 0 else { return [] }
+        let statement = try connection.statement(
+            """
+            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            WHERE space = ?1 AND version IS NOT NULL AND version <= ?2 ORDER BY sequence
+            """)
+        statement.bind(1, space.rawValue)
+        statement.bind(2, version?.rawValue ?? .max)
+        defer { statement.reset() }
+        var entries: [StoredEntry] = []
+        while try statement.step() { entries.append(try StoredEntry(statement)) }
+        return entries
+    }
+
     /// Adds a transaction at the end of the outbox, with its links.
     func append(_ transaction: Transaction, now: WallTime) throws(StoreFailure) -> Int64 {
         let payload = try StoredForm.bytes(of: transaction)

@@ -41,6 +41,7 @@ extension WriteTransaction {
         }
         if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
         space.cursor = page.cursor
+        space.hasAccess = true
         if case .commits(let commits) = page.content, commits.isEmpty, space == before {
             // Nothing is shown, so the server's time need not be kept either: a poll while nothing happens writes nothing, and
             // wakes nobody.
@@ -54,19 +55,7 @@ extension WriteTransaction {
 
     /// Entries that the base now shows leave the outbox.
     private func confirmAnswered(in space: SpaceRow) throws(StoreFailure) {
-        guard meta.outbox.answered > 0 else { return }
-        let statement = try connection.statement(
-            """
-            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
-            WHERE space = ?1 AND version IS NOT NULL AND version <= ?2 ORDER BY sequence
-            """)
-        statement.bind(1, space.space.rawValue)
-        statement.bind(2, space.version.rawValue)
-        var entries: [StoredEntry] = []
-        do {
-            defer { statement.reset() }
-            while try statement.step() { entries.append(try StoredEntry(statement)) }
-        }
+        let entries = try answeredEntries(in: space.space, upTo: space.version)
         if !entries.isEmpty { try removeAndRecompute(entries) }
     }
 

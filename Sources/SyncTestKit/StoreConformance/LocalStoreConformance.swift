@@ -56,8 +56,8 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     }
 
     private var checks: [Check] {
-        commitChecks + pushChecks + pullChecks + snapshotChecks + spaceChecks + journalChecks + identityChecks
-            + randomChecks
+        commitChecks + pushChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks + journalChecks
+            + identityChecks + randomChecks
     }
 }
 

@@ -56,6 +56,12 @@ package enum PullCodec {
         case .mustReset(let reason):
             writer.key("mustReset")
             writer.string(reason.rawValue)
+        case .noAccess(let epoch):
+            writer.key("noAccess")
+            writer.beginObject()
+            writer.key("epoch")
+            writer.string(epoch.rawValue)
+            writer.endObject()
         case .page(let page):
             writer.key("page")
             writer.beginObject()
@@ -109,24 +115,40 @@ package enum PullCodec {
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
-                case "page", "mustReset":
+                case "page", "mustReset", "noAccess":
                     guard reply == nil else {
-                        throw reader.content("one of page and mustReset expected", at: key.offset)
+                        throw reader.content("one of \(replies) expected", at: key.offset)
                     }
                     if case "page" = key {
                         reply = .page(try readPage(&reader, catalog: catalog))
-                    } else {
+                    } else if case "mustReset" = key {
                         // A reason that this build does not know still means to start again, which `epoch` does only
                         // where the greeting tells another one.
                         let reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
                         reply = .mustReset(ResetReason(rawValue: reason) ?? .horizon)
+                    } else {
+                        reply = .noAccess(try readEpoch(&reader))
                     }
                 default: try reader.unknown(key, .ignoringUnknownKeys)
                 }
             }
-            guard let reply else { throw reader.content("one of page and mustReset is missing") }
+            guard let reply else { throw reader.content("one of \(replies) is missing") }
             return reply
         }
+    }
+
+    private static let replies = "page, mustReset and noAccess"
+
+    private static func readEpoch(_ reader: inout JSONReader) throws(JSONError) -> Epoch {
+        var epoch: Epoch?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "epoch": epoch = try reader.epoch()
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return try reader.require(epoch, "epoch")
     }
 
     private static func readPage(_ reader: inout JSONReader, catalog: SchemaCatalog) throws(JSONError) -> PullPage {

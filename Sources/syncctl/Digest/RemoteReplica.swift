@@ -21,6 +21,10 @@ struct RemoteReplica {
                 records = [:]
                 cursor = nil
                 cursors = []
+            case .noAccess:
+                throw CommandFailure(
+                    .refused, "the account may not read the space default, or the server has none",
+                    advice: "check server.token-file (syncctl config show)")
             case .page(let page):
                 apply(page, catalog)
                 let count = records.values.reduce(0) { $0 + $1.count }

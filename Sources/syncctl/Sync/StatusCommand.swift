@@ -97,11 +97,7 @@ struct StatusReport {
         var rows = [("server", TerminalText.escaped(server ?? "none")), ("state", state)]
         rows.append(("engine", engine.map { "runs in process \($0)" } ?? "not running"))
         for space in session.spaces {
-            rows.append(
-                (
-                    "space",
-                    "\(space.space) at version \(space.version)" + (space.isComplete ? "" : ", first copy not complete")
-                ))
+            rows.append(("space", space.words))
         }
         rows.append(("outbox", owed))
         rows.append(
@@ -151,12 +147,19 @@ struct StatusReport {
 }
 
 extension StoredSpace {
+    /// Where the device stands in the space, for a person.
+    fileprivate var words: String {
+        guard hasAccess else { return "\(space): no access, and nothing of it is kept here" }
+        return "\(space) at version \(version)" + (isComplete ? "" : ", first copy not complete")
+    }
+
     /// Where the device stands in the space.
     var line: JSONLine {
         var line = JSONLine()
         line.set("space", space.rawValue)
         line.set("version", version.rawValue)
         line.set("complete", isComplete)
+        line.set("access", hasAccess)
         return line
     }
 }

@@ -41,7 +41,7 @@ enum StatusText {
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
         if case .waiting(let reason, _) = status.push { parts.append("sending waits: \(reason)") }
         for space in status.spaces {
-            var words = "\(space.space) at \(space.version)"
+            var words = "\(space.space)" + (space.hasAccess ? " at \(space.version)" : ": no access")
             if space.head > space.version { words += " of \(space.head)" }
             switch space.pull {
             case .waiting(let reason, _): words += ", waiting: \(reason)"
@@ -70,6 +70,7 @@ enum StatusText {
                 line.set("version", space.version.rawValue)
                 line.set("head", space.head.rawValue)
                 line.set("complete", space.isComplete)
+                line.set("access", space.hasAccess)
                 return line
             })
         return line

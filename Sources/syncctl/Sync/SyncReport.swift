@@ -41,12 +41,12 @@ struct SyncReport {
         switch ending {
         case .inSync, .sentByOther, .stopped:
             if !terminal.isJSON, let sentence { terminal.say(sentence) }
-            guard news > 0 else { return }
-            if !terminal.isJSON {
+            if news > 0, !terminal.isJSON {
                 terminal.note(
                     "\(news) new in the journal: something was rejected, merged or forgotten (syncctl journal)")
             }
-            throw CommandStatus.rejected
+            if let failure = missingAccess { throw failure }
+            if news > 0 { throw CommandStatus.rejected }
         case .failed(let failure): throw CommandFailure(failure)
         case .offline(let reason):
             throw CommandFailure(.notSynced, "offline: \(reason)", advice: Self.safe)
@@ -67,12 +67,22 @@ struct SyncReport {
 
     private static let safe = "what was written is safe in the outbox; try again later"
 
+    /// Nil where the account may read all spaces that this device follows.
+    private var missingAccess: CommandFailure? {
+        let names = session.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
+        guard !names.isEmpty else { return nil }
+        return CommandFailure(
+            .refused,
+            "the account may not read \(names.joined(separator: ", ")), or the server has no such space: what it had shown of that is not on this device any more, and what you wrote and it refused is in the journal",
+            advice: "check server.token-file (syncctl config show), or ask who runs the server")
+    }
+
     private var sentence: String? {
         switch ending {
         case .inSync:
             var parts = ["\(confirmed) \(confirmed == 1 ? "transaction" : "transactions") confirmed"]
             if refused > 0 { parts.append("\(refused) refused") }
-            parts += session.spaces.map { "\($0.space) at version \($0.version)" }
+            parts += session.spaces.filter(\.hasAccess).map { "\($0.space) at version \($0.version)" }
             return "in sync: " + parts.joined(separator: ", ") + ", in \(elapsed.shortText)"
         case .sentByOther(let process):
             return "process \(process.map(String.init) ?? "unknown") has sent everything; it fetches by itself"

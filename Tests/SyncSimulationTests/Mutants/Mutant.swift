@@ -49,7 +49,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     }
 
     static let all: [Mutant] =
-        plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + disks
+        plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + disks + access
 }
 
 extension Mutant {
@@ -58,8 +58,9 @@ extension Mutant {
         Mutant(
             "plain \(mutant.rawValue)", breaks: mutant.breaks, mutant.sentence, parts: { .plain(mutant: mutant) },
             shape: { plan in
-                // It knows but one.
+                // It knows but one, which all may use.
                 plan.setting.spaceCount = 1
+                plan.rates.changeAccess = 0
                 // Edits meet where devices write without having heard of each other.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)

@@ -8,6 +8,8 @@ import SyncSimulation
 /// The real authority with a bug in front of it.
 struct PlantedAuthority: AuthorityService {
     let base: Authority
+    /// Who may do what, as the world says; `base` may have been made with others.
+    var rules = AccessRules([])
     var onHello: @Sendable (ServerHello) -> ServerHello = { $0 }
     var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityFailure) -> PushReply = {
         (base, request, principal, now) throws(AuthorityFailure) in
@@ -51,15 +53,17 @@ struct PlantedAuthority: AuthorityService {
 
 extension WorldParts {
     static func wrappingAuthority(
-        _ settings: SQLiteParts = SQLiteParts(), _ plant: @escaping @Sendable (inout PlantedAuthority) -> Void
+        _ settings: SQLiteParts = SQLiteParts(), allowing everything: AccessRules? = nil,
+        _ plant: @escaping @Sendable (inout PlantedAuthority) -> Void
     ) -> WorldParts {
         var parts = WorldParts.onSQLite(settings)
         let open = parts.openAuthority
         let upkeep = parts.upkeep
         let outcome = parts.outcome
-        parts.openAuthority = { process in
-            guard let base = try open(process) as? Authority else { throw NotTheRealOne() }
+        parts.openAuthority = { process, rules in
+            guard let base = try open(process, everything ?? rules) as? Authority else { throw NotTheRealOne() }
             var service = PlantedAuthority(base)
+            service.rules = rules
             plant(&service)
             return service
         }

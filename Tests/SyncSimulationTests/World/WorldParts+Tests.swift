@@ -2,10 +2,11 @@ import SimulationRecipes
 import SyncSimulation
 
 extension WorldPlan {
-    /// The world of a seed, but with one space: the plain authority knows no more.
+    /// The world of a seed, but with one space, which all may use: the plain authority knows no more.
     static func drawnForPlain(seed: UInt64, steps: Int) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: steps)
         plan.setting.spaceCount = 1
+        plan.rates.changeAccess = 0
         return plan
     }
 }
@@ -16,6 +17,6 @@ extension WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         return WorldParts(
             wire: TableWire(), openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
-            openAuthority: { _ in PlainAuthority(disk: disk, mutant: mutant) })
+            openAuthority: { _, _ in PlainAuthority(disk: disk, mutant: mutant) })
     }
 }

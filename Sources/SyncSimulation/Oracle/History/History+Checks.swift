@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
@@ -175,9 +176,13 @@ extension History.State {
         }
         for (sequence, debt) in settled {
             let outcome = outcome(of: debt)
+            let lostAccess = debt.operation.flatMap { sent[$0] }.map { sent in
+                access.wasWithdrawn(from: Principal(name: sent.device), sent.transaction.transaction.space)
+            }
             try Settlement(
                 device: device, sequence: sequence, debt: debt, outcome: outcome, former: formerOutcomes(of: debt),
-                told: told[sequence] ?? [], refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value)
+                told: told[sequence] ?? [], refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value),
+                mayBeUntold: lostAccess ?? false
             ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
             let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isRefused {

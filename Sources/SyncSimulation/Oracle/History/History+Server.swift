@@ -27,7 +27,7 @@ extension History: ServerWitness {
     }
 
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
-    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String) {}
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {}
     func served(_ caller: Caller, on device: String) {}
 
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {
@@ -64,6 +64,7 @@ extension History: ServerWitness {
                     continue
                 }
                 state.sent[operation]?.outcome = result.outcome
+                state.checkAccess(sent, answered: result.outcome, operation)
                 state.note(result.outcome, of: operation, sent.transaction.transaction)
             }
             state.replay()
@@ -143,6 +144,21 @@ extension History: ServerWitness {
 }
 
 extension History.State {
+    /// What is done for the first time is done with the rights of this moment (I21).
+    fileprivate func checkAccess(_ sent: History.Sent, answered outcome: Outcome, _ operation: History.Operation) {
+        let space = sent.transaction.transaction.space
+        guard case .applied = outcome, !access.has(Principal(name: sent.device), accessTo: space) else { return }
+        violations.report(Violation(.I21, "\(sent.device) may not write in \(space), and its \(operation) is applied"))
+    }
+
+    /// Whether its sender may have had no access to the space.
+    fileprivate func isForbidden(
+        _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction
+    ) -> Bool {
+        guard rejection.code == .forbidden, let device = sent[operation]?.device else { return false }
+        return access.wasWithdrawn(from: Principal(name: device), transaction.space)
+    }
+
     fileprivate mutating func note(_ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction) {
         switch outcome {
         case .applied(let version, let assigned, _):
@@ -164,7 +180,9 @@ extension History.State {
             }
         case .rejected(let rejection):
             replay()
-            if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction) {
+            if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
+                !isForbidden(rejection, operation, transaction)
+            {
                 violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
         }

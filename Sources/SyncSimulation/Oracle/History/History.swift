@@ -34,6 +34,7 @@ final class History: Sendable {
     struct State: Sendable {
         var sent: [Operation: Sent] = [:]
         let violations: ViolationLog
+        let access: AccessWatch
         /// What each device has been told to be committed and is not yet known to have arrived.
         var owed: [String: [OutboxSequence: Owed]] = [:]
         /// Applied operations of each space, in the order of their versions, as far as they are known without a gap.
@@ -74,11 +75,11 @@ final class History: Sendable {
     private let currentEpoch = Guarded<Epoch?>(nil)
     let catalog: SchemaCatalog
 
-    init(catalog: SchemaCatalog, spaces: [SpaceID], violations: ViolationLog) {
+    init(catalog: SchemaCatalog, spaces: [SpaceID], access: AccessWatch, violations: ViolationLog) {
         self.catalog = catalog
         state = Guarded(
             State(
-                violations: violations,
+                violations: violations, access: access,
                 replays: Dictionary(
                     uniqueKeysWithValues: spaces.map { ($0, Replay(models: [NaiveModel(catalog: catalog)])) })))
     }

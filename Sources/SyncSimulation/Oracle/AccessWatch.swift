@@ -1,0 +1,106 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Knows who may use which space, as the operator has said, and watches that each is shown that and nothing else (I21).
+///
+/// The server reads its rules when a process of it starts, so what is said here holds from then on.
+final class AccessWatch: Sendable {
+    private struct Right: Hashable, Sendable {
+        let principal: Principal
+        let space: SpaceID
+    }
+
+    private struct State: Sendable {
+        var withdrawn: Set<Right> = []
+        var everWithdrawn: Set<Right> = []
+    }
+
+    /// Reads in the place of a client that may see everything.
+    static let reader = Principal(name: "operator")
+
+    private let principals: Set<Principal>
+    private let spaces: [SpaceID]
+    private let violations: ViolationLog
+    private let state = Guarded(State())
+
+    /// - Parameter principals: those whose rights may change.
+    init(principals: [Principal], spaces: [SpaceID], violations: ViolationLog) {
+        self.principals = Set(principals)
+        self.spaces = spaces
+        self.violations = violations
+    }
+
+    /// Takes a right away, or gives it back.
+    ///
+    /// - Returns: whether the principal has it now.
+    func change(of principal: Principal, in space: SpaceID) -> Bool {
+        let right = Right(principal: principal, space: space)
+        return state.withLock { state in
+            if state.withdrawn.remove(right) != nil { return true }
+            state.withdrawn.insert(right)
+            state.everWithdrawn.insert(right)
+            return false
+        }
+    }
+
+    func has(_ principal: Principal, accessTo space: SpaceID) -> Bool {
+        state.withLock { !$0.withdrawn.contains(Right(principal: principal, space: space)) }
+    }
+
+    /// Whether the principal may have been told, at whatever time, that it has no access.
+    func wasWithdrawn(from principal: Principal, _ space: SpaceID) -> Bool {
+        state.withLock { $0.everWithdrawn.contains(Right(principal: principal, space: space)) }
+    }
+
+    /// What a process of the server reads when it starts.
+    var rules: AccessRules {
+        AccessRules(
+            spaces.map { space in
+                let left = principals.filter { has($0, accessTo: space) }
+                return AccessRules.Rule(
+                    principals: left.count == principals.count ? .everyone : .only(left.union([Self.reader])),
+                    spaces: .only([space]), access: .readAndWrite)
+            })
+    }
+
+    /// What a device that has been refused a space holds of it: what its user has made there since, and no more.
+    func check(
+        _ held: [CollectionName: [Record]], in space: SpaceID, of device: String, owing entries: [OutboxEntry],
+        _ journal: [JournalEntry]
+    ) throws(Violation) {
+        var made: Set<RecordID> = []
+        for transaction in entries.map(\.transaction) where transaction.space == space {
+            made.formUnion(transaction.createdRecords)
+        }
+        for (collection, records) in held.sorted(by: { $0.key < $1.key }) {
+            if let record = records.first(where: { !made.contains($0.id) }) {
+                throw Violation(.I21, "\(device) has no access to \(space), and holds \(collection) \(record.id) of it")
+            }
+        }
+        for entry in journal {
+            guard case .forgotten(let transaction) = entry.event, transaction.space == space else { continue }
+            throw Violation(
+                .I21, "\(device) has no access to \(space), and its journal offers records of it (\(entry.number))")
+        }
+    }
+}
+
+extension AccessWatch: ServerWitness {
+    func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {
+        let may = has(principal, accessTo: request.space)
+        switch reply {
+        case .page where !may:
+            violations.report(Violation(.I21, "\(device) may not read \(request.space), and is shown a page of it"))
+        case .noAccess where may && principals.contains(principal):
+            violations.report(Violation(.I21, "\(device) may read \(request.space), and is told that it may not"))
+        case .page, .mustReset, .noAccess: return
+        }
+    }
+
+    func served(_ caller: Caller, on device: String) {}
+    func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {}
+    func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime) {}
+    func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
+}

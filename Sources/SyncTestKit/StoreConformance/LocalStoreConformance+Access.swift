@@ -1,0 +1,111 @@
+import SyncCore
+import SyncModel
+
+// Who may not read a space any more keeps nothing of it but what they have written (I21).
+extension LocalStoreConformance {
+    var accessChecks: [Check] {
+        [
+            Check("what the server has shown of a space leaves the device with the access to it") { world in
+                let id = try world.syncedUser()
+                let other = SnapshotRows(
+                    collection: "users", records: [world.shownUser(world.id(), uid: 8, version: 1, "bo")])
+                try world.pull(world.snapshot([other], at: 1, in: "elsewhere"))
+                let vacated = try world.store.vacate(world.space)
+                try world.expect(vacated.removedRecords, is: 1, "the count of removed records")
+                try world.expect(try world.user(id) == nil, "a record of the space is still shown")
+                try world.expect(try world.user(other.records[0].id) != nil, "a record of another space is gone")
+                let stored = StoredSpace(
+                    space: world.space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
+                try world.expect(vacated.stored, is: stored, "what is told of the space")
+                try world.expect(try world.stored(), is: stored, "what is stored of the space")
+                try world.expect(
+                    try world.store.vacate(world.space),
+                    is: VacatedSpace(
+                        stored: stored, outbox: OutboxSummary(), removedRecords: 0), "a second answer")
+            },
+            Check("what was written where the access is lost stays, until the server refuses it") { world in
+                let id = try world.syncedUser()
+                let edit = try world.written(.update("users", id, ["age": .integer(41)]))
+                let (made, creation) = try world.createUser("bo")
+                try world.expect(
+                    try world.store.vacate(world.space).removedRecords, is: 1, "the count of removed records")
+                try world.expect(try world.user(id) == nil, "an edited record of the space is still shown")
+                try world.expect(try world.name(made), is: .text("bo"), "the name of a record of this device")
+                try world.expect(try world.store.fate(of: edit), is: .pending(.waiting), "the fate of the edit")
+                let batch = try world.push()
+                try world.expect(batch.transactions.count, is: 2, "the count of what is sent")
+                for sent in batch.transactions { try world.answer(sent.number, world.rejected()) }
+                try world.expect(try world.user(made) == nil, "a refused record is still shown")
+                let kept = try world.store.journal(state: .active, limit: 9).compactMap { entry in
+                    if case .rejected(let transaction, _) = entry.event { (entry.sequence, transaction) } else { nil }
+                }
+                try world.expect(kept.map(\.0), is: [creation, edit], "what the journal keeps")
+                try world.expect(
+                    kept.last?.1.mutations.map(\.patch), is: [["age": .integer(41)]], "what it keeps of the edit")
+            },
+            Check("what was answered before the access was lost is confirmed without a page") { world in
+                try world.greet()
+                let (id, creation) = try world.createUser()
+                try world.answer(try world.push().transactions[0].number, world.applied(3))
+                let vacated = try world.store.vacate(world.space)
+                try world.expect(vacated.outbox.count, is: 0, "the count of what is owed")
+                try world.expect(try world.user(id) == nil, "a record that the server has is still shown")
+                guard case .confirmed = try world.store.fate(of: creation) else {
+                    throw ConformanceViolation(rule: world.rule, detail: "its fate is not to be confirmed")
+                }
+
+                // Also where the answer comes after the access is gone.
+                let (late, _) = try world.createUser("late")
+                try world.answer(try world.push().transactions[0].number, world.applied(4))
+                try world.expect(try world.store.vacate(world.space).outbox.count, is: 0, "the count of what is owed")
+                try world.expect(try world.user(late) == nil, "a late record is still shown")
+            },
+            Check("what others wrote leaves the journal with the access, and what was refused stays") { world in
+                let id = try world.syncedUser()
+                _ = try world.written(.update("users", id, ["username": .text("mine")]))
+                let sent = try world.push().transactions[0]
+                let stamp = Stamp(time: .zero, client: try world.store.session().identity.client)
+                let conflict = FieldConflict(
+                    collection: "users", record: id, field: "username", base: .text("ada"),
+                    winner: .init(value: .text("theirs"), stamp: stamp),
+                    loser: .init(value: .text("mine"), stamp: stamp), rule: .latestEdit)
+                try world.answer(sent.number, world.applied(2, conflicts: [conflict]))
+                let (_, refused) = try world.createUser("refused")
+                let number = try world.push().transactions[0].number
+                try world.answer(number, world.rejected())
+                try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of the journal")
+                _ = try world.store.vacate(world.space)
+                let left = try world.store.journal(state: nil, limit: 9)
+                try world.expect(left.map(\.sequence), is: [refused], "what the journal keeps")
+                try world.expect(try world.store.outboxSummary().journal, is: 1, "the count of the journal afterwards")
+            },
+            Check("what only a lost history had is not offered where the access is lost") { world in
+                let id = try world.syncedUser()
+                try world.pull(world.snapshot([], at: 1, in: "elsewhere"))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                try world.pull(world.snapshot([], at: 1, of: restored))
+                try world.expect(try world.offers().map(\.record), is: [id], "what is offered before")
+                _ = try world.store.vacate("elsewhere")
+                try world.expect(try world.offers().map(\.record), is: [id], "what is offered of a space with access")
+                _ = try world.store.vacate(world.space)
+                try world.expect(try world.offers().map(\.record), is: [], "what is offered afterwards")
+            },
+            Check("access comes back with a snapshot, which is not older than what was shown") { world in
+                let id = try world.syncedUser()
+                try world.pull(world.feed([world.at(2, world.renamed(id, "bo"))], to: 2))
+                _ = try world.store.vacate(world.space)
+                let old = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "ada")])
+                try world.expect(.corrupt) { () throws(StoreFailure) in
+                    _ = try world.store.apply(world.snapshot([old], at: 1), after: nil, brake: nil, now: world.now())
+                }
+                try world.expect(try world.stored()?.hasAccess, is: false, "the access after a stale page")
+                let new = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 3, "cy")])
+                try world.pull(world.snapshot([new], at: 3))
+                try world.expect(try world.name(id), is: .text("cy"), "its name")
+                try world.expect(try world.stored()?.hasAccess, is: true, "the access")
+                try world.expect(try world.stored()?.isComplete, is: true, "the completeness")
+            },
+        ]
+    }
+}

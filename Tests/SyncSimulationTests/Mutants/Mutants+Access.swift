@@ -1,0 +1,114 @@
+import SimulationRecipes
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+import SyncSimulation
+
+extension Mutant {
+    /// Rights are taken away and given back all the time.
+    @Sendable private static func changesRights(_ plan: inout WorldPlan) {
+        plan.setting.devices = max(plan.setting.devices, 2)
+        plan.rates.changeAccess = 0.05
+    }
+
+    /// Bugs that show when somebody loses the access to a space.
+    static let access: [Mutant] = [
+        Mutant(
+            "space kept without access", breaks: [.I21], "what may not be read any more stays on the device",
+            parts: {
+                .wrappingStores {
+                    $0.onVacate = { (base, space) throws(StoreFailure) in
+                        let session = try base.session()
+                        let stored = StoredSpace(
+                            space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
+                        return VacatedSpace(stored: stored, outbox: session.outbox, removedRecords: 0)
+                    }
+                }
+            }, shape: changesRights),
+        Mutant(
+            "record left behind", breaks: [.I21], "one record of a vacated space is overlooked",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF has_access ON sync_space
+                    WHEN NEW.has_access = 0 AND OLD.has_access = 1 BEGIN
+                        INSERT INTO islander (id, uid, version, sync_space, name)
+                        VALUES (randomblob(16), -1, 1, NEW.key, 'left behind');
+                    END
+                    """)
+            }, shape: changesRights),
+        Mutant(
+            "own writes lost with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF has_access ON sync_space
+                    WHEN NEW.has_access = 0 BEGIN
+                        UPDATE sync_meta SET waiting = waiting - (SELECT count(*) FROM sync_outbox
+                            WHERE space = NEW.name AND number IS NULL);
+                        DELETE FROM sync_outbox WHERE space = NEW.name AND number IS NULL;
+                    END
+                    """)
+            }, shape: changesRights),
+        Mutant(
+            "loss of access taken for a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
+            parts: {
+                .wrappingTransports {
+                    $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                        let reply = try await base.pull(request)
+                        if case .noAccess = reply { throw TransportFailure(.forbidden, "no access") }
+                        return reply
+                    }
+                }
+            }, shape: changesRights),
+        Mutant(
+            "access never back", breaks: [.I18, .I21], "who was refused a space once is never shown it again",
+            parts: {
+                .wrappingTransports {
+                    let refused = Guarded<[SpaceID: PullReply]>([:])
+                    $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                        if let reply = refused.withLock({ $0[request.space] }) { return reply }
+                        let reply = try await base.pull(request)
+                        if case .noAccess = reply { refused.withLock { $0[request.space] = reply } }
+                        return reply
+                    }
+                }
+            },
+            shape: { plan in
+                changesRights(&plan)
+                // Who starts again has forgotten it.
+                plan.rates.killDevice = 0
+                plan.rates.losePowerOfDevice = 0
+                plan.rates.deviceDiskFault = 0
+            }),
+        Mutant(
+            "rules for snapshots alone", breaks: [.I21], "who has a cursor is shown what follows, whoever that is",
+            parts: {
+                .wrappingAuthority {
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                        let reply = try base.pull(request, by: principal, now: now)
+                        guard case .noAccess = reply, request.cursor != nil else { return reply }
+                        let unasked = PullRequest(space: request.space, cursor: request.cursor, limit: request.limit)
+                        return try base.pull(unasked, by: Principal(name: "operator"), now: now)
+                    }
+                }
+            }, shape: changesRights),
+        Mutant(
+            "rules for readers alone", breaks: [.I21], "who may not read a space any more still writes in it",
+            parts: {
+                let everything = AccessRules([
+                    AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)
+                ])
+                return .wrappingAuthority(allowing: everything) { service in
+                    let rules = service.rules
+                    service.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                        guard rules.mayRead(request.space, principal) else {
+                            return .noAccess(try base.hello(for: principal, now: now).epoch)
+                        }
+                        return try base.pull(request, by: principal, now: now)
+                    }
+                }
+            }, shape: changesRights),
+    ]
+}
