@@ -89,6 +89,16 @@ import Testing
         #expect(try store.session().spaces.first?.cursor == cursor)
     }
 
+    @Test func `awaiting a fate in a store that is closed says so`() async throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
+        let waiting = Task { try await store.settledFate(of: sequence) }
+        store.close()
+        let failure = await #expect(throws: StoreFailure.self) { try await waiting.value }
+        #expect(failure?.message == "the store has been closed")
+    }
+
     @Test func `awaiting a fate that never comes ends with its task`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()

@@ -12,9 +12,9 @@ public enum AuthorityLimits {
     /// Transactions of one push that are made durable together: amortises the flush to the disk, and bounds how long
     /// others wait for the write lock.
     public static let transactionsPerWrite = 100
-    /// The bytes of the values that meet in the conflicts of one transaction: its outcome tells all of them, and has to fit
-    /// into an answer that a client takes.
-    public static let conflictBytes = 16 * 1_024 * 1_024
+    /// The bytes of the values that meet in the conflicts of one transaction: its outcome tells all of them, behind at most
+    /// `pageBytes` of others, and has to fit into the 64 MiB that a client takes. In JSON a control character is six bytes.
+    public static let conflictBytes = 6 * 1_024 * 1_024
     /// The commits that the upkeep keeps when it is not told otherwise: months of a small space.
     public static let keptCommits = 100_000
     /// The commits that the upkeep takes out of a feed at once: milliseconds under the write lock, when they are small.
