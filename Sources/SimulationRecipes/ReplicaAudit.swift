@@ -30,10 +30,15 @@ struct ReplicaAudit: ReplicaLook {
             facts.lastSequence = row.integer(0)
         }
         var unseen: Int64 = 0
-        try look.each("SELECT number, state = 'active' FROM sync_journal") { row in
+        try look.each("SELECT number, state = 'active', event IN ('merged', 'forgotten'), space FROM sync_journal") {
+            row in
             facts.journal[row.integer(0)] = row.integer(1) != 0
+            if row.integer(2) != 0, let space = SpaceID(rawValue: row.text(3)) {
+                facts.journalOfOthers[row.integer(0)] = space
+            }
             unseen += row.integer(1)
         }
+        facts.shown = try shown()
         try look.each(
             "SELECT count(*) FROM sync_conflict WHERE NOT EXISTS (SELECT 1 FROM sync_journal WHERE number = journal)"
         ) { facts.strayConflicts = Int($0.integer(0)) }
@@ -59,6 +64,24 @@ struct ReplicaAudit: ReplicaLook {
             try look.each("SELECT count(*) FROM \(table)") { facts.transients[table] = Int($0.integer(0)) }
         }
         return facts
+    }
+
+    /// Of each space, the records without pending changes and the bases of those with some.
+    private func shown() throws -> [SpaceID: Int] {
+        var counts: [SpaceID: Int] = [:]
+        let settled = WorldCatalog.catalog.models.map { schema in
+            """
+            SELECT sync_space FROM "\(schema.collection)" AS live
+            WHERE NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id = live.id)
+            """
+        }
+        let all = (settled + ["SELECT space FROM sync_base WHERE is_deleted = 0"]).joined(separator: " UNION ALL ")
+        try look.each(
+            "SELECT name, count(*) FROM (\(all)) AS held JOIN sync_space ON key = held.sync_space GROUP BY name"
+        ) { row in
+            if let space = SpaceID(rawValue: row.text(0)) { counts[space] = Int(row.integer(1)) }
+        }
+        return counts
     }
 
     func outbox() throws -> [OutboxRow] {

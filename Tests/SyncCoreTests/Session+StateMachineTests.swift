@@ -537,11 +537,39 @@ import Testing
         #expect(harness.storeOrders == [.resetCursor(.default)])
     }
 
+    private static let vacating = SyncAction.vacate(
+        .default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)
+
+    @Test func `a loss of access that nothing proves waits for a person`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        harness.answerStore(.spaceVacated(.default, .braked(deletes: 90, of: 90)))
+        let status = harness.session.status(now: harness.now)
+        #expect(status.spaces[0].pull == .braked(deletes: 90, of: 90) && !status.isInSync)
+        harness.send(.deletesAllowed(.default))
+        #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
+        harness.answerStore(SessionHarness.vacated(removed: 90))
+        #expect(harness.session.status(now: harness.now).isInSync)
+    }
+
+    @Test func `who waits for a person still hears that the access is gone`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        let held = harness.now
+        while harness.pull == nil { harness.wake() }
+        #expect(harness.now - held == SyncPolicy().pollIntervalWithHints)
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        #expect(harness.storeOrders == [Self.vacating])
+    }
+
     @Test func `a space without access is vacated, said, and asked for again after a long rest`() {
         var harness = SessionHarness.online()
         harness.send(.syncRequested)
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        #expect(harness.storeOrders == [.vacate(.default)])
+        #expect(harness.storeOrders == [Self.vacating])
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .working)
         harness.answerStore(SessionHarness.vacated(removed: 3))
         let status = harness.session.status(now: harness.now)
@@ -598,7 +626,7 @@ import Testing
         #expect(harness.pull == nil && !harness.session.status(now: harness.now).isInSync)
         while harness.pull == nil { harness.wake() }
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        #expect(harness.storeOrders == [.vacate(.default)])
+        #expect(harness.storeOrders == [Self.vacating])
     }
 
     @Test func `a braked snapshot waits for a person`() {

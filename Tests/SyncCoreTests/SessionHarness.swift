@@ -154,9 +154,11 @@ struct SessionHarness {
         _ space: SpaceID = .default, outbox: OutboxSummary = OutboxSummary(), removed: Int = 0
     ) -> SyncEvent {
         .spaceVacated(
-            VacatedSpace(
-                stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false),
-                outbox: outbox, removedRecords: removed))
+            space,
+            .vacated(
+                VacatedSpace(
+                    stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false),
+                    outbox: outbox, removedRecords: removed)))
     }
 
     static func batch(

@@ -59,7 +59,7 @@ import Testing
             "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
             "down", "greeting", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
             "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",
-            "rest",
+            "rest", "space_vacated", "vacate_braked", "vacating_space", "vacating", "no_access",
             "shrunk_limit", "shrunk_page", "identity", "reset", "store",
         ]
         #expect(expected.filter { !words.contains($0) } == [])

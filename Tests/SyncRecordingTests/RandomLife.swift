@@ -106,12 +106,14 @@ struct RandomLife {
                     outbox: outbox(), changedRecords: 3))
         case .resetCursor(let space):
             return one(in: 4) ? .storeFailed(.resettingCursor(space), broken()) : .cursorReset(space)
-        case .vacate(let space):
+        case .vacate(let space, _, let brake):
+            if brake != nil, one(in: 5) { return .spaceVacated(space, .braked(deletes: 9, of: 9)) }
             let stored = StoredSpace(
                 space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: one(in: 3))
             return one(in: 4)
                 ? .storeFailed(.vacatingSpace(space), broken())
-                : .spaceVacated(VacatedSpace(stored: stored, outbox: outbox(), removedRecords: 4))
+                : .spaceVacated(
+                    space, .vacated(VacatedSpace(stored: stored, outbox: outbox(), removedRecords: 4)))
         case .adopt: return one(in: 6) ? .storeFailed(.adopting, broken()) : .sessionChanged(stored())
         case .renewIdentity: return one(in: 4) ? .storeFailed(.renewingIdentity, broken()) : .sessionChanged(stored())
         case .closeHints, .abandon, .checkpoint, .arm, .disarm, .finish: return .outboxTouched

@@ -60,7 +60,9 @@ import Testing
         let raw = try RawDatabase(scratch.file)
         #expect(
             try raw.run("SELECT event, space FROM sync_journal ORDER BY number") == ["merged|NULL", "rejected|family"])
-        _ = try store.vacate("family")
+        let epoch = Epoch(rawValue: "epoch")
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        _ = try store.vacate("family", of: epoch, brake: nil)
         #expect(try raw.run("SELECT event FROM sync_journal") == ["rejected"])
     }
 

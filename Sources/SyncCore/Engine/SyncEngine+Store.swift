@@ -26,15 +26,15 @@ extension SyncEngine {
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
-        case .vacate(let space):
+        case .vacate(let space, let epoch, let brake):
             answer(.vacatingSpace(space)) { () throws(StoreFailure) in
-                let vacated = try store.vacate(space)
-                if vacated.removedRecords > 0 {
+                let result = try store.vacate(space, of: epoch, brake: brake)
+                if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
                         "The account has lost access to a space, which was removed.",
                         metadata: ["space": "\(space)", "records": "\(vacated.removedRecords)"])
                 }
-                return .spaceVacated(vacated)
+                return .spaceVacated(space, result)
             }
         case .adopt(let epoch, let account):
             answer(.adopting) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch, as: account)) }

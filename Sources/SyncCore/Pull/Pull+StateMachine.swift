@@ -7,7 +7,8 @@ package import SyncModel
 ///        └─waiting ←───────────┘
 ///     resetting: the cursor is of no use any more; the next pull starts a snapshot
 ///     vacating: the account may not read the space; what was shown of it goes, and the rest is a long one
-///     braked: a snapshot would delete much of what the device holds; only a person leads out
+///     braked: a snapshot, or the loss of access, would delete much of what the device holds; a person leads out, or what the
+///             server says later: it is asked again now and then
 package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
     package private(set) var state = State.resting(poll: nil)
@@ -49,7 +50,8 @@ package struct PullMachine: Hashable, Sendable {
         case resetting(then: Then)
         case vacating(then: Then)
         case waiting(ArmedTimer, Obstacle)
-        case braked(PullPage, deletes: Int, of: Int)
+        /// Without a page, the space would be vacated.
+        case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
     }
 
     /// What follows the pull that is under way.
@@ -155,7 +157,7 @@ package struct PullMachine: Hashable, Sendable {
             // Until that is done the device holds what it may not.
             hasCaughtUp = false
             state = .vacating(then: then)
-            return ([disarm, .vacate(space)], nil)
+            return ([disarm, .vacate(space, of: told, brake: turn.policy.deleteBrake)], nil)
         case .failure(let failure):
             let (actions, news) = failed(failure, &turn)
             return ([disarm] + actions, news)
@@ -164,22 +166,28 @@ package struct PullMachine: Hashable, Sendable {
 
     mutating func cursorReset(hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard case .resetting = state else { return [] }
-        stored = StoredSpace(space: space, cursor: nil, version: stored.version, isComplete: false)
+        stored = StoredSpace(
+            space: space, cursor: nil, version: stored.version, isComplete: false, hasAccess: stored.hasAccess)
         return pull(hello, &turn)
     }
 
     /// The space is asked for again after a long rest: access may come back, and no hint tells so.
     mutating func vacated(
-        _ vacated: VacatedSpace, hello: ServerHello?, _ turn: inout Turn
+        _ result: VacateResult, hello: ServerHello?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .vacating(let then) = state else { return ([], nil) }
-        stored = vacated.stored
-        head = stored.version
-        backoff.reset()
-        resets = 0
-        if then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
-        hasCaughtUp = true
-        return (rest(hintsAreOpen: true, &turn), .progressed(vacated.outbox))
+        switch result {
+        case .vacated(let vacated):
+            stored = vacated.stored
+            head = stored.version
+            backoff.reset()
+            resets = 0
+            if then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
+            hasCaughtUp = true
+            return (rest(hintsAreOpen: true, &turn), .progressed(vacated.outbox))
+        case .braked(let deletes, let total):
+            return (brake(nil, deletes: deletes, of: total, &turn), nil)
+        }
     }
 
     mutating func pageApplied(
@@ -201,16 +209,20 @@ package struct PullMachine: Hashable, Sendable {
             hasCaughtUp = true
             return (rest(hintsAreOpen: hintsAreOpen, &turn), .progressed(outbox))
         case .braked(let deletes, let total):
-            state = .braked(page, deletes: deletes, of: total)
-            return ([], nil)
+            return (brake(page, deletes: deletes, of: total, &turn), nil)
         }
     }
 
     /// A person has agreed to the deletions that the brake held back.
-    mutating func deletesAllowed() -> [SyncAction] {
-        guard case .braked(let page, _, _) = state else { return [] }
-        state = .applying(page, then: .rest)
-        return [.apply(page, after: stored.cursor, brake: nil)]
+    mutating func deletesAllowed(epoch: Epoch?) -> [SyncAction] {
+        guard case .braked(let page, _, _, let poll) = state else { return [] }
+        if let page {
+            state = .applying(page, then: .rest)
+            return disarm(poll) + [.apply(page, after: stored.cursor, brake: nil)]
+        }
+        guard let epoch else { return [] }
+        state = .vacating(then: .rest)
+        return disarm(poll) + [.vacate(space, of: epoch, brake: nil)]
     }
 
     mutating func storeFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
@@ -224,7 +236,7 @@ package struct PullMachine: Hashable, Sendable {
         _ timer: Serial, hello: ServerHello?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch state {
-        case .resting(let poll?) where poll.serial == timer:
+        case .resting(let poll?) where poll.serial == timer, .braked(_, _, _, let poll?) where poll.serial == timer:
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
             let failure = TransportFailure(
@@ -259,6 +271,7 @@ package struct PullMachine: Hashable, Sendable {
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored
         head = stored.version
+        hasCaughtUp = false
         return stop()
     }
 
@@ -269,7 +282,8 @@ package struct PullMachine: Hashable, Sendable {
         case .resting(let poll): disarm(poll)
         case .pulling(let request, let deadline, _, _): [.abandon(request), .disarm(deadline.serial)]
         case .waiting(let timer, _): [.disarm(timer.serial)]
-        case .applying, .resetting, .vacating, .braked: []
+        case .braked(_, _, _, let poll): disarm(poll)
+        case .applying, .resetting, .vacating: []
         }
     }
 
@@ -299,6 +313,16 @@ package struct PullMachine: Hashable, Sendable {
         var actions: [SyncAction] = [.checkpoint]
         let interval = hintsAreOpen ? turn.policy.pollIntervalWithHints : turn.policy.pollInterval
         state = .resting(poll: turn.arm(after: interval, &actions))
+        return actions
+    }
+
+    /// Not for good: what the server says later may need no person.
+    private mutating func brake(
+        _ page: PullPage?, deletes: Int, of total: Int, _ turn: inout Turn
+    ) -> [SyncAction] {
+        var actions: [SyncAction] = []
+        let poll = turn.arm(after: turn.policy.pollIntervalWithHints, &actions)
+        state = .braked(page, deletes: deletes, of: total, poll: poll)
         return actions
     }
 

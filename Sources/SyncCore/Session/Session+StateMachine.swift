@@ -76,7 +76,9 @@ package struct SessionMachine: Hashable, Sendable {
         case .started, .aborted: return []
         case .syncRequested: return progressRequested(&turn)
         case .credentialsChanged: return link.contactRequested(&turn)
-        case .deletesAllowed(let space): return atPull(of: space) { $0.deletesAllowed() } ?? []
+        case .deletesAllowed(let space):
+            let epoch = epoch
+            return atPull(of: space) { $0.deletesAllowed(epoch: epoch) } ?? []
         case .stopRequested: return stopRequested(&turn)
         case .linkChanged(let state): return linkChanged(state, &turn)
         case .outboxTouched:
@@ -101,7 +103,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .cursorReset(let space):
             let hello = contact
             return atPull(of: space) { $0.cursorReset(hello: hello, &turn) } ?? []
-        case .spaceVacated(let vacated): return spaceVacated(vacated, &turn)
+        case .spaceVacated(let space, let result): return spaceVacated(space, result, &turn)
         case .sessionChanged(let session): return sessionChanged(session, &turn)
         case .storeFailed(let task, let failure): return storeFailed(task, failure, &turn)
         }
@@ -175,10 +177,12 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + heed(news, &turn)
     }
 
-    private mutating func spaceVacated(_ vacated: VacatedSpace, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func spaceVacated(
+        _ space: SpaceID, _ result: VacateResult, _ turn: inout Turn
+    ) -> [SyncAction] {
         let hello = contact
         guard
-            let (actions, news) = atPull(of: vacated.stored.space, { $0.vacated(vacated, hello: hello, &turn) })
+            let (actions, news) = atPull(of: space, { $0.vacated(result, hello: hello, &turn) })
         else { return [] }
         return actions + heed(news, &turn)
     }
@@ -221,6 +225,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
+        let wasRenewing = outbox.state == .renewing
         outbox.sessionChanged(session)
         let isNewEpoch = session.epoch != epoch
         epoch = session.epoch
@@ -231,7 +236,9 @@ package struct SessionMachine: Hashable, Sendable {
                 actions += atPull(of: stored.space) { $0.sessionChanged(stored) } ?? []
             }
         }
-        return contact == nil ? actions : actions + contactMade(&turn)
+        // Who only takes another incarnation has had contact all the time: pulls that wait go on waiting.
+        guard contact != nil, isNewEpoch || !wasRenewing else { return actions }
+        return actions + contactMade(&turn)
     }
 
     private mutating func storeFailed(

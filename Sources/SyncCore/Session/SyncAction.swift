@@ -21,7 +21,7 @@ package enum SyncAction: Hashable, Sendable {
     case apply(PullPage, after: Cursor?, brake: DeleteBrake?)
     case resetCursor(SpaceID)
     /// Remove what the server has shown of a space that it shows no more.
-    case vacate(SpaceID)
+    case vacate(SpaceID, of: Epoch, brake: DeleteBrake?)
     case adopt(Epoch, AccountID)
     case renewIdentity
     /// Write the log into the database file, when that is due. Not answered.

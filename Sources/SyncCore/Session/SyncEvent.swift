@@ -33,7 +33,7 @@ package enum SyncEvent: Hashable, Sendable {
     case resultsRecorded(OutboxSummary)
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)
-    case spaceVacated(VacatedSpace)
+    case spaceVacated(SpaceID, VacateResult)
     /// The epoch was adopted or the identity renewed: this is what is stored now.
     case sessionChanged(StoredSession)
     case storeFailed(StoreTask, StoreFailure)

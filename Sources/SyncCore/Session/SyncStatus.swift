@@ -103,7 +103,7 @@ extension SessionMachine {
         case .resting: link.hello == nil ? .held : .idle
         case .pulling, .applying, .resetting, .vacating: .working
         case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
-        case .braked(_, let deletes, let total): .braked(deletes: deletes, of: total)
+        case .braked(_, let deletes, let total, _): .braked(deletes: deletes, of: total)
         }
     }
 }

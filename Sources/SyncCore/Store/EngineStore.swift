@@ -40,12 +40,18 @@ public protocol EngineStore: Sendable {
     func resetCursor(of space: SpaceID) throws(StoreFailure)
 
     /// Removes what the server has shown of a space, in one transaction: rows, bases, conflicts and what was offered of a lost
-    /// history. Nothing of it is left in the database's pages either (I21).
+    /// history (I21). What is deleted is overwritten in the database file, and the log is written back and cut, unless somebody
+    /// reads from it.
     ///
-    /// What this device has written stays: transactions without an answer in the outbox, and what was refused or cancelled in
-    /// the journal. Answered ones leave the outbox, as no page will show them. Calling it again removes what was answered
-    /// since, and changes nothing when that is nothing.
-    func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace
+    /// What this device has written stays, with the values that it replaced: transactions without an answer in the outbox, and
+    /// what was refused or cancelled in the journal. Answered ones leave the outbox, as no page will show them. Calling it again
+    /// removes what was answered since, and changes nothing when that is nothing.
+    ///
+    /// - Parameters:
+    ///   - epoch: the history that says so. Where the store follows another one, nothing is changed.
+    ///   - brake: asks for a person where only a lost history has shown the space: whoever says now that it may not be read may
+    ///     be another server under the same address.
+    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult
 
     /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that
     /// is not confirmed is to be sent again under a new incarnation.
@@ -142,6 +148,13 @@ public struct PushBatch: Hashable, Sendable {
 public enum ApplyResult: Hashable, Sendable {
     case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
     /// The page would delete too much without proof; nothing was applied.
+    case braked(deletes: Int, of: Int)
+}
+
+/// What vacating a space did.
+public enum VacateResult: Hashable, Sendable {
+    case vacated(VacatedSpace)
+    /// It would remove too much without proof; nothing was changed.
     case braked(deletes: Int, of: Int)
 }
 

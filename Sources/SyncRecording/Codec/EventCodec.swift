@@ -70,11 +70,15 @@ extension JSONWriter {
             member("deletes", deletes)
             member("of", total)
         case .cursorReset(let space): named("cursor_reset", space)
-        case .spaceVacated(let vacated):
-            member("is", "space_vacated")
+        case .spaceVacated(let space, .vacated(let vacated)):
+            named("space_vacated", space)
             member("stored") { $0.stored(vacated.stored) }
             member("outbox") { $0.outbox(vacated.outbox) }
             member("removed", vacated.removedRecords)
+        case .spaceVacated(let space, .braked(let deletes, let total)):
+            named("vacate_braked", space)
+            member("deletes", deletes)
+            member("of", total)
         case .sessionChanged(let session):
             member("is", "session_changed")
             member("session") { $0.session(session) }
@@ -191,9 +195,15 @@ extension RecordingNode {
         case "cursor_reset": return .cursorReset(try member("space").space())
         case "space_vacated":
             return .spaceVacated(
-                VacatedSpace(
-                    stored: try member("stored").stored(), outbox: try member("outbox").outbox(),
-                    removedRecords: try member("removed").count()))
+                try member("space").space(),
+                .vacated(
+                    VacatedSpace(
+                        stored: try member("stored").stored(), outbox: try member("outbox").outbox(),
+                        removedRecords: try member("removed").count())))
+        case "vacate_braked":
+            return .spaceVacated(
+                try member("space").space(),
+                .braked(deletes: try member("deletes").count(), of: try member("of").count()))
         case "session_changed": return .sessionChanged(try member("session").session())
         case "store_failed": return .storeFailed(try task(), try storeFailure())
         default: throw try member("is").wrong("the name of an event")

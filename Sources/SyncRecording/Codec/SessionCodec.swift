@@ -117,9 +117,10 @@ extension JSONWriter {
             case .store(let failure): member("store", failure.code.rawValue)
             case .reset(let reason): member("reset", reason.rawValue)
             }
-        case .braked(let page, let deletes, let total):
+        case .braked(let page, let deletes, let total, let poll):
             member("is", "braked")
-            member("page") { $0.page(page) }
+            if let page { member("page") { $0.page(page) } }
+            if let poll { timer(poll) }
             member("deletes", deletes)
             member("of", total)
         }
@@ -259,7 +260,9 @@ extension RecordingNode {
             }
         case "braked":
             state = .braked(
-                try member("page").page(), deletes: try member("deletes").count(), of: try member("of").count())
+                try optional("page").map { node throws(RecordingProblem) in try node.page() },
+                deletes: try member("deletes").count(), of: try member("of").count(),
+                poll: optional("timer") == nil ? nil : try timer())
         default: throw try unknownState()
         }
         return PullMachine(

@@ -19,10 +19,7 @@ extension Redaction {
         case .batchTaken(let taken): .batchTaken(batch(taken))
         case .pageApplied(let name, let result): .pageApplied(space(name), applied(result))
         case .cursorReset(let name): .cursorReset(space(name))
-        case .spaceVacated(let vacated):
-            .spaceVacated(
-                VacatedSpace(
-                    stored: stored(vacated.stored), outbox: vacated.outbox, removedRecords: vacated.removedRecords))
+        case .spaceVacated(let name, let result): .spaceVacated(space(name), vacated(result))
         case .sessionChanged(let stored): .sessionChanged(session(stored))
         case .storeFailed(let failed, let reason): .storeFailed(task(failed), failure(reason))
         }
@@ -51,7 +48,7 @@ extension Redaction {
             .record(results.map(result), of: identity(sender), serverTime: time)
         case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
         case .resetCursor(let name): .resetCursor(space(name))
-        case .vacate(let name): .vacate(space(name))
+        case .vacate(let name, let history, let brake): .vacate(space(name), of: epoch(history), brake: brake)
         case .adopt(let history, let owner): .adopt(epoch(history), account(owner))
         }
     }
@@ -106,7 +103,8 @@ extension Redaction {
             case .applying(let answer, let then): .applying(page(answer), then: then)
             case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
             case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
-            case .braked(let answer, let deletes, let total): .braked(page(answer), deletes: deletes, of: total)
+            case .braked(let answer, let deletes, let total, let poll):
+                .braked(answer.map(page), deletes: deletes, of: total, poll: poll)
             }
         return PullMachine(
             state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
@@ -126,10 +124,11 @@ extension SyncEvent {
             case .commits(let commits): return commits.reduce(0) { $0 + $1.changes.count }
             }
         case .pageApplied(_, .applied(_, _, let count)): return count
-        case .spaceVacated(let vacated): return vacated.removedRecords
+        case .spaceVacated(_, .vacated(let vacated)): return vacated.removedRecords
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
-            .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset, .sessionChanged, .storeFailed:
+            .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset, .spaceVacated,
+            .sessionChanged, .storeFailed:
             return 0
         }
     }

@@ -117,6 +117,16 @@ package struct Redaction: Sendable {
         }
     }
 
+    func vacated(_ result: VacateResult) -> VacateResult {
+        switch result {
+        case .vacated(let vacated):
+            .vacated(
+                VacatedSpace(
+                    stored: stored(vacated.stored), outbox: vacated.outbox, removedRecords: vacated.removedRecords))
+        case .braked: result
+        }
+    }
+
     func applied(_ result: ApplyResult) -> ApplyResult {
         switch result {
         case .applied(let space, let outbox, let count): .applied(stored(space), outbox: outbox, changedRecords: count)

@@ -21,7 +21,7 @@ package enum ActionWords {
         case .apply(let page, let cursor, let brake):
             "apply \(content(page.content)) of \(page.space) in \(page.epoch) from \(cursor?.rawValue ?? "the beginning") to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : ""), at \(page.serverTime), \(words(brake))"
         case .resetCursor(let space): "reset the cursor of \(space)"
-        case .vacate(let space): "vacate \(space)"
+        case .vacate(let space, let epoch, let brake): "vacate \(space) in \(epoch), \(words(brake))"
         case .adopt(let epoch, let account): "adopt \(epoch) as \(account)"
         case .renewIdentity: "renew the identity"
         case .checkpoint: "checkpoint"

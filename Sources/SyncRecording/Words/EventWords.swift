@@ -43,8 +43,10 @@ package enum EventWords {
         case .pageApplied(let space, .braked(let deletes, let total)):
             "page of \(space) held back: it deletes \(deletes) of \(total)"
         case .cursorReset(let space): "cursor of \(space) reset"
-        case .spaceVacated(let vacated):
-            "\(vacated.stored.space) vacated, \(carried) records, \(words(vacated.outbox))"
+        case .spaceVacated(let space, .vacated(let vacated)):
+            "\(space) vacated, \(carried) records, \(words(vacated.outbox))"
+        case .spaceVacated(let space, .braked(let deletes, let total)):
+            "vacating \(space) held back: it deletes \(deletes) of \(total)"
         case .sessionChanged(let session): "identity or epoch changed, incarnation \(session.identity.incarnation)"
         case .storeFailed(let task, let failure): "store failed \(words(task)): \(failure.code.rawValue)"
         }

@@ -89,7 +89,8 @@ struct ModelStore: Hashable, Sendable {
             cursor = nil
             hasAccess = false
             outbox.removeAll { $0.answered != nil }
-            return .spaceVacated(VacatedSpace(stored: space, outbox: summary, removedRecords: removed))
+            let vacated = VacatedSpace(stored: space, outbox: summary, removedRecords: removed)
+            return .spaceVacated(.default, .vacated(vacated))
         case .adopt(let epoch, let account):
             self.account = account
             if let known = self.epoch, known != epoch {

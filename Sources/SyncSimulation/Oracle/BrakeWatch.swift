@@ -48,13 +48,36 @@ final class BrakeWatch: PageWatch {
         }
     }
 
+    /// A server whose history has shown nothing of a space does not prove that it may take it away.
+    func look(
+        at store: SimulatedDevice.Store, beforeVacating space: SpaceID, on device: String
+    ) throws(StoreFailure) -> Comparison? {
+        guard let brake else { return nil }
+        let pending = Set(try store.outbox(limit: .max).flatMap(\.transaction.mutations).map(\.record))
+        let former = try Self.records(in: store, space).filter {
+            $0.version == .zero && $0.uid.isValid && !pending.contains($0.id)
+        }
+        guard former.count > brake.records else { return nil }
+        return { [self] store throws(StoreFailure) in
+            let left = Set(try Self.records(in: store, space).map(\.id))
+            let gone = former.count { !left.contains($0.id) }
+            compare(gone, of: former.count, with: brake, on: device, in: space)
+        }
+    }
+
+    private static func records(
+        in store: SimulatedDevice.Store, _ space: SpaceID
+    ) throws(StoreFailure) -> [Record] {
+        (try store.recordsBySpace()[space] ?? [:]).values.flatMap { $0 }
+    }
+
     private func compare(_ gone: Int, of total: Int, with brake: DeleteBrake, on device: String, in space: SpaceID) {
         guard gone > brake.records, gone * 100 > total * brake.percent else { return }
         guard agreed.withLock({ $0[device]?.remove(space) }) == nil else { return }
         violations.report(
             Violation(
                 .I15,
-                "\(device) deletes \(gone) of \(total) records with a snapshot of \(space), and its user was not asked; more than \(brake.records) and \(brake.percent) % need consent"
+                "\(device) deletes \(gone) of \(total) records of \(space), and its user was not asked; more than \(brake.records) and \(brake.percent) % need consent"
             ))
     }
 

@@ -12,8 +12,10 @@ final class JournalWatch: Sendable {
         var entries: [Int64: Bool] = [:]
         /// What the user may have dealt with.
         var dealtWith: Set<Int64> = []
-        /// What may have gone with the access to its space.
-        var mayBeGone: Set<Int64> = []
+        /// The spaces of those of them that others have written.
+        var others: [Int64: SpaceID] = [:]
+        /// What was vacated since the file was last looked at.
+        var vacated: Set<SpaceID> = []
     }
 
     private let limit: Int?
@@ -29,15 +31,9 @@ final class JournalWatch: Sendable {
         _ = devices.withLock { $0[device, default: Device()].dealtWith.insert(entry) }
     }
 
-    /// The device vacates a space: what others have written there goes out of its journal, too.
-    func mayForget(_ journal: [JournalEntry], on device: String) {
-        for entry in journal {
-            switch entry.event {
-            case .rejected, .cancelled: continue
-            case .merged, .forgotten:
-                _ = devices.withLock { $0[device, default: Device()].mayBeGone.insert(entry.number) }
-            }
-        }
+    /// The device has vacated a space: what others have written there went out of its journal, too.
+    func hasVacated(_ space: SpaceID, on device: String) {
+        _ = devices.withLock { $0[device, default: Device()].vacated.insert(space) }
     }
 
     /// The file is another one now, or an older one.
@@ -52,11 +48,16 @@ final class JournalWatch: Sendable {
         }
         guard let limit else { return }
         let before = devices.withLock { devices in
-            defer { devices[device, default: Device()].entries = facts.journal }
+            defer {
+                devices[device, default: Device()].entries = facts.journal
+                devices[device]?.others = facts.journalOfOthers
+                devices[device]?.vacated = []
+            }
             return devices[device] ?? Device()
         }
+        let gone = before.others.filter { before.vacated.contains($0.value) }
         guard let newest = facts.journal.keys.max(), let last = before.entries.keys.max() else {
-            guard before.mayBeGone.isSuperset(of: before.entries.keys) else {
+            guard before.entries.keys.allSatisfy({ gone[$0] != nil }) else {
                 throw Violation(.I1, "\(device) has lost its journal")
             }
             return
@@ -64,7 +65,7 @@ final class JournalWatch: Sendable {
         let bound = newest - Int64(limit)
         for (number, wasActive) in before.entries.sorted(by: { $0.key < $1.key }) {
             switch facts.journal[number] {
-            case nil where before.mayBeGone.contains(number): continue
+            case nil where gone[number] != nil: continue
             case nil where number > bound:
                 throw Violation(
                     .I1, "\(device) has forgotten journal entry \(number), of which the newest is \(newest)")

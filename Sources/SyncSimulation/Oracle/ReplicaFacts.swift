@@ -27,6 +27,10 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var wrongCounts: [String] = []
     /// The entries of the journal by their numbers, and whether each is active.
     public var journal: [Int64: Bool] = [:]
+    /// Those of them that tell what others have written, by their spaces.
+    public var journalOfOthers: [Int64: SpaceID] = [:]
+    /// How many records and bases there are of each space that a server has shown.
+    public var shown: [SpaceID: Int] = [:]
     /// Conflicts without their entry of the journal.
     public var strayConflicts = 0
     /// How many rows there are in each table that is empty when nothing is owed and everything is shown.

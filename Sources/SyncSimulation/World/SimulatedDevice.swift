@@ -225,7 +225,7 @@ public final class SimulatedDevice: Sendable {
             witness.sessionChanged(session, of: name)
             state.withLock { $0.setbacks += 1 }
         case .cursorReset(let space): state.withLock { $0.resets[space, default: 0] += 1 }
-        case .spaceVacated(let vacated): state.withLock { $0.resets[vacated.stored.space, default: 0] += 1 }
+        case .spaceVacated(let space, .vacated): state.withLock { $0.resets[space, default: 0] += 1 }
         case .pushEnded(_, .success(.refused(let refusal))): witness.pushRefused(refusal, of: name)
         case .storeFailed(.applyingPage, let failure): witness.pageRefused(failure, by: name)
         default: break
@@ -401,7 +401,9 @@ extension SyncEngine.Trace {
             "applied \(count) of \(space) to \(stored.version)\(stored.isComplete ? "" : ", incomplete")"
         case .pageApplied(let space, .braked(let deletes, let total)): "braked in \(space): \(deletes) of \(total)"
         case .cursorReset(let space): "reset \(space)"
-        case .spaceVacated(let vacated): "vacated \(vacated.stored.space) of \(vacated.removedRecords)"
+        case .spaceVacated(let space, .vacated(let vacated)): "vacated \(space) of \(vacated.removedRecords)"
+        case .spaceVacated(let space, .braked(let deletes, let total)):
+            "braked before vacating \(space): \(deletes) of \(total)"
         case .sessionChanged(let session): "is now \(session.identity)"
         case .storeFailed(let task, let failure): "store failed \(task): \(failure.code.rawValue)"
         }

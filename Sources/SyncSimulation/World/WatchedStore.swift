@@ -121,9 +121,21 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.changingSession) { () throws(StoreFailure) in try store.resetCursor(of: space) }
     }
 
-    func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace {
-        look { journals.mayForget(try store.journal(state: nil, limit: .max), on: device) }
-        return try watch(.changingSession) { () throws(StoreFailure) in try store.vacate(space) }
+    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
+        let compare = look { try brakes.look(at: store, beforeVacating: space, on: device) } ?? nil
+        let result: VacateResult
+        do throws(StoreFailure) {
+            result = try watch(.changingSession) { () throws(StoreFailure) in
+                try store.vacate(space, of: epoch, brake: brake)
+            }
+        } catch {
+            // It may have been done nevertheless.
+            journals.hasVacated(space, on: device)
+            throw error
+        }
+        if case .vacated = result { journals.hasVacated(space, on: device) }
+        if let compare { look { try compare(store) } }
+        return result
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {

@@ -60,7 +60,13 @@ extension World {
             let facts = try replicaFiles[device.name]?.facts(through: process)
         else { return }
         let session = try store.session()
-        let isComplete = session.spaces.allSatisfy(\.isComplete)
+        // Of a space without access nothing is here but what waits.
+        let isComplete = session.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
+        for stored in session.spaces where !stored.hasAccess {
+            guard let count = facts.shown[stored.space], count > 0 else { continue }
+            throw Violation(
+                .I21, "\(device.name) has no access to \(stored.space), and its file holds \(count) records of it")
+        }
         try bases[device.name, default: ReplicaHistory()].check(
             facts, of: device.name, in: session.epoch, as: session.identity)
         if isComplete, let dangling = facts.dangling.first {

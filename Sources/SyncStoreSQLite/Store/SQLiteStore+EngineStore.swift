@@ -40,8 +40,15 @@ extension SQLiteStore: EngineStore {
         try write { transaction throws(StoreFailure) in try transaction.resetCursor(of: space) }
     }
 
-    public func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace {
-        try write { transaction throws(StoreFailure) in try transaction.vacate(space) }
+    public func vacate(
+        _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?
+    ) throws(StoreFailure) -> VacateResult {
+        let result = try write { transaction throws(StoreFailure) in
+            try transaction.vacate(space, of: epoch, brake: brake)
+        }
+        // What fails here, or meets a reader, the next checkpoint does: the space is gone.
+        if case .vacated(let vacated) = result, vacated.removedRecords > 0 { try? checkpointNow(cuttingLog: true) }
+        return result
     }
 
     public func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {

@@ -193,13 +193,15 @@ public final class SQLiteStore: Sendable {
     }
 
     /// Writes the log into the database file, due or not.
-    package func checkpointNow() throws(StoreFailure) {
+    ///
+    /// - Parameter cuttingLog: whether nothing that was written back is to be left in the log's file.
+    package func checkpointNow(cuttingLog: Bool = false) throws(StoreFailure) {
         guard readers != nil else {
             return try writer.withLock { state throws(StoreFailure) in try Self.open(state).checkpointAlone() }
         }
         try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
             let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
-            try Self.open(state).checkpoint(through: other)
+            try Self.open(state).checkpoint(through: other, cuttingLog: cuttingLog)
         }
     }
 

@@ -253,7 +253,9 @@ final class Writer {
     ///
     /// A file that is too long is cut by the commit that uses it again from its beginning: one is made here, unless somebody
     /// still reads from the log.
-    func checkpoint(through other: Connection) throws(StoreFailure) {
+    ///
+    /// - Parameter cuttingLog: cuts it also when it is short, for the sake of what stands in it.
+    func checkpoint(through other: Connection, cuttingLog: Bool = false) throws(StoreFailure) {
         let isWhole = try inTransaction { _ throws(StoreFailure) in
             let copy = try other.statement("PRAGMA wal_checkpoint(PASSIVE)")
             defer { copy.reset() }
@@ -261,7 +263,9 @@ final class Writer {
             return .rollBack(try copy.step() && copy.integer(1) == copy.integer(2))
         }
         logPages.pointee = 0
-        guard isWhole, isLogTooLong else { return }
+        guard isWhole, isLogTooLong || cuttingLog else { return }
+        if cuttingLog { try connection.execute("PRAGMA journal_size_limit = 0") }
+        defer { if cuttingLog { try? connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)") } }
         try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
     }
 

@@ -166,21 +166,26 @@ extension WriteTransaction {
         var count: Int { places.count }
     }
 
+    /// How many records of a collection a server has shown in the space.
+    func shownCount(in table: RecordTable, of space: SpaceRow) throws(StoreFailure) -> Int {
+        let all = try connection.statement(
+            composed:
+                """
+                SELECT (SELECT count(*) FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
+                    (SELECT 1 FROM sync_pending WHERE collection = ?2 AND id = live.id AND link = 'changes'))
+                + (SELECT count(*) FROM sync_base WHERE collection = ?2 AND is_deleted = 0 AND space = ?1)
+                """)
+        all.bind(1, space.key)
+        all.bind(2, table.name)
+        defer { all.reset() }
+        return try all.step() ? Int(all.integer(0)) : 0
+    }
+
     private func recordsNotShown(in space: SpaceRow) throws(StoreFailure) -> Gone {
         var gone = Gone()
         guard space.marks else { return gone }
         for table in tables {
-            let all = try connection.statement(
-                composed:
-                    """
-                    SELECT (SELECT count(*) FROM \(table.quoted) AS live WHERE sync_space = ?1 AND NOT EXISTS
-                        (SELECT 1 FROM sync_pending WHERE collection = ?2 AND id = live.id AND link = 'changes'))
-                    + (SELECT count(*) FROM sync_base WHERE collection = ?2 AND is_deleted = 0 AND space = ?1)
-                    """)
-            all.bind(1, space.key)
-            all.bind(2, table.name)
-            if try all.step() { gone.total += Int(all.integer(0)) }
-            all.reset()
+            gone.total += try shownCount(in: table, of: space)
 
             // Rows, and records that are deleted here but not yet there. Both are few compared with what was shown.
             let missing = try connection.statement(

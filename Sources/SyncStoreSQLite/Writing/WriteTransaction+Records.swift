@@ -201,9 +201,9 @@ extension WriteTransaction {
         guard var current = Overlay.current(base: base.record, applying: mutations, schema: table.model) else {
             return try deleteRow(place)
         }
-        if !current.uid.isValid, let known = try row(place)?.record.uid {
+        if !current.uid.isValid, let known = try row(place), known.space == space {
             // The answer came before the page: the record keeps the uid that it was told.
-            current.uid = known
+            current.uid = known.record.uid
         }
         try write(StoredRow(record: current, space: space), to: table)
     }

@@ -3,41 +3,60 @@ import SyncModel
 
 // What the server has shown of a space leaves the device when the account may not read it any more (I21).
 extension WriteTransaction {
-    func vacate(_ name: SpaceID) throws(StoreFailure) -> VacatedSpace {
+    func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
         var space = try SpaceRow.load(name, connection)
-        let answered = try answeredEntries(in: name, upTo: nil)
-        guard space.hasAccess || !answered.isEmpty else {
+        guard meta.epoch == epoch else {
             rollsBack = true
-            return VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: 0)
+            return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: 0))
+        }
+        if let brake, !space.showsItsVersion, try followsLostHistory() {
+            // This history has not shown the space yet: that it is the one to say what may be read here, nothing proves.
+            var total = 0
+            for table in tables { total += try shownCount(in: table, of: space) }
+            if brake.stops(deleting: total, of: total) {
+                rollsBack = true
+                return .braked(deletes: total, of: total)
+            }
         }
         // Pages that become free, and parts of pages, are overwritten: a row that is only unlinked can still be read in the file.
+        let usual = try connection.integer(of: "PRAGMA secure_delete")
         try connection.execute("PRAGMA secure_delete = ON")
-        defer { try? connection.execute("PRAGMA secure_delete = OFF") }
+        defer { try? connection.execute("PRAGMA secure_delete = \(usual == 2 ? "FAST" : "\(usual)")") }
+        let hadAccess = space.hasAccess
         var removed = 0
-        for table in tables { removed += try removeShown(in: table, of: space) }
+        if hadAccess {
+            for table in tables { removed += try removeShown(in: table, of: space) }
+        }
+        let answered = try answeredEntries(in: name, upTo: nil)
         try removeAndRecompute(answered)
-        try forgetWhatOthersWrote(in: name)
+        let forgotten = try forgetWhatOthersWrote(in: name)
+        guard hadAccess || !answered.isEmpty || forgotten > 0 else {
+            rollsBack = true
+            return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: 0))
+        }
         try reset(space, inSameHistory: true)
         space = try SpaceRow.load(name, connection)
         space.hasAccess = false
         try space.save(connection)
-        return VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: removed)
+        return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: removed))
     }
 
     /// Takes away what the server has shown of a collection. Of records with pending changes only these are left.
     ///
     /// - Returns: how many records a server had shown.
     private func removeShown(in table: RecordTable, of space: SpaceRow) throws(StoreFailure) -> Int {
-        let former = try connection.statement(
-            composed:
-                """
-                DELETE FROM sync_former WHERE collection = ?2 AND id IN
-                    (SELECT id FROM \(table.quoted) WHERE sync_space = ?1
-                    UNION ALL SELECT id FROM sync_base WHERE collection = ?2 AND space = ?1)
-                """)
-        former.bind(1, space.key)
-        former.bind(2, table.name)
-        try former.run()
+        if try followsLostHistory() {
+            let former = try connection.statement(
+                composed:
+                    """
+                    DELETE FROM sync_former WHERE collection = ?2 AND id IN
+                        (SELECT id FROM \(table.quoted) WHERE sync_space = ?1
+                        UNION ALL SELECT id FROM sync_base WHERE collection = ?2 AND space = ?1)
+                    """)
+            former.bind(1, space.key)
+            former.bind(2, table.name)
+            try former.run()
+        }
 
         // That a record was deleted stays known while something waits for it: it holds nothing, and keeps it from coming back.
         let bases = try connection.statement(
@@ -64,8 +83,10 @@ extension WriteTransaction {
         return pending.count + gone.count
     }
 
-    /// Takes out of the journal what is not this device's own: both sides of conflicts, and what a lost history had.
-    private func forgetWhatOthersWrote(in space: SpaceID) throws(StoreFailure) {
+    /// Takes out of the journal what the server has told: conflicts, with both of their sides, and what a lost history had.
+    ///
+    /// - Returns: how many entries went.
+    private func forgetWhatOthersWrote(in space: SpaceID) throws(StoreFailure) -> Int {
         let conflicts = try connection.statement(
             """
             DELETE FROM sync_conflict WHERE journal IN
@@ -79,9 +100,12 @@ extension WriteTransaction {
             RETURNING state = 'active'
             """)
         entries.bind(1, space.rawValue)
+        var count = 0
         while try entries.step() {
+            count += 1
             if entries.integer(0) != 0 { meta.outbox.journal -= 1 }
             change.touchesOutbox = true
         }
+        return count
     }
 }

@@ -10,7 +10,7 @@ extension LocalStoreConformance {
                 let other = SnapshotRows(
                     collection: "users", records: [world.shownUser(world.id(), uid: 8, version: 1, "bo")])
                 try world.pull(world.snapshot([other], at: 1, in: "elsewhere"))
-                let vacated = try world.store.vacate(world.space)
+                let vacated = try world.vacate()
                 try world.expect(vacated.removedRecords, is: 1, "the count of removed records")
                 try world.expect(try world.user(id) == nil, "a record of the space is still shown")
                 try world.expect(try world.user(other.records[0].id) != nil, "a record of another space is gone")
@@ -19,7 +19,7 @@ extension LocalStoreConformance {
                 try world.expect(vacated.stored, is: stored, "what is told of the space")
                 try world.expect(try world.stored(), is: stored, "what is stored of the space")
                 try world.expect(
-                    try world.store.vacate(world.space),
+                    try world.vacate(),
                     is: VacatedSpace(
                         stored: stored, outbox: OutboxSummary(), removedRecords: 0), "a second answer")
             },
@@ -28,7 +28,7 @@ extension LocalStoreConformance {
                 let edit = try world.written(.update("users", id, ["age": .integer(41)]))
                 let (made, creation) = try world.createUser("bo")
                 try world.expect(
-                    try world.store.vacate(world.space).removedRecords, is: 1, "the count of removed records")
+                    try world.vacate().removedRecords, is: 1, "the count of removed records")
                 try world.expect(try world.user(id) == nil, "an edited record of the space is still shown")
                 try world.expect(try world.name(made), is: .text("bo"), "the name of a record of this device")
                 try world.expect(try world.store.fate(of: edit), is: .pending(.waiting), "the fate of the edit")
@@ -47,7 +47,7 @@ extension LocalStoreConformance {
                 try world.greet()
                 let (id, creation) = try world.createUser()
                 try world.answer(try world.push().transactions[0].number, world.applied(3))
-                let vacated = try world.store.vacate(world.space)
+                let vacated = try world.vacate()
                 try world.expect(vacated.outbox.count, is: 0, "the count of what is owed")
                 try world.expect(try world.user(id) == nil, "a record that the server has is still shown")
                 guard case .confirmed = try world.store.fate(of: creation) else {
@@ -57,7 +57,7 @@ extension LocalStoreConformance {
                 // Also where the answer comes after the access is gone.
                 let (late, _) = try world.createUser("late")
                 try world.answer(try world.push().transactions[0].number, world.applied(4))
-                try world.expect(try world.store.vacate(world.space).outbox.count, is: 0, "the count of what is owed")
+                try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is owed")
                 try world.expect(try world.user(late) == nil, "a late record is still shown")
             },
             Check("what others wrote leaves the journal with the access, and what was refused stays") { world in
@@ -74,7 +74,7 @@ extension LocalStoreConformance {
                 let number = try world.push().transactions[0].number
                 try world.answer(number, world.rejected())
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of the journal")
-                _ = try world.store.vacate(world.space)
+                _ = try world.vacate()
                 let left = try world.store.journal(state: nil, limit: 9)
                 try world.expect(left.map(\.sequence), is: [refused], "what the journal keeps")
                 try world.expect(try world.store.outboxSummary().journal, is: 1, "the count of the journal afterwards")
@@ -86,15 +86,40 @@ extension LocalStoreConformance {
                 _ = try world.store.adopt(restored, as: world.account)
                 try world.pull(world.snapshot([], at: 1, of: restored))
                 try world.expect(try world.offers().map(\.record), is: [id], "what is offered before")
-                _ = try world.store.vacate("elsewhere")
+                _ = try world.vacate("elsewhere", of: restored)
                 try world.expect(try world.offers().map(\.record), is: [id], "what is offered of a space with access")
-                _ = try world.store.vacate(world.space)
+                _ = try world.vacate(of: restored)
                 try world.expect(try world.offers().map(\.record), is: [], "what is offered afterwards")
+            },
+            Check("another history does not take away much of what it has never shown, unless a person agrees") {
+                world in
+                let id = try world.syncedUser()
+                let brake = DeleteBrake(records: 0, percent: 50)
+                let other = Epoch(rawValue: "another server")
+                _ = try world.store.adopt(other, as: world.account)
+                try world.expect(
+                    try world.store.vacate(world.space, of: other, brake: brake), is: .braked(deletes: 1, of: 1),
+                    "the result")
+                try world.expect(try world.user(id) != nil, "a record is gone without consent")
+                try world.expect(try world.stored()?.hasAccess, is: true, "the access")
+                try world.expect(
+                    try world.vacate(of: world.epoch).removedRecords, is: 0, "what a former history removes")
+                try world.expect(try world.vacate(of: other).removedRecords, is: 1, "what is removed with consent")
+            },
+            Check("what waits in one space does not take the uid of the same id in a vacated one") { world in
+                let (id, _) = try world.createUser("mine")
+                try world.greet()
+                let theirs = SnapshotRows(
+                    collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
+                try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))
+                _ = try world.vacate("elsewhere")
+                try world.expect(try world.name(id), is: .text("mine"), "its name")
+                try world.expect(try world.user(id)?.uid, is: UID.none, "its uid")
             },
             Check("access comes back with a snapshot, which is not older than what was shown") { world in
                 let id = try world.syncedUser()
                 try world.pull(world.feed([world.at(2, world.renamed(id, "bo"))], to: 2))
-                _ = try world.store.vacate(world.space)
+                _ = try world.vacate()
                 let old = SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "ada")])
                 try world.expect(.corrupt) { () throws(StoreFailure) in
                     _ = try world.store.apply(world.snapshot([old], at: 1), after: nil, brake: nil, now: world.now())

@@ -152,6 +152,13 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         return try store.apply(page, after: stored?.cursor, brake: brake, now: now())
     }
 
+    func vacate(_ other: SpaceID? = nil, of epoch: Epoch? = nil) throws -> VacatedSpace {
+        guard
+            case .vacated(let vacated) = try store.vacate(other ?? space, of: epoch ?? self.epoch, brake: nil)
+        else { throw ConformanceViolation(rule: rule, detail: "a brake where there is none") }
+        return vacated
+    }
+
     func shownUser(_ id: RecordID, uid: Int64, version: Int64, _ name: String) -> Record {
         Record(
             id: id, uid: UID(uid), version: Version(version), values: [.text(name), .null, .null, .null])

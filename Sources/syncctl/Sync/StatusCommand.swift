@@ -149,7 +149,7 @@ struct StatusReport {
 extension StoredSpace {
     /// Where the device stands in the space, for a person.
     fileprivate var words: String {
-        guard hasAccess else { return "\(space): no access, and nothing of it is kept here" }
+        guard hasAccess else { return "\(space): no access; what the server had shown of it was removed" }
         return "\(space) at version \(version)" + (isComplete ? "" : ", first copy not complete")
     }
 

@@ -30,7 +30,7 @@ enum StatusText {
         guard case .online = status.connection else { return connection(status.connection) }
         var parts: [String] = []
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
-        for space in status.spaces where !space.hasCaughtUp {
+        for space in status.spaces where !space.hasCaughtUp && space.hasAccess {
             parts.append(space.isComplete ? "fetching \(space.version) of \(space.head)" : "taking a first copy")
         }
         return parts.isEmpty ? "finishing" : parts.joined(separator: ", ")

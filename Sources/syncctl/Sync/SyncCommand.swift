@@ -37,7 +37,7 @@ struct SyncCommand: AsyncParsableCommand {
     private func sync(_ client: ClientComposition) async throws -> SyncReport {
         _ = try client.transport
         let progress = Progress(options.terminal, uptime: client.runtime.uptime)
-        let before = try client.store.outboxSummary()
+        let start = try SyncReport.Start(client.store)
         let ending: SyncEnding
         switch try client.acquireLease(within: Self.patienceWithLookers) {
         case .acquired(let lease):
@@ -51,7 +51,7 @@ struct SyncCommand: AsyncParsableCommand {
             ending = try await waitForOther(process, client, progress)
         }
         progress.finish()
-        return try SyncReport(ending: ending, before: before, store: client.store, elapsed: progress.elapsed)
+        return try SyncReport(ending: ending, since: start, store: client.store, elapsed: progress.elapsed)
     }
 
     // MARK: Own engine

@@ -15,16 +15,29 @@ struct SyncReport {
     /// is left, it may have been written meanwhile.
     let confirmed: Int
 
-    /// - Parameter before: what the outbox was at the beginning.
-    init(ending: SyncEnding, before: OutboxSummary, store: any EngineStore & LocalStore, elapsed: Duration)
+    /// What there was at the beginning.
+    struct Start {
+        let outbox: OutboxSummary
+        /// The number of the newest entry of the journal; 0 when there was none.
+        let journal: Int64
+
+        init(_ store: any LocalStore) throws(StoreFailure) {
+            outbox = try store.outboxSummary()
+            journal = try store.journal(state: nil, limit: 1).first?.number ?? 0
+        }
+    }
+
+    init(ending: SyncEnding, since start: Start, store: any EngineStore & LocalStore, elapsed: Duration)
         throws(StoreFailure)
     {
+        let before = start.outbox
         self.ending = ending
         self.elapsed = elapsed
         after = try store.outboxSummary()
         session = try store.session()
-        news = max(0, after.journal - before.journal)
-        let entries = news > 0 ? try store.journal(state: .active, limit: news) : []
+        // By their numbers: what others have written goes out of the journal with the access to its space.
+        let entries = try store.journal(state: .active, limit: after.journal).filter { $0.number > start.journal }
+        news = entries.count
         refused = entries.count { entry in
             switch entry.event {
             case .rejected, .cancelled: true

@@ -18,11 +18,11 @@ extension Mutant {
             "space kept without access", breaks: [.I21], "what may not be read any more stays on the device",
             parts: {
                 .wrappingStores {
-                    $0.onVacate = { (base, space) throws(StoreFailure) in
+                    $0.onVacate = { (base, space, _, _) throws(StoreFailure) in
                         let session = try base.session()
                         let stored = StoredSpace(
                             space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
-                        return VacatedSpace(stored: stored, outbox: session.outbox, removedRecords: 0)
+                        return .vacated(VacatedSpace(stored: stored, outbox: session.outbox, removedRecords: 0))
                     }
                 }
             }, shape: changesRights),
@@ -37,6 +37,50 @@ extension Mutant {
                         VALUES (randomblob(16), -1, 1, NEW.key, 'left behind');
                     END
                     """)
+            }, shape: changesRights),
+        Mutant(
+            "base left behind", breaks: [.I21], "what was shown of a record that is changed here stays",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF has_access ON sync_space
+                    WHEN NEW.has_access = 0 AND OLD.has_access = 1 BEGIN
+                        INSERT INTO sync_base (collection, id, is_deleted, uid, version, fields, space)
+                        VALUES ('islander', randomblob(16), 0, -1, 1, '{"name":"left behind"}', NEW.key);
+                    END
+                    """)
+            }, shape: changesRights),
+        Mutant(
+            "consent to vacate not asked", breaks: [.I15], "another server takes away what it never has shown",
+            parts: {
+                .wrappingStores {
+                    $0.onVacate = { (base, space, epoch, _) throws(StoreFailure) in
+                        try base.vacate(space, of: epoch, brake: nil)
+                    }
+                }
+            },
+            shape: { plan in
+                changesRights(&plan)
+                plan.rates.emptyServer = 0.05
+                plan.setting.policy.deleteBrake = DeleteBrake(records: 0, percent: 20)
+            }),
+        Mutant(
+            "access back, and writes refused", breaks: [.I17], "who may write again is refused as before",
+            parts: {
+                .wrappingAuthority { service in
+                    service.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
+                        let reply = try base.push(request, by: principal, now: now)
+                        guard case .answered(let results, let epoch, let time) = reply else { return reply }
+                        let planted = results.map { result in
+                            result.number.rawValue % 9 != 8
+                                ? result
+                                : TransactionResult(
+                                    number: result.number,
+                                    outcome: .rejected(Rejection(code: .forbidden, message: "planted", mutation: nil)))
+                        }
+                        return .answered(planted, epoch: epoch, serverTime: time)
+                    }
+                }
             }, shape: changesRights),
         Mutant(
             "own writes lost with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",

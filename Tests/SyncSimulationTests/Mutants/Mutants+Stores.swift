@@ -242,7 +242,7 @@ extension Mutant {
                 }
             }),
         store(
-            "identity kept in memory", breaks: [.I24, .I16, .I18],
+            "identity kept in memory", breaks: [.I24, .I16, .I18, .I1],
             "an engine does not notice that another on the database has taken a new identity",
             shape: {
                 $0.rates.rivalEngine = 0.1

@@ -29,9 +29,10 @@ struct PlantedStore: LocalStore, EngineStore {
     var onReset: @Sendable (SimulatedDevice.Store, SpaceID) throws(StoreFailure) -> Void = {
         (base, space) throws(StoreFailure) in try base.resetCursor(of: space)
     }
-    var onVacate: @Sendable (SimulatedDevice.Store, SpaceID) throws(StoreFailure) -> VacatedSpace = {
-        (base, space) throws(StoreFailure) in try base.vacate(space)
-    }
+    var onVacate: @Sendable (SimulatedDevice.Store, SpaceID, Epoch, DeleteBrake?) throws(StoreFailure) -> VacateResult =
+        {
+            (base, space, epoch, brake) throws(StoreFailure) in try base.vacate(space, of: epoch, brake: brake)
+        }
     var onAdopt: @Sendable (SimulatedDevice.Store, Epoch, AccountID) throws(StoreFailure) -> StoredSession = {
         (base, epoch, account) throws(StoreFailure) in try base.adopt(epoch, as: account)
     }
@@ -104,7 +105,9 @@ struct PlantedStore: LocalStore, EngineStore {
         }
     }
     func resetCursor(of space: SpaceID) throws(StoreFailure) { try onReset(base, space) }
-    func vacate(_ space: SpaceID) throws(StoreFailure) -> VacatedSpace { try onVacate(base, space) }
+    func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
+        try onVacate(base, space, epoch, brake)
+    }
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
         try onAdopt(base, epoch, account)
     }

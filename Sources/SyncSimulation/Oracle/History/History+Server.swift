@@ -65,7 +65,7 @@ extension History: ServerWitness {
                 }
                 state.sent[operation]?.outcome = result.outcome
                 state.checkAccess(sent, answered: result.outcome, operation)
-                state.note(result.outcome, of: operation, sent.transaction.transaction)
+                state.note(result.outcome, of: operation, sent.transaction.transaction, isAnsweredNow: true)
             }
             state.replay()
         }
@@ -94,7 +94,7 @@ extension History: ServerWitness {
                 state.sent[operation]?.now = now
                 state.sent[operation]?.transaction = transaction
                 state.sent[operation]?.outcome = outcome
-                state.note(outcome, of: operation, transaction.transaction)
+                state.note(outcome, of: operation, transaction.transaction, isAnsweredNow: false)
             }
         }
         state.withLock { $0.replay() }
@@ -151,15 +151,20 @@ extension History.State {
         violations.report(Violation(.I21, "\(sent.device) may not write in \(space), and its \(operation) is applied"))
     }
 
-    /// Whether its sender may have had no access to the space.
+    /// Whether its sender had no access to the space; or may have had none, when it is not known when that was decided.
     fileprivate func isForbidden(
-        _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction
+        _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) -> Bool {
         guard rejection.code == .forbidden, let device = sent[operation]?.device else { return false }
-        return access.wasWithdrawn(from: Principal(name: device), transaction.space)
+        let sender = Principal(name: device)
+        return isAnsweredNow
+            ? !access.has(sender, accessTo: transaction.space) : access.wasWithdrawn(from: sender, transaction.space)
     }
 
-    fileprivate mutating func note(_ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction) {
+    /// - Parameter isAnsweredNow: whether the server has decided at this moment.
+    fileprivate mutating func note(
+        _ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
+    ) {
         switch outcome {
         case .applied(let version, let assigned, _):
             applied[transaction.space, default: [:]][version, default: []].append(operation)
@@ -181,7 +186,7 @@ extension History.State {
         case .rejected(let rejection):
             replay()
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
-                !isForbidden(rejection, operation, transaction)
+                !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
             {
                 violations.report(Violation(.I17, "\(operation) was rejected without cause: \(rejection.message)"))
             }
