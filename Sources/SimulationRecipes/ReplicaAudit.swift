@@ -29,6 +29,9 @@ struct ReplicaAudit: ReplicaLook {
         try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
             facts.lastSequence = row.integer(0)
         }
+        try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_journal'") { row in
+            facts.newestJournal = row.integer(0)
+        }
         var unseen: Int64 = 0
         try look.each("SELECT number, state = 'active', event IN ('merged', 'forgotten'), space FROM sync_journal") {
             row in

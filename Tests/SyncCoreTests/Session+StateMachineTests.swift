@@ -565,6 +565,31 @@ import Testing
         #expect(harness.storeOrders == [Self.vacating])
     }
 
+    @Test func `a question that waits for a person stays while there is no link`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        harness.send(.linkChanged(.down("no carrier")))
+        for _ in 0..<3 { harness.wake() }
+        harness.send(.deletesAllowed(.default))
+        guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+    }
+
+    @Test func `another engine that follows another history has vacated nothing`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
+        let kept = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
+        harness.answerStore(
+            .spaceVacated(
+                .default, .vacated(VacatedSpace(stored: kept, outbox: OutboxSummary(), removedRecords: 0))))
+        #expect(harness.greeting != nil && harness.pull == nil)
+    }
+
     @Test func `a space without access is vacated, said, and asked for again after a long rest`() {
         var harness = SessionHarness.online()
         harness.send(.syncRequested)

@@ -88,9 +88,10 @@ package struct PullMachine: Hashable, Sendable {
     /// Pulls now, or as soon as what is under way has ended.
     mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         if case .news(let version) = reason, version <= head { return [] }
-        // What was pushed to a space without access was most likely refused: nothing is there to be pulled at once.
-        if case .answer = reason, !stored.hasAccess { return pollSooner(&turn) }
         switch state {
+        // What was pushed to a space without access was most likely refused: nothing is there to be pulled at once.
+        case .resting where reason == .answer && !stored.hasAccess:
+            return pollSooner(&turn)
         case .resting(let poll):
             return disarm(poll) + pull(hello, &turn)
         case .pulling(let request, let deadline, let cursor, let then):
@@ -177,14 +178,19 @@ package struct PullMachine: Hashable, Sendable {
     ) -> (actions: [SyncAction], news: News?) {
         guard case .vacating(let then) = state else { return ([], nil) }
         switch result {
+        case .vacated(let vacated) where vacated.stored.hasAccess:
+            // Another engine of this database follows another history by now.
+            state = .resting(poll: nil)
+            return ([], .epochDoubted)
         case .vacated(let vacated):
+            let isNews = stored.hasAccess
             stored = vacated.stored
             head = stored.version
             backoff.reset()
             resets = 0
-            if then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
+            if isNews, then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
-            return (rest(hintsAreOpen: true, &turn), .progressed(vacated.outbox))
+            return (rest(hintsAreOpen: then == .rest, &turn), .progressed(vacated.outbox))
         case .braked(let deletes, let total):
             return (brake(nil, deletes: deletes, of: total, &turn), nil)
         }
@@ -236,7 +242,11 @@ package struct PullMachine: Hashable, Sendable {
         _ timer: Serial, hello: ServerHello?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch state {
-        case .resting(let poll?) where poll.serial == timer, .braked(_, _, _, let poll?) where poll.serial == timer:
+        case .resting(let poll?) where poll.serial == timer:
+            return (pull(hello, &turn), nil)
+        case .braked(let page, let deletes, let total, let poll?) where poll.serial == timer:
+            // Without contact the question stays what it is.
+            guard hello != nil else { return (brake(page, deletes: deletes, of: total, &turn), nil) }
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
             let failure = TransportFailure(

@@ -225,9 +225,9 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
-        let wasRenewing = outbox.state == .renewing
         outbox.sessionChanged(session)
         let isNewEpoch = session.epoch != epoch
+        let isFirstContact = account == nil
         epoch = session.epoch
         account = session.account
         var actions: [SyncAction] = []
@@ -237,7 +237,7 @@ package struct SessionMachine: Hashable, Sendable {
             }
         }
         // Who only takes another incarnation has had contact all the time: pulls that wait go on waiting.
-        guard contact != nil, isNewEpoch || !wasRenewing else { return actions }
+        guard contact != nil, isNewEpoch || isFirstContact else { return actions }
         return actions + contactMade(&turn)
     }
 

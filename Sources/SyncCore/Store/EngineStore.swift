@@ -40,8 +40,8 @@ public protocol EngineStore: Sendable {
     func resetCursor(of space: SpaceID) throws(StoreFailure)
 
     /// Removes what the server has shown of a space, in one transaction: rows, bases, conflicts and what was offered of a lost
-    /// history (I21). What is deleted is overwritten in the database file, and the log is written back and cut, unless somebody
-    /// reads from it.
+    /// history (I21). What is deleted is overwritten in the database file, and the log is written back and cut: at once, or where
+    /// somebody reads from it or the disk fails, with a later checkpoint of this process.
     ///
     /// What this device has written stays, with the values that it replaced: transactions without an answer in the outbox, and
     /// what was refused or cancelled in the journal. Answered ones leave the outbox, as no page will show them. Calling it again
@@ -49,8 +49,8 @@ public protocol EngineStore: Sendable {
     ///
     /// - Parameters:
     ///   - epoch: the history that says so. Where the store follows another one, nothing is changed.
-    ///   - brake: asks for a person where only a lost history has shown the space: whoever says now that it may not be read may
-    ///     be another server under the same address.
+    ///   - brake: asks for a person, however little there is, where only a lost history has shown it: whoever says now that it
+    ///     may not be read may be another server under the same address. Nil: somebody has agreed, or is never asked.
     func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult
 
     /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that
@@ -100,7 +100,7 @@ public struct StoredSpace: Hashable, Sendable {
     public let version: Version
     /// Whether a whole snapshot has been taken, and the feed read past what the snapshot showed.
     public let isComplete: Bool
-    /// False from the moment at which the server refuses to show the space until it shows something of it again.
+    /// False from the vacating of the space until the server shows something of it again.
     public let hasAccess: Bool
 
     public init(space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool, hasAccess: Bool = true) {

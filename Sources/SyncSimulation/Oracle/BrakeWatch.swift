@@ -52,16 +52,21 @@ final class BrakeWatch: PageWatch {
     func look(
         at store: SimulatedDevice.Store, beforeVacating space: SpaceID, on device: String
     ) throws(StoreFailure) -> Comparison? {
-        guard let brake else { return nil }
+        guard brake != nil else { return nil }
         let pending = Set(try store.outbox(limit: .max).flatMap(\.transaction.mutations).map(\.record))
         let former = try Self.records(in: store, space).filter {
             $0.version == .zero && $0.uid.isValid && !pending.contains($0.id)
         }
-        guard former.count > brake.records else { return nil }
+        guard !former.isEmpty else { return nil }
         return { [self] store throws(StoreFailure) in
             let left = Set(try Self.records(in: store, space).map(\.id))
             let gone = former.count { !left.contains($0.id) }
-            compare(gone, of: former.count, with: brake, on: device, in: space)
+            guard gone > 0, agreed.withLock({ $0[device]?.remove(space) }) == nil else { return }
+            violations.report(
+                Violation(
+                    .I15,
+                    "\(device) vacates \(space) of \(gone) records that only a lost history has shown, and its user was not asked"
+                ))
         }
     }
 

@@ -14,6 +14,8 @@ final class JournalWatch: Sendable {
         var dealtWith: Set<Int64> = []
         /// The spaces of those of them that others have written.
         var others: [Int64: SpaceID] = [:]
+        /// The newest entry that there ever was.
+        var newest: Int64 = 0
         /// What was vacated since the file was last looked at.
         var vacated: Set<SpaceID> = []
     }
@@ -51,17 +53,15 @@ final class JournalWatch: Sendable {
             defer {
                 devices[device, default: Device()].entries = facts.journal
                 devices[device]?.others = facts.journalOfOthers
+                devices[device]?.newest = facts.newestJournal
                 devices[device]?.vacated = []
             }
             return devices[device] ?? Device()
         }
         let gone = before.others.filter { before.vacated.contains($0.value) }
-        guard let newest = facts.journal.keys.max(), let last = before.entries.keys.max() else {
-            guard before.entries.keys.allSatisfy({ gone[$0] != nil }) else {
-                throw Violation(.I1, "\(device) has lost its journal")
-            }
-            return
-        }
+        // Of all that there ever were: what has taken others' place may have gone itself, with the access to its space.
+        let newest = facts.newestJournal
+        let last = before.newest
         let bound = newest - Int64(limit)
         for (number, wasActive) in before.entries.sorted(by: { $0.key < $1.key }) {
             switch facts.journal[number] {

@@ -43,11 +43,11 @@ extension SQLiteStore: EngineStore {
     public func vacate(
         _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?
     ) throws(StoreFailure) -> VacateResult {
-        let result = try write { transaction throws(StoreFailure) in
-            try transaction.vacate(space, of: epoch, brake: brake)
+        let (result, isDone) = try write { transaction throws(StoreFailure) in
+            let result = try transaction.vacate(space, of: epoch, brake: brake)
+            return (result, !transaction.rollsBack)
         }
-        // What fails here, or meets a reader, the next checkpoint does: the space is gone.
-        if case .vacated(let vacated) = result, vacated.removedRecords > 0 { try? checkpointNow(cuttingLog: true) }
+        if isDone { cutLogSoon() }
         return result
     }
 

@@ -192,16 +192,20 @@ public final class SQLiteStore: Sendable {
         if isDue { try checkpointNow() }
     }
 
+    /// Leaves nothing in the log's file: now, or where somebody reads from it or the disk fails, with a later checkpoint.
+    func cutLogSoon() {
+        try? writer.withLock { state throws(StoreFailure) in try Self.open(state).owesCut = true }
+        try? checkpoint()
+    }
+
     /// Writes the log into the database file, due or not.
-    ///
-    /// - Parameter cuttingLog: whether nothing that was written back is to be left in the log's file.
-    package func checkpointNow(cuttingLog: Bool = false) throws(StoreFailure) {
+    package func checkpointNow() throws(StoreFailure) {
         guard readers != nil else {
             return try writer.withLock { state throws(StoreFailure) in try Self.open(state).checkpointAlone() }
         }
         try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
             let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
-            try Self.open(state).checkpoint(through: other, cuttingLog: cuttingLog)
+            try Self.open(state).checkpoint(through: other)
         }
     }
 

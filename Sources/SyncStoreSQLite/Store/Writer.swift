@@ -15,7 +15,14 @@ final class Writer {
     private let logPages: UnsafeMutablePointer<Int32>
     /// The bytes that the file of the log may keep; set with the other settings.
     private var keptLogBytes = Int64.max
+    /// Of a page in the log, with what stands before it.
+    private var frameBytes: Int64 = 0
+    /// Whether what a vacated space has left in the log's file is still to be cut off. After a crash nobody remembers, so it
+    /// begins with whether there is such a space.
+    var owesCut = false
 
+    /// What the commit that cuts a log leaves in it, at most.
+    private static let cutLogFrames: Int64 = 4
     /// Bytes before each page in the log (https://sqlite.org/fileformat2.html#walformat).
     private static let frameHeader: Int64 = 24
     /// Marks a file as a client's cache: "TmbC".
@@ -53,6 +60,7 @@ final class Writer {
         try checkOwner(configuration.file)
         try configure(configuration)
         try migrate(tables: tables, newClient: newClient, configuration)
+        owesCut = try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM sync_space WHERE has_access = 0)") != 0
     }
 
     deinit {
@@ -121,6 +129,7 @@ final class Writer {
     /// Otherwise the file would keep the largest size that one transaction, or a reader that stayed, ever gave it.
     private func boundLog(to pages: Int) throws(StoreFailure) {
         let frame = try connection.integer(of: "PRAGMA page_size") + Self.frameHeader
+        frameBytes = frame
         keptLogBytes = Int64(pages) * frame
         try connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)")
     }
@@ -241,7 +250,7 @@ final class Writer {
     /// Whether the log has grown to `pages`, as of this connection's last commit, or by whatever commits beyond what its file
     /// may keep.
     func isCheckpointDue(at pages: Int) -> Bool {
-        Int(logPages.pointee) >= pages || isLogTooLong
+        Int(logPages.pointee) >= pages || isLogTooLong || owesCut
     }
 
     private var isLogTooLong: Bool {
@@ -253,20 +262,21 @@ final class Writer {
     ///
     /// A file that is too long is cut by the commit that uses it again from its beginning: one is made here, unless somebody
     /// still reads from the log.
-    ///
-    /// - Parameter cuttingLog: cuts it also when it is short, for the sake of what stands in it.
-    func checkpoint(through other: Connection, cuttingLog: Bool = false) throws(StoreFailure) {
+    func checkpoint(through other: Connection) throws(StoreFailure) {
         let isWhole = try inTransaction { _ throws(StoreFailure) in
             let copy = try other.statement("PRAGMA wal_checkpoint(PASSIVE)")
             defer { copy.reset() }
             // Whether it was busy, the pages in the log, and how many of them the database has.
-            return .rollBack(try copy.step() && copy.integer(1) == copy.integer(2))
+            return .rollBack(try copy.step() && copy.integer(0) == 0 && copy.integer(1) == copy.integer(2))
         }
         logPages.pointee = 0
-        guard isWhole, isLogTooLong || cuttingLog else { return }
-        if cuttingLog { try connection.execute("PRAGMA journal_size_limit = 0") }
-        defer { if cuttingLog { try? connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)") } }
+        guard isWhole, isLogTooLong || owesCut else { return }
+        let cuts = owesCut
+        if cuts { try connection.execute("PRAGMA journal_size_limit = 0") }
+        defer { if cuts { try? connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)") } }
         try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
+        // Who still reads from its end keeps it: then the commit stands behind what is in it.
+        if cuts, csqlitestore_log_size(connection.handle) <= Self.cutLogFrames * frameBytes { owesCut = false }
     }
 
     /// The same with one connection only, which nothing can interrupt.
@@ -275,5 +285,6 @@ final class Writer {
             try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
         logPages.pointee = 0
+        owesCut = false
     }
 }

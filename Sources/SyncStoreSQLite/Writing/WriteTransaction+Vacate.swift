@@ -9,13 +9,11 @@ extension WriteTransaction {
             rollsBack = true
             return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: 0))
         }
-        if let brake, !space.showsItsVersion, try followsLostHistory() {
-            // This history has not shown the space yet: that it is the one to say what may be read here, nothing proves.
-            var total = 0
-            for table in tables { total += try shownCount(in: table, of: space) }
-            if brake.stops(deleting: total, of: total) {
+        if brake != nil {
+            let unproven = try countUnproven(in: space)
+            if unproven > 0 {
                 rollsBack = true
-                return .braked(deletes: total, of: total)
+                return .braked(deletes: unproven, of: unproven)
             }
         }
         // Pages that become free, and parts of pages, are overwritten: a row that is only unlinked can still be read in the file.
@@ -39,6 +37,34 @@ extension WriteTransaction {
         space.hasAccess = false
         try space.save(connection)
         return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: removed))
+    }
+
+    /// How much there is of the space that only a lost history has shown, while the present one has not shown it all: that it
+    /// is the one to say what may be read here, nothing proves.
+    private func countUnproven(in space: SpaceRow) throws(StoreFailure) -> Int {
+        guard !space.showsItsVersion else { return 0 }
+        var count = 0
+        for table in tables {
+            let former = try connection.statement(
+                composed:
+                    """
+                    SELECT (SELECT count(*) FROM \(table.quoted) AS live WHERE sync_space = ?1 AND version = 0 AND NOT EXISTS
+                        (SELECT 1 FROM sync_pending WHERE collection = ?2 AND id = live.id AND link = 'changes'))
+                    + (SELECT count(*) FROM sync_base
+                        WHERE collection = ?2 AND is_deleted = 0 AND space = ?1 AND version = 0)
+                    """)
+            former.bind(1, space.key)
+            former.bind(2, table.name)
+            defer { former.reset() }
+            if try former.step() { count += Int(former.integer(0)) }
+        }
+        // What it had is offered in the journal alone, where the history after it had nothing, either.
+        guard space.phase == .empty, space.completeAt == .zero else { return count }
+        let offers = try connection.statement(
+            "SELECT count(*) FROM sync_journal WHERE event = 'forgotten' AND state = 'active' AND space = ?1")
+        offers.bind(1, space.space.rawValue)
+        defer { offers.reset() }
+        return try offers.step() ? count + Int(offers.integer(0)) : count
     }
 
     /// Takes away what the server has shown of a collection. Of records with pending changes only these are left.

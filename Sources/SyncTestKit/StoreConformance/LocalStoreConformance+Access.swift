@@ -91,10 +91,10 @@ extension LocalStoreConformance {
                 _ = try world.vacate(of: restored)
                 try world.expect(try world.offers().map(\.record), is: [], "what is offered afterwards")
             },
-            Check("another history does not take away much of what it has never shown, unless a person agrees") {
+            Check("another history does not take away what it has never shown, unless a person agrees") {
                 world in
                 let id = try world.syncedUser()
-                let brake = DeleteBrake(records: 0, percent: 50)
+                let brake = DeleteBrake(records: 50, percent: 30)
                 let other = Epoch(rawValue: "another server")
                 _ = try world.store.adopt(other, as: world.account)
                 try world.expect(

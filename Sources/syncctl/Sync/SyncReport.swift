@@ -67,7 +67,7 @@ struct SyncReport {
         case .braked(let deletes, let total):
             throw CommandFailure(
                 .failed,
-                "the server's copy would delete \(deletes) of the \(total) records here, and nothing proves that it is right",
+                "what the server says would delete \(deletes) of the \(total) records here, and nothing proves that it is right",
                 advice: "if that is what you expect: syncctl sync --allow-deletes")
         case .syncedElsewhere(let process):
             throw CommandFailure(
