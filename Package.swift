@@ -79,8 +79,9 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // Adapters: each implements ports, and is seen by the composition root alone. First the client's.
+        // Adapters: each implements ports, and is seen by the composition root alone. For both of those on SQLite:
         .target(name: "CSQLiteStore"),
+        // The client's.
         .target(
             name: "SyncStoreSQLite",
             dependencies: [
@@ -108,7 +109,7 @@ let package = Package(
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas",
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -278,6 +279,8 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -13,6 +13,7 @@ fault_disk *fault_disk_create(uint64_t seed) {
     pthread_mutex_init(&disk->mutex, NULL);
     disk->references = 1;
     disk->random = seed;
+    disk->sync_random = ~seed;
     disk->capacity = -1;
     disk->hash = 0xCBF29CE484222325u;
     disk->wall_time = 1767225600000;

@@ -193,13 +193,15 @@ void storage_settle(fault_disk *disk, inode *inode) {
     if (inode->live.size > 0 && !put(&inode->durable, inode->live.bytes, inode->live.size, 0)) abort();
 }
 
-// MARK: Loss of power
+// MARK: Loss of what was written
 
 enum { LOSE_ALL, KEEP_ALL, KEEP_SOME };
 
+/// Decides what becomes of all that is pending: some of it is on the medium then, and nothing is pending any more.
+///
 /// Of the writes to one piece of a file, a medium keeps those up to some moment. Which moment, differs from piece to
 /// piece: that is a torn write.
-static void crash_inode(fault_disk *disk, inode *inode, uint64_t *random, int mode) {
+static void keep_some(fault_disk *disk, inode *inode, uint64_t *random, int mode) {
     int64_t end = inode->durable.size;
     for (pending *next = inode->first; next != NULL; next = next->next) {
         if (!next->is_truncation && next->offset + next->size > end) end = next->offset + next->size;
@@ -253,10 +255,20 @@ static void crash_inode(fault_disk *disk, inode *inode, uint64_t *random, int mo
     free(kept);
     free(seen);
     drop_pending(disk, inode);
+}
+
+static void crash_inode(fault_disk *disk, inode *inode, uint64_t *random, int mode) {
+    keep_some(disk, inode, random, mode);
     disk->used -= inode->live.size;
     cut(&inode->live, 0);
     if (inode->durable.size > 0 && !put(&inode->live, inode->durable.bytes, inode->durable.size, 0)) abort();
     disk->used += inode->live.size;
+}
+
+void storage_fail_sync(fault_disk *disk, inode *inode) {
+    if (storage_below(&disk->sync_random, 2) == 0) return;
+    for (fault_file *file = inode->files; file != NULL; file = file->next) file->owes_failure = true;
+    keep_some(disk, inode, &disk->sync_random, storage_below(&disk->sync_random, 2) == 0 ? LOSE_ALL : KEEP_SOME);
 }
 
 void storage_lose_power(fault_disk *disk, uint64_t seed) {

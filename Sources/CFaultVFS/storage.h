@@ -53,6 +53,8 @@ struct fault_disk {
     pthread_mutex_t mutex;
     int references;  // the owner and the mounts
     uint64_t random;
+    /// Decides what a failed sync does: apart, so that other draws stay as they are.
+    uint64_t sync_random;
     directory live;
     directory durable;
     fault_mount *mounts;
@@ -104,6 +106,8 @@ typedef struct fault_file {
     int flags;
     bool syncs_directory;
     bool deletes_on_close;
+    /// A sync of another one failed: Linux tells it to everyone who had the file open, once.
+    bool owes_failure;
     shm *shm;
     uint16_t shm_shared, shm_exclusive;
 } fault_file;
@@ -124,6 +128,10 @@ void storage_sync_directory(fault_disk *disk);
 int storage_write(fault_disk *disk, inode *inode, const void *bytes, int64_t size, int64_t offset);
 void storage_truncate(fault_disk *disk, inode *inode, int64_t size);
 void storage_sync(fault_disk *disk, inode *inode);
+/// A sync that failed: the writes stay pending; or, as on Linux, processes go on seeing them, no later sync sees to them,
+/// and those that have not reached the medium by chance are lost with the next loss of power (Rebello et al.: Can
+/// Applications Recover from fsync Failures?, USENIX ATC 2020).
+void storage_fail_sync(fault_disk *disk, inode *inode);
 void storage_settle(fault_disk *disk, inode *inode);
 
 void storage_lose_power(fault_disk *disk, uint64_t seed);

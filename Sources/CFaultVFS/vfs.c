@@ -85,7 +85,13 @@ static int sync_file(sqlite3_file *base, int flags) {
     fault_disk *disk = file->mount->disk;
     verdict verdict = storage_judge(file->mount, FAULT_SYNC, file->inode->class);
     if (verdict.effect >= 0) {
+        if (!file->mount->is_dead && verdict.effect == FAULT_EFFECT_FAIL) storage_fail_sync(disk, file->inode);
+        file->owes_failure = false;
         return conclude(file, FAULT_SYNC, 0, flags, storage_carry_out(file->mount, verdict, FAULT_SYNC));
+    }
+    if (file->owes_failure && disk->leniency == 0) {
+        file->owes_failure = false;
+        return conclude(file, FAULT_SYNC, 0, flags, SQLITE_IOERR_FSYNC);
     }
     storage_sync(disk, file->inode);
     if (file->syncs_directory) {

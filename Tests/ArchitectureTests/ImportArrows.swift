@@ -29,7 +29,8 @@ enum ImportArrows {
         "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "Foundation",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore", "GRDB",
+            "Foundation",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",

@@ -71,6 +71,44 @@ import Testing
         try store.close()
     }
 
+    /// Linux takes what a failed flush was to write for clean: it is seen, and no later flush writes it.
+    @Test(arguments: 0..<32 as Range<UInt64>)
+    func `what a server shows is durable, also after one before it could not flush it`(seed: UInt64) throws {
+        let disk = SimulatedDisk(seed: seed)
+        func open(_ process: DiskProcess) throws -> Authority {
+            Authority(
+                store: try SQLiteAuthorityStore(
+                    singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e")),
+                catalog: SQLiteAuthorityStoreTests.catalog)
+        }
+        func push(_ index: Int, to authority: Authority) throws {
+            _ = try authority.push(
+                SQLiteAuthorityStoreTests.request(index), by: Principal(name: "anna"),
+                now: SQLiteAuthorityStoreTests.now)
+        }
+        func head(of process: DiskProcess) throws -> Version {
+            let store = try SQLiteAuthorityStore(
+                singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "other"))
+            defer { try? store.close() }
+            return try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head }
+        }
+        let first = disk.makeProcess()
+        let failing = try open(first)
+        try push(0, to: failing)
+        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        #expect(throws: (any Error).self) { try push(1, to: failing) }
+        try #require(disk.faultCount == 1)
+        first.kill()
+
+        let second = disk.makeProcess()
+        let server = try open(second)
+        // The second push is there again, or is made now; the third stands behind it.
+        try push(1, to: server)
+        try push(2, to: server)
+        disk.losePower(seed: seed)
+        #expect(try head(of: disk.makeProcess()) == Version(3))
+    }
+
     @Test func `a disk that fails while the write-ahead log is chosen is named, and tried again`() throws {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()

@@ -9,9 +9,11 @@ import Testing
     private static let epoch = Epoch(rawValue: "e")
 
     private func open(
-        _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single
+        _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single,
+        durability: StoreConfiguration.Durability = .normal
     ) throws(StoreFailure) -> SQLiteStore {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
+        configuration.durability = durability
         configuration.vfs = process.vfsName
         configuration.connections = connections
         configuration.limits.busyTimeout = .milliseconds(10)
@@ -187,6 +189,48 @@ import Testing
                 if durability == .full { #expect(count == 4, "seed \(seed): a durable write was lost") }
             }
         }
+    }
+
+    /// Linux takes what a failed flush was to write for clean: it is seen, and no later flush writes it.
+    @Test(arguments: 0..<32 as Range<UInt64>)
+    func `what a process shows is durable, also after one before it could not flush it`(seed: UInt64) throws {
+        let disk = SimulatedDisk(seed: seed)
+        let first = disk.makeProcess()
+        let store = try open(first, durability: .full)
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        #expect(throws: StoreFailure.self) {
+            _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+        }
+        try #require(disk.faultCount == 1)
+        first.kill()
+
+        let second = try open(disk.makeProcess(), durability: .full)
+        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the log")
+        _ = try second.commit([Samples.create(3)], in: .default, now: Samples.now)
+        disk.losePower(seed: seed)
+        let third = try open(disk.makeProcess(), durability: .full)
+        try third.verify()
+        #expect(try third.outboxSummary().waiting == 3)
+    }
+
+    @Test(arguments: 0..<32 as Range<UInt64>)
+    func `a copy of the log that is cut short is mended from it, also after a flush that failed`(seed: UInt64) throws {
+        let disk = SimulatedDisk(seed: seed)
+        let store = try open(disk.makeProcess(), durability: .normal)
+        try store.checkpointNow()
+        for number in 1...8 as ClosedRange<UInt64> {
+            _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
+        }
+        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        #expect(throws: StoreFailure.self) { try store.checkpointNow() }
+        disk.plan(DiskFault(.write, of: .database, skip: Int(seed % 8), times: 1, effect: .losePower))
+        #expect(throws: StoreFailure.self) { try store.checkpointNow() }
+        try #require(disk.faultCount == 2)
+        disk.clearPlans()
+        let next = try open(disk.makeProcess())
+        try next.verify()
+        #expect(try next.outboxSummary().waiting == next.count(matching: RecordQuery("users")))
     }
 
     @Test func `one connection alone works without shared memory`() throws {

@@ -1,3 +1,4 @@
+import CSQLiteStore
 import GRDB
 import Schemas
 import SyncAuthority
@@ -41,7 +42,7 @@ struct AuthorityOpening: Sendable {
         try perform("set up \(name)") {
             try writer.writeWithoutTransaction { database in
                 try setDurability(of: database)
-                if configuration.durability == .full { try makeDurable(database) }
+                try makeDurable(database)
             }
             try writer.write { database in
                 try migrate(database)
@@ -50,17 +51,18 @@ struct AuthorityOpening: Sendable {
         }
     }
 
-    /// Flushes what SQLite has just recovered from the log of a process that was killed in the middle of a commit: it
-    /// is visible, but nothing has flushed it yet. Clients that were shown such commits would hold versions which the
-    /// next loss of power takes away, and which are then given to other commits (I1, I9).
+    /// Makes durable what SQLite has just recovered from the log of a process that was killed in the middle of a commit: it
+    /// is visible, but perhaps not on the medium. Clients that were shown such commits would hold versions which the next
+    /// loss of power takes away, and which are then given to other commits (I1, I9).
     ///
-    /// A commit flushes the whole log, so the smallest one will do. A checkpoint would have to wait for whoever reads
-    /// beside: a backup that takes hours.
+    /// A checkpoint would have to wait for whoever reads beside: a backup that takes hours.
     private func makeDurable(_ database: Database) throws {
-        let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         try database.inTransaction(.immediate) {
-            try database.execute(sql: "PRAGMA user_version = \(version)")
-            return .commit
+            let code = ResultCode(rawValue: csqlitestore_write_log_again(database.sqliteConnection))
+            guard code == .SQLITE_OK else {
+                throw DatabaseError(resultCode: code, message: "what is in the log could not be flushed")
+            }
+            return .rollback
         }
     }
 

@@ -17,6 +17,10 @@ final class Writer {
     private var keptLogBytes = Int64.max
     /// Of a page in the log, with what stands before it.
     private var frameBytes: Int64 = 0
+    /// Whether a flush makes the whole log durable: not before what an earlier process left in it was written again, and not
+    /// after a flush that failed.
+    private var trustsLog = false
+    private var hasCommitted = false
     /// Whether what a vacated space has left in the log's file is still to be cut off. After a crash nobody remembers, so it
     /// begins with whether there is such a space.
     var owesCut = false
@@ -64,9 +68,19 @@ final class Writer {
     }
 
     deinit {
+        if !trustsLog { prepareClosing() }
         sqlite3_wal_hook(connection.handle, nil, nil)
         connection.close()
         logPages.deallocate()
+    }
+
+    /// SQLite copies the log into the database file when the last connection is closed. Who has only looked leaves it alone.
+    private func prepareClosing() {
+        if hasCommitted {
+            sqlite3_busy_timeout(connection.handle, 0)
+            try? inTransaction { _ throws(StoreFailure) in .rollBack(try trustLog()) }
+        }
+        if !trustsLog { _ = csqlitestore_keep_log_on_close(connection.handle) }
     }
 
     private static func wrap<Value>(
@@ -165,9 +179,8 @@ final class Writer {
         try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }
         takeOverFromGRDB()
         let catalog = CatalogMigration(tables: tables, connection: connection)
-        // What SQLite has just recovered from the log of a process that was killed over a commit is visible, but nothing has
-        // flushed it yet. What is shown, and pushed, would be taken back by the next loss of power. A commit flushes the whole
-        // log, so the smallest one will do; a checkpoint may meet other processes.
+        // What SQLite has just recovered from the log of a process that was killed over a commit is visible, but perhaps not
+        // on the medium. What is shown, and pushed, would be taken back by the next loss of power.
         let flushes = configuration.durability == .full
         // An exclusive lock is taken with the first transaction that writes.
         let writes = flushes || configuration.connections == .exclusive
@@ -177,11 +190,21 @@ final class Writer {
         let fresh = Meta(
             identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary())
         try inTransaction { connection throws(StoreFailure) in
+            if flushes { try trustLog() }
             if try Meta.load(connection) == nil { try fresh.save(connection) }
             try catalog.run()
-            if flushes { try Self.changeNothing(connection) }
             return .commit(())
         }
+    }
+
+    /// Called in a transaction that holds the write lock.
+    private func trustLog() throws(StoreFailure) {
+        guard !trustsLog else { return }
+        let code = csqlitestore_write_log_again(connection.handle)
+        guard code == SQLITE_OK else {
+            throw .sqlite(code, String(cString: sqlite3_errstr(code)), while: "flush the log")
+        }
+        trustsLog = true
     }
 
     /// The smallest thing that makes a transaction one that writes: one page, as it was.
@@ -217,6 +240,7 @@ final class Writer {
             switch try body(connection) {
             case .commit(let value):
                 try connection.statement("COMMIT").run()
+                hasCommitted = true
                 return value
             case .rollBack(let value):
                 try connection.statement("ROLLBACK").run()
@@ -264,10 +288,13 @@ final class Writer {
     /// still reads from the log.
     func checkpoint(through other: Connection) throws(StoreFailure) {
         let isWhole = try inTransaction { _ throws(StoreFailure) in
-            let copy = try other.statement("PRAGMA wal_checkpoint(PASSIVE)")
-            defer { copy.reset() }
-            // Whether it was busy, the pages in the log, and how many of them the database has.
-            return .rollBack(try copy.step() && copy.integer(0) == 0 && copy.integer(1) == copy.integer(2))
+            .rollBack(
+                try copyingLog { () throws(StoreFailure) in
+                    let copy = try other.statement("PRAGMA wal_checkpoint(PASSIVE)")
+                    defer { copy.reset() }
+                    // Whether it was busy, the pages in the log, and how many of them the database has.
+                    return try copy.step() && copy.integer(0) == 0 && copy.integer(1) == copy.integer(2)
+                })
         }
         logPages.pointee = 0
         guard isWhole, isLogTooLong || owesCut else { return }
@@ -281,10 +308,18 @@ final class Writer {
 
     /// The same with one connection only, which nothing can interrupt.
     func checkpointAlone() throws(StoreFailure) {
-        try outsideTransaction { connection throws(StoreFailure) in
-            try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        }
+        try inTransaction { _ throws(StoreFailure) in .rollBack(try trustLog()) }
+        try copyingLog { () throws(StoreFailure) in try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
         logPages.pointee = 0
         owesCut = false
+    }
+
+    /// Calls what copies the log into the database file, once the log is durable: a copy that is cut short is mended from it.
+    private func copyingLog<Value>(_ body: () throws(StoreFailure) -> Value) throws(StoreFailure) -> Value {
+        try trustLog()
+        trustsLog = false
+        let value = try body()
+        trustsLog = true
+        return value
     }
 }

@@ -157,7 +157,7 @@ import Testing
             forge: { $0.quiet = [QuietTime(device: "phone", requests: 500, allowed: 4)] }),
     ]
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(15)))
     func `each planted fault is named by its invariant and in words, and whole databases by none`()
         async throws
     {

@@ -4,7 +4,7 @@ import Testing
 
 /// Commands that are killed, and a device without room.
 @Suite(.serialized) struct BlackBoxClientTests {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(15)))
     func `what a killed syncctl had acknowledged is there, and what it had not is whole or absent`()
         async throws
     {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(15)))
     func `a device without room says so, keeps what it had, and goes on when there is room`() async throws {
         try await inTown(makesDatabases: false) { town, ledger, scribes in
             let (scribe, device) = (scribes[0], town.devices[0])

@@ -4,7 +4,7 @@ import Testing
 
 /// Bytes that do not come, come late, or come wrong.
 @Suite(.serialized) struct BlackBoxNetworkTests {
-    @Test(.timeLimit(.minutes(2))) func `a connection on which nothing comes any more is given up and made anew`()
+    @Test(.timeLimit(.minutes(15))) func `a connection on which nothing comes any more is given up and made anew`()
         async throws
     {
         try await inTown { town, ledger, scribes in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a device whose server is gone says so, and tries again now and then`()
+    @Test(.timeLimit(.minutes(15))) func `a device whose server is gone says so, and tries again now and then`()
         async throws
     {
         try await inTown { town, ledger, scribes in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `an answer that is cut at byte k is asked for again, and takes effect once`()
+    @Test(.timeLimit(.minutes(15))) func `an answer that is cut at byte k is asked for again, and takes effect once`()
         async throws
     {
         try await inTown { town, ledger, scribes in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `damaged bytes under TLS are noticed, and nothing of them is applied`()
+    @Test(.timeLimit(.minutes(15))) func `damaged bytes under TLS are noticed, and nothing of them is applied`()
         async throws
     {
         try await inTown(isEncrypted: true) { town, ledger, scribes in
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a damaged head of an answer in plain text ends the try, and costs no write`()
+    @Test(.timeLimit(.minutes(15))) func `a damaged head of an answer in plain text ends the try, and costs no write`()
         async throws
     {
         try await inTown { town, ledger, scribes in

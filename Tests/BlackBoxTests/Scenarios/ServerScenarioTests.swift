@@ -4,7 +4,7 @@ import Testing
 
 /// A server that is killed, stopped or full, met by devices that must lose nothing.
 @Suite(.serialized) struct BlackBoxServerTests {
-    @Test(.timeLimit(.minutes(2))) func `a server that is killed in the middle of a push has each write once`()
+    @Test(.timeLimit(.minutes(15))) func `a server that is killed in the middle of a push has each write once`()
         async throws
     {
         try await inTown(settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"]) { town, ledger, scribes in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(15)))
     func `a stopped server ends a sync at its deadline, and has everything when it goes on`()
         async throws
     {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(15)))
     func `what a server has lost that was restored from a backup comes back from a device's journal`() async throws {
         try await inTown { town, ledger, scribes in
             let scribe = scribes[0]
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a server without room on its disk keeps nobody's write from arriving later`()
+    @Test(.timeLimit(.minutes(15))) func `a server without room on its disk keeps nobody's write from arriving later`()
         async throws
     {
         try await inTown(startsServer: false, makesDatabases: false) { town, ledger, scribes in

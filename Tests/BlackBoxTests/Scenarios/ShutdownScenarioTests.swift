@@ -4,7 +4,7 @@ import Testing
 
 /// `syncd` that is told to end, with all sorts of connections open.
 @Suite(.serialized) struct BlackBoxShutdownTests {
-    @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(15)), arguments: [false, true])
     func `a server that is told to end does so in time, whatever its connections are at`(isEncrypted: Bool) async throws
     {
         try await inTown(

@@ -63,6 +63,32 @@ struct SimulatedDiskTests {
         #expect(report.lostCommits == 0)
     }
 
+    @Test func `what a failed sync was to write is seen, and may be lost although a later sync succeeds`() throws {
+        func open(_ process: DiskProcess) throws -> RawConnection {
+            let connection = try RawConnection("/notes.db", on: process)
+            try connection.run("PRAGMA journal_mode = WAL")
+            try connection.run("PRAGMA synchronous = FULL")
+            return connection
+        }
+        func count(_ process: DiskProcess) throws -> Int { try open(process).integer("SELECT count(*) FROM note") }
+        var left: Set<Int> = []
+        for seed in 0..<32 as Range<UInt64> {
+            let disk = SimulatedDisk(seed: seed)
+            let first = disk.makeProcess()
+            let connection = try open(first)
+            try connection.run("CREATE TABLE note (id INTEGER PRIMARY KEY)")
+            disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+            #expect(throws: (any Error).self) { try connection.run("INSERT INTO note VALUES (1)") }
+            first.kill()
+            let second = try open(disk.makeProcess())
+            #expect(try second.integer("SELECT count(*) FROM note") == 1)
+            try second.run("INSERT INTO note VALUES (2)")
+            disk.losePower(seed: seed)
+            left.insert(try count(disk.makeProcess()))
+        }
+        #expect(left == [0, 2])
+    }
+
     @Test func `without syncs a loss of power does break a database`() throws {
         // The proof that the tests above can fail: this disk does lose and tear.
         #expect(throws: (any Error).self) {
