@@ -190,6 +190,18 @@ import Testing
         #expect(answers.allSatisfy { !$0.contains("HTTP") })
     }
 
+    @Test func `a TLS connection that does not let itself be closed is cut`() async throws {
+        let files = try TestCertificate.make()
+        defer { files.remove() }
+        var configuration = SyncServerConfiguration()
+        configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
+        // The server is cancelled when this returns. It must neither wait for the client nor take what it sends then.
+        let connection = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            try await StubbornConnection(to: port)
+        }
+        try await connection.end()
+    }
+
     @Test(arguments: [
         Canary(secret: Self.secret) as any Error, WireError(.unencodable, Self.secret), CancellationError(),
     ])

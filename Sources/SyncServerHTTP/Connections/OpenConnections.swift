@@ -1,4 +1,5 @@
 import NIOCore
+import NIOSSL
 import SyncConcurrency
 
 /// The connections that are open, so that a shutdown can end those that do not end by themselves.
@@ -19,7 +20,7 @@ final class OpenConnections: Sendable {
             if !state.isClosed { state.channels[key] = channel }
             return state.isClosed
         }
-        guard !isTooLate else { return channel.close(promise: nil) }
+        guard !isTooLate else { return Self.cut(channel) }
         channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.channels[key] = nil } }
     }
 
@@ -29,6 +30,18 @@ final class OpenConnections: Sendable {
             state.isClosed = true
             return Array(state.channels.values)
         }
-        for channel in channels { channel.close(promise: nil) }
+        for channel in channels { Self.cut(channel) }
+    }
+
+    /// Closes the socket, past TLS. That would wait for seconds for the peer's word, and read what the peer sends meanwhile: a
+    /// request that nobody takes any more, over which NIO ends the process (https://github.com/apple/swift-nio/issues/3481).
+    private static func cut(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            if let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
+                tls.close(promise: nil)
+            } else {
+                channel.close(promise: nil)
+            }
+        }
     }
 }

@@ -1,0 +1,99 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+
+/// A client over HTTP/2 that hears nothing any more once it is connected: whatever comes, it answers with one request.
+struct StubbornConnection: Sendable {
+    private let channel: any Channel
+
+    /// Returns once the server has greeted.
+    init(to port: Int) async throws {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = .none
+        tls.applicationProtocols = ["h2"]
+        let context = try NIOSSLContext(configuration: tls)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let greeted = loop.makePromise(of: Void.self)
+        do {
+            channel = try await ClientBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let ear = Ear()
+                        try channel.pipeline.syncOperations.addHandlers(
+                            ear, try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
+                            Mouth(ear, greeted))
+                    }
+                }
+                .connect(host: "127.0.0.1", port: port).get()
+        } catch {
+            greeted.fail(error)
+            throw error
+        }
+        try await greeted.futureResult.get()
+    }
+
+    /// Returns once the connection is closed.
+    func end() async throws {
+        channel.close(promise: nil)
+        try await channel.closeFuture.get()
+    }
+}
+
+/// Stands before TLS, and keeps what comes from it when it is deaf.
+private final class Ear: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// Not nil: deaf, and this is called for what comes.
+    var unheard: (() -> Void)?
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let unheard else { return context.fireChannelRead(data) }
+        unheard()
+    }
+}
+
+private final class Mouth: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let ear: Ear
+    private let greeted: EventLoopPromise<Void>
+    private var hasGreeted = false
+
+    init(_ ear: Ear, _ greeted: EventLoopPromise<Void>) {
+        self.ear = ear
+        self.greeted = greeted
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .handshakeCompleted? = event as? TLSUserEvent else { return }
+        var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        // Settings without any (RFC 9113 §6.5).
+        bytes.writeBytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasGreeted else { return }
+        hasGreeted = true
+        var stream: UInt8 = 1
+        ear.unheard = { [self] in
+            // GET https://localhost/ as the whole of a stream (RFC 7541 §6.1 and §6.2.1).
+            let fields: [UInt8] = [0x82, 0x87, 0x84, 0x41, 9] + Array("localhost".utf8)
+            let head: [UInt8] = [0, 0, UInt8(fields.count), 1, 5, 0, 0, 0, stream]
+            stream = min(stream + 2, 101)
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: head + fields)), promise: nil)
+        }
+        greeted.succeed()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        ear.unheard = nil
+        greeted.fail(ChannelError.eof)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
