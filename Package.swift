@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "SyncTransportHTTP",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncWire",
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

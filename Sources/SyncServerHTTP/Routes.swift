@@ -135,15 +135,18 @@ struct Routes: HTTPResponder {
         let tooLong = Refusal(.contentTooLarge, .tooLarge, "the body is longer than \(limit) bytes")
         func isBeyondPatience(_ count: Int) -> Bool { !patience.overflow && count > patience.partialValue }
         if let text = request.headers[.contentLength], isBeyondPatience(Int(text) ?? .max) { throw tooLong }
-        let deadline = NIODeadline.now() + TimeAmount(configuration.bodyTimeout)
+        let began = NIODeadline.now()
         var bytes: [UInt8] = []
         var count = 0
         for try await chunk in request.body {
             count += chunk.readableBytes
             guard !isBeyondPatience(count) else { throw tooLong }
             if count <= limit { bytes.append(contentsOf: chunk.readableBytesView) } else { bytes = [] }
-            guard NIODeadline.now() < deadline else {
-                throw Refusal(.requestTimeout, .timedOut, "the body did not come within \(configuration.bodyTimeout)")
+            let allowed = configuration.bodyTimeout + .seconds(count / SyncServerLimits.slowestBody)
+            guard NIODeadline.now() < began + TimeAmount(allowed) else {
+                throw Refusal(
+                    .requestTimeout, .timedOut,
+                    "the body did not come in time: \(count) bytes in \(allowed)")
             }
         }
         guard count <= limit else { throw tooLong }

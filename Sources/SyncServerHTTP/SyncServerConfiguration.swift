@@ -7,7 +7,7 @@ public struct SyncServerConfiguration: Sendable {
     public var tls: TLS?
     /// The longest body of a request, in bytes. Not less than the authority's limit of a push.
     public var maximumBodyBytes: Int
-    /// How long a body may take to arrive.
+    /// How long a body may take to arrive; one that goes on coming, a second longer for each 4 KiB.
     public var bodyTimeout: Duration
     /// How long a connection may be silent.
     public var idleTimeout: Duration

@@ -7,6 +7,9 @@ enum SyncServerLimits {
     static let spacesPerStream = 64
     /// How long a connection may go on sending a body that was refused, before it is cut.
     static let lingering = Duration.seconds(5)
+    /// What a body may be slow by, in bytes a second: time that it takes beyond its timeout. Half of what a client of ours gives
+    /// itself for a long push (`SyncPolicy.uploadTime(ofBytes:)`), which is to be the first to give up.
+    static let slowestBody = 4 * 1_024
     /// How many times the longest body is read, and forgotten, before the connection is given up.
     static let patienceWithBodies = 4
     /// Connections that wait to be accepted: a fleet that comes back at once.

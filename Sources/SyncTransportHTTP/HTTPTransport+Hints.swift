@@ -31,20 +31,8 @@ extension HTTPTransport {
         let request = request(.GET, "hints?\(query)", secret, accept: "text/event-stream")
         do {
             let deadline = NIODeadline.now() + TimeAmount(configuration.callTimeout)
-            let response = try await streamClient.execute(request, deadline: deadline)
-            let isStream =
-                response.headers.first(name: "Content-Type")?.lowercased().hasPrefix("text/event-stream") == true
-            guard response.status == .ok, isStream else {
-                let answer = try await HTTPAnswer(
-                    response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now())
-                _ = try answer.goodBody()
-                throw TransportFailure(.notUnderstood, "the answer is no event stream")
-            }
-            var events = ServerSentEvents()
-            for try await chunk in response.body {
-                for event in try events.consume(chunk.readableBytesView) where event.name == Array("hint".utf8) {
-                    hints.yield(try HintCodec.decode(event.data))
-                }
+            try await streamClient.withClient { client in
+                try await read(client.execute(request, deadline: deadline), deadline: deadline, into: hints)
             }
         } catch let error as WireError {
             throw TransportFailure(.notUnderstood, error.message)
@@ -53,6 +41,26 @@ extension HTTPTransport {
                 .notUnderstood, "hints: a line of more than \(HTTPTransportLimits.eventLineBytes) bytes")
         } catch {
             throw TransportFailure(error, calling: "hints", configuration).hiding(secret)
+        }
+    }
+
+    private func read(
+        _ response: HTTPClientResponse, deadline: NIODeadline,
+        into hints: AsyncThrowingStream<Hint, any Error>.Continuation
+    ) async throws {
+        let isStream =
+            response.headers.first(name: "Content-Type")?.lowercased().hasPrefix("text/event-stream") == true
+        guard response.status == .ok, isStream else {
+            let answer = try await HTTPAnswer(
+                response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now())
+            _ = try answer.goodBody()
+            throw TransportFailure(.notUnderstood, "the answer is no event stream")
+        }
+        var events = ServerSentEvents()
+        for try await chunk in response.body {
+            for event in try events.consume(chunk.readableBytesView) where event.name == Array("hint".utf8) {
+                hints.yield(try HintCodec.decode(event.data))
+            }
         }
     }
 }

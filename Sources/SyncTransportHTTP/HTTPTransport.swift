@@ -15,9 +15,9 @@ public final class HTTPTransport: RemoteTransport {
     private let catalog: SchemaCatalog
     private let token: @Sendable () async throws -> String?
     let runtime: EngineRuntime
-    private let client: HTTPClient
+    private let client: ReplaceableClient
     /// Event streams have connections of their own: on HTTP/1.1 they would take those of the calls.
-    let streamClient: HTTPClient
+    let streamClient: ReplaceableClient
 
     /// - Parameters:
     ///   - token: the bearer token, asked for before each request; nil for none.
@@ -36,8 +36,8 @@ public final class HTTPTransport: RemoteTransport {
         let settings = try Self.settings(configuration)
         var streamSettings = settings
         streamSettings.timeout.read = TimeAmount(configuration.hintsTimeout)
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
-        streamClient = HTTPClient(eventLoopGroupProvider: .singleton, configuration: streamSettings)
+        client = ReplaceableClient(settings, runtime)
+        streamClient = ReplaceableClient(streamSettings, runtime)
     }
 
     /// Ends what is in flight and closes all connections.
@@ -104,13 +104,17 @@ public final class HTTPTransport: RemoteTransport {
         var request = request(method, route, secret, accept: "application/json")
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body))
+            request.body = .stream(
+                BodyPieces(body: ByteBuffer(bytes: body)), length: .known(Int64(body.count)))
         }
-        let deadline = NIODeadline.now() + TimeAmount(configuration.callTimeout)
+        let allowed = configuration.callTimeout + SyncPolicy.uploadTime(ofBytes: body?.count ?? 0)
+        let deadline = NIODeadline.now() + TimeAmount(allowed)
         do {
-            let response = try await client.execute(request, deadline: deadline)
-            let answer = try await HTTPAnswer(
-                response, deadline: deadline, maximumBytes: configuration.maximumReplyBytes, now: runtime.now())
+            let answer = try await client.withClient { client in
+                try await HTTPAnswer(
+                    client.execute(request, deadline: deadline), deadline: deadline,
+                    maximumBytes: configuration.maximumReplyBytes, now: runtime.now())
+            }
             if answer.status == 404, answer.error?.code == .notFound { return nil }
             return try answer.goodBody()
         } catch {

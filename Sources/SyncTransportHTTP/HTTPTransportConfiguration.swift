@@ -6,7 +6,8 @@ public struct HTTPTransportConfiguration: Sendable {
     public var connectTimeout: Duration
     /// How long the server may be silent while it answers.
     public var readTimeout: Duration
-    /// How long a call may take as a whole, to the last byte of the reply.
+    /// How long a call may take as a whole, to the last byte of the reply; longer by what a slow link needs for the
+    /// body of the request (`SyncPolicy.uploadTime(ofBytes:)`).
     public var callTimeout: Duration
     /// How long an event stream may be silent: longer than the server's heartbeats are apart.
     public var hintsTimeout: Duration

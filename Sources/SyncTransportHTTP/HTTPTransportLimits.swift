@@ -2,6 +2,8 @@
 enum HTTPTransportLimits {
     /// The longest body of an error, in bytes: a sentence for a person, not a page.
     static let errorBytes = 64 * 1_024
+    /// What is given to a connection at once, in bytes of a request's body: two seconds of the slowest upload.
+    static let pieceBytes = 16 * 1_024
     /// The longest line of an event stream, in bytes: a hint is short.
     static let eventLineBytes = 8 * 1_024
     /// Hints that nobody has taken yet; the oldest are dropped. A reader that is so late hears of those by its next poll.

@@ -38,7 +38,9 @@ extension TransportFailure {
         case .readTimeout, .writeTimeout:
             self.init(.timedOut, "\(route): the server was silent for \(configuration.readTimeout)")
         case .deadlineExceeded:
-            self.init(.timedOut, "\(route): no answer in time: \(configuration.callTimeout) allowed")
+            self.init(
+                .timedOut,
+                "\(route): no answer in time: \(configuration.callTimeout) allowed, and more for a long request")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
             self.init(.unreachable, "\(route): no connection within \(configuration.connectTimeout)")
         case .remoteConnectionClosed, .uncleanShutdown, .bodyLengthMismatch:

@@ -24,7 +24,8 @@ enum ImportArrows {
             "Dispatch",
         ],
         "SyncTransportHTTP": [
-            "SyncModel", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL",
+            "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
+            "NIOHTTP1", "NIOSSL",
         ],
         "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.

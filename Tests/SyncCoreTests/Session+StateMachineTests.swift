@@ -291,6 +291,17 @@ import Testing
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 4, bytes: 500_000))])
     }
 
+    @Test(arguments: [(1, 0, 0), (1, 65_536, 8), (2, 65_536, 0)])
+    func `a transaction that cannot be cut has time for its upload`(count: Int64, bytes: Int, seconds: Int) {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: Int(count)))
+        let batch = SessionHarness.batch(
+            0...(count - 1), outbox: OutboxSummary(sent: Int(count)), text: String(repeating: "a", count: bytes))
+        let sent = harness.now
+        harness.answerStore(.batchTaken(batch))
+        while harness.push != nil { harness.wake() }
+        #expect(harness.now - sent == harness.policy.requestDeadline + .seconds(seconds))
+    }
+
     @Test func `one transaction that never fits goes to the journal, and the rest gets new numbers`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))

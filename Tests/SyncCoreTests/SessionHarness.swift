@@ -162,15 +162,21 @@ struct SessionHarness {
     }
 
     static func batch(
-        _ numbers: ClosedRange<Int64>, outbox: OutboxSummary, in space: SpaceID = .default
+        _ numbers: ClosedRange<Int64>, outbox: OutboxSummary, in space: SpaceID = .default, text: String? = nil
     ) -> PushBatch {
         PushBatch(
             identity: identity, epoch: epoch, acknowledged: MutationNumber(numbers.lowerBound),
             transactions: numbers.map {
                 NumberedTransaction(
                     number: MutationNumber($0), hash: PayloadHash(rawValue: "\($0)"),
-                    transaction: Transaction(space: space, mutations: []))
+                    transaction: Transaction(space: space, mutations: text.map { [mutation(text: $0)] } ?? []))
             }, outbox: outbox)
+    }
+
+    private static func mutation(text: String) -> Mutation {
+        Mutation(
+            collection: "users", record: RecordID(bits: Identifier128(high: 1, low: 1)), time: .zero,
+            intent: .create(["name": .text(text)]))
     }
 
     static func results(_ numbers: ClosedRange<Int64>, version: Int64) -> PushReply {

@@ -7,6 +7,8 @@ enum HostileServer {
     enum Answer: Sendable {
         /// Sends this and closes.
         case bytes(String)
+        /// Sends this and closes, so long after this many bytes have arrived.
+        case bytesLate(String, once: Int, after: TimeAmount)
         /// Sends this and says no more.
         case bytesAndSilence(String)
         /// Sends the first, and then the second again and again until nobody listens.
@@ -45,18 +47,26 @@ private final class HostileHandler: ChannelInboundHandler {
 
     private let answer: HostileServer.Answer
     private var hasAnswered = false
+    private var arrived = 0
 
     init(_ answer: HostileServer.Answer) {
         self.answer = answer
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        arrived += unwrapInboundIn(data).readableBytes
+        if case .bytesLate(_, let enough, _) = answer, arrived < enough { return }
         guard !hasAnswered else { return }
         hasAnswered = true
         switch answer {
         case .bytes(let text):
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
             context.close(promise: nil)
+        case .bytesLate(let text, _, let delay):
+            context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
+                context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+                context.close(promise: nil)
+            }
         case .bytesAndSilence(let text):
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
         case .endless(let head, let rest):

@@ -124,6 +124,28 @@ import Testing
         }
     }
 
+    @Test func `a long request has time for its upload`() async throws {
+        let text = String(repeating: "a", count: 16 * 8_192)
+        let mutation = Mutation(
+            collection: "notes", record: RecordID(bits: Identifier128(high: 1, low: 1)), time: .zero,
+            intent: .create(["title": .text("long"), "body": .text(text)]))
+        let request = PushRequest(
+            identity: ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0),
+            epoch: Epoch(rawValue: "test-epoch"), account: AccountID(rawValue: "ann"), acknowledged: MutationNumber(0),
+            transactions: [
+                NumberedTransaction(
+                    number: MutationNumber(0), hash: PayloadHash(rawValue: String(repeating: "0", count: 64)),
+                    transaction: Transaction(space: .default, mutations: [mutation]))
+            ])
+        let refusal = HostileServer.http("409 Conflict", ["Content-Length: 0"], "")
+        try await HostileServer.run(.bytesLate(refusal, once: text.utf8.count, after: .milliseconds(500))) { url in
+            try await TestServer.withTransport(Self.configuration(url, call: .milliseconds(200))) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.push(request) }
+                #expect(error?.code == .refused, "\(error?.description ?? "")")
+            }
+        }
+    }
+
     @Test func `a record is only missing when the server itself says so`() async throws {
         let page = HostileServer.http("404 Not Found", ["Content-Type: text/html", "Content-Length: 0"], "")
         let said = HostileServer.http(

@@ -160,6 +160,17 @@ import Testing
         #expect(Self.status(answer) == "408")
     }
 
+    @Test func `a long body that goes on coming is taken`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.bodyTimeout = .milliseconds(200)
+        let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 983040"])
+        let pieces = Array(repeating: String(repeating: " ", count: 16_384), count: 60)
+        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            try await RawRequest.send([head] + pieces, pause: .milliseconds(20), to: port) { $0.contains("}}") }
+        }
+        #expect(Self.status(answer) == "400")
+    }
+
     @Test func `a connection that is silent is closed`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.idleTimeout = .milliseconds(200)

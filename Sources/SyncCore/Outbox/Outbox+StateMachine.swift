@@ -155,8 +155,15 @@ package struct OutboxMachine: Hashable, Sendable {
                     acknowledged: batch.acknowledged, transactions: batch.transactions))
         ]
         state = .inFlight(
-            request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions), load: Load(of: batch))
+            request: request, deadline: turn.arm(after: deadline(of: batch, turn.policy), &actions),
+            load: Load(of: batch))
         return actions
+    }
+
+    /// A batch that comes too late is cut, until one transaction is left: that one has to arrive as it is.
+    private func deadline(of batch: PushBatch, _ policy: SyncPolicy) -> Duration {
+        guard batch.transactions.count == 1, let lone = batch.transactions.first else { return policy.requestDeadline }
+        return policy.requestDeadline + SyncPolicy.uploadTime(ofBytes: lone.transaction.byteCount)
     }
 
     mutating func pushEnded(
@@ -214,8 +221,7 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> (actions: [SyncAction], news: News?) {
         switch state {
         case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
-            let failure = TransportFailure(
-                .timedOut, "the server did not answer a push in \(turn.policy.requestDeadline)")
+            let failure = TransportFailure(.timedOut, "the server did not answer a push in time")
             let (actions, news) = failed(failure, load, &turn)
             return ([.abandon(request)] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:

@@ -5,7 +5,8 @@ public struct SyncPolicy: Hashable, Sendable {
     public var pollInterval = Duration.seconds(30)
     /// The same while hints are open: they bring news at once, and polling only mends a lost hint.
     public var pollIntervalWithHints = Duration.seconds(300)
-    /// How long an answer may take. Longer than a slow mobile link needs for one page, shorter than patience.
+    /// How long an answer may take. Longer than a slow mobile link needs for one page, shorter than patience. Batches and
+    /// pages that come too late are cut; a transaction that is alone cannot be, and gets its upload time on top.
     public var requestDeadline = Duration.seconds(30)
     /// How long a graceful stop waits for requests on their way.
     public var stopDeadline = Duration.seconds(5)
@@ -27,6 +28,12 @@ public struct SyncPolicy: Hashable, Sendable {
     public var listensForHints = true
 
     public init() {}
+
+    /// The time that the slowest link that is reckoned with needs to send this much: 64 kbit/s, a poor mobile link. In
+    /// whole seconds, so that small requests get none.
+    public static func uploadTime(ofBytes bytes: Int) -> Duration {
+        .seconds(bytes / 8_192)
+    }
 }
 
 /// Exponential back-off with full jitter, taken after the cap, so that a herd does not gather at the cap.

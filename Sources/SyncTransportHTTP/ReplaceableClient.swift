@@ -1,0 +1,94 @@
+import AsyncHTTPClient
+import NIOCore
+import SyncConcurrency
+import SyncCore
+
+/// An HTTP client that is replaced, with all its connections, once a call has been given up.
+///
+/// The other end of a connection may be gone without a word: a laptop slept, an address changed, a router forgot. Such a
+/// connection looks good for as long as TCP tries again, a quarter of an hour on Linux. Over HTTP/1.1 a call that is
+/// given up closes its connection. Over HTTP/2 it ends no more than its stream (RFC 9113 §5.4.2), and every later call
+/// would go into the same silence.
+final class ReplaceableClient: Sendable {
+    private struct State {
+        var number = 0
+        /// The current client, and those that were replaced while other calls still used them.
+        var clients: [Int: (client: HTTPClient, calls: Int)]
+        var isShutDown = false
+    }
+
+    private let settings: HTTPClient.Configuration
+    private let runtime: EngineRuntime
+    private let state: Guarded<State>
+
+    init(_ settings: HTTPClient.Configuration, _ runtime: EngineRuntime) {
+        self.settings = settings
+        self.runtime = runtime
+        state = Guarded(State(clients: [0: (Self.client(settings), 0)]))
+    }
+
+    /// Calls `body` with the current client. What it throws decides whether the next call gets another one.
+    func withClient<Answer>(_ body: (HTTPClient) async throws -> Answer) async throws -> Answer {
+        let (number, client) = borrow()
+        do {
+            let answer = try await body(client)
+            giveBack(number, replacing: false)
+            return answer
+        } catch {
+            giveBack(number, replacing: Self.isGivenUp(error))
+            throw error
+        }
+    }
+
+    /// Ends what is in flight and closes all connections.
+    func shutdown() async throws {
+        let clients = state.withLock { state in
+            state.isShutDown = true
+            return state.clients.values.map(\.client)
+        }
+        for client in clients { try await client.shutdown() }
+    }
+
+    private func borrow() -> (Int, HTTPClient) {
+        state.withLock { state in
+            guard let entry = state.clients[state.number] else { preconditionFailure("there is always a client") }
+            state.clients[state.number] = (entry.client, entry.calls + 1)
+            return (state.number, entry.client)
+        }
+    }
+
+    private func giveBack(_ number: Int, replacing: Bool) {
+        let unused = state.withLock { state -> HTTPClient? in
+            guard !state.isShutDown, let entry = state.clients[number] else { return nil }
+            let calls = entry.calls - 1
+            if replacing, number == state.number {
+                state.number += 1
+                state.clients[state.number] = (Self.client(settings), 0)
+            }
+            guard calls == 0, number != state.number else {
+                state.clients[number] = (entry.client, calls)
+                return nil
+            }
+            state.clients[number] = nil
+            return entry.client
+        }
+        guard let unused else { return }
+        // Closing waits for the other end, and the caller must not.
+        _ = runtime.spawn { try? await unused.shutdown() }
+    }
+
+    private static func client(_ settings: HTTPClient.Configuration) -> HTTPClient {
+        HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+    }
+
+    /// Whether a call ended because nobody would wait for it any longer.
+    private static func isGivenUp(_ error: any Error) -> Bool {
+        switch error {
+        case is CancellationError: true
+        case let error as HTTPClientError:
+            [.cancelled, .requestStreamCancelled, .readTimeout, .writeTimeout, .deadlineExceeded].contains(error)
+        case let failure as TransportFailure: failure.code == .timedOut
+        default: false
+        }
+    }
+}

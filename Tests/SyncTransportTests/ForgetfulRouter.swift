@@ -1,0 +1,84 @@
+import NIOCore
+import NIOPosix
+import SyncConcurrency
+
+/// A way to a server that forgets connections without a word: they stay open, and carry nothing any more.
+struct ForgetfulRouter: Sendable {
+    /// How often it has forgotten. A connection that is older carries nothing.
+    private let generation: Guarded<Int>
+    /// One element for each piece of a conversation that was forgotten.
+    let swallowed: AsyncStream<Void>
+    private let swallow: AsyncStream<Void>.Continuation
+
+    private init() {
+        generation = Guarded(0)
+        (swallowed, swallow) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Carries between a port of its own and `server`, while `body` runs.
+    static func run<Result>(
+        to server: Int, _ body: (_ router: ForgetfulRouter, _ port: Int) async throws -> Result
+    ) async throws -> Result {
+        let router = ForgetfulRouter()
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { router.connect($0, to: server) }
+            .bind(host: "127.0.0.1", port: 0).get()
+        do {
+            let result = try await body(router, listener.localAddress?.port ?? 0)
+            try await listener.close()
+            return result
+        } catch {
+            try await listener.close()
+            throw error
+        }
+    }
+
+    /// All connections that are there now are lost, and nobody is told.
+    func forget() {
+        generation.withLock { $0 += 1 }
+    }
+
+    private func connect(_ client: any Channel, to port: Int) -> EventLoopFuture<Void> {
+        let born = generation.withLock { $0 }
+        let carries: @Sendable () -> Bool = {
+            guard generation.withLock({ $0 }) != born else { return true }
+            swallow.yield()
+            return false
+        }
+        return ClientBootstrap(group: client.eventLoop)
+            .channelInitializer { server in
+                server.eventLoop.makeCompletedFuture {
+                    try server.pipeline.syncOperations.addHandler(Carrier(to: client, carries))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port)
+            .flatMapThrowing { server in
+                try client.pipeline.syncOperations.addHandler(Carrier(to: server, carries))
+            }
+    }
+}
+
+private final class Carrier: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let other: any Channel
+    private let carries: () -> Bool
+
+    init(to other: any Channel, _ carries: @escaping () -> Bool) {
+        self.other = other
+        self.carries = carries
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard carries() else { return }
+        other.writeAndFlush(unwrapInboundIn(data), promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        other.close(promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
