@@ -22,7 +22,7 @@ public struct SyncPolicy: Hashable, Sendable {
     public var refusalRetry = Duration.seconds(300)
     /// Snapshots and renewed identities in a row, without progress between them, before each waits its back-off.
     public var freeResets = 1
-    /// Asks a person before a completed snapshot removes much of what the device holds.
+    /// Asks a person before a completed snapshot, or the loss of access, removes much of what the device holds.
     public var deleteBrake: DeleteBrake? = DeleteBrake(records: 50, percent: 30)
     /// Whether to listen for hints.
     public var listensForHints = true
