@@ -66,7 +66,10 @@ CREATE TABLE sync_outbox (
     -- The version at which the server applied it; NULL until answered.
     version INTEGER,
     -- Milliseconds since 1970.
-    written_at INTEGER NOT NULL
+    written_at INTEGER NOT NULL,
+    -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
+    refusal_code TEXT,
+    refusal_message TEXT
 ) STRICT;
 CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;

@@ -43,7 +43,9 @@ struct Refusal: Error {
         }
     }
 
-    var response: Response {
+    /// - Parameter request: the id that the client gave its request; nil when it gave none.
+    func response(to request: WireRequestID?) -> Response {
+        let body = ErrorBody(body.code, body.message, request: request)
         var response = Response.json(body.encode(), status: status)
         for field in headers { response.headers.append(field) }
         if status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }

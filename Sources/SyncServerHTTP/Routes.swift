@@ -27,14 +27,14 @@ struct Routes: HTTPResponder {
         do {
             call = try await accept(request, route)
         } catch {
-            return refuse(error, route, closing: request.mayHaveBody ? context : nil)
+            return refuse(error, route, request.id, closing: request.mayHaveBody ? context : nil)
         }
         do {
             let response = try await carryOut(call)
             log(route, response.status.code)
             return response
         } catch {
-            return refuse(error, route, closing: nil)
+            return refuse(error, route, request.id, closing: nil)
         }
     }
 
@@ -84,7 +84,9 @@ struct Routes: HTTPResponder {
 
     /// - Parameter context: of a connection on which a body is still to come. It is told to close, and cut after some
     ///   time in which the client can hear why.
-    private func refuse(_ error: any Error, _ route: Route, closing context: RouteContext?) -> Response {
+    private func refuse(
+        _ error: any Error, _ route: Route, _ request: WireRequestID?, closing context: RouteContext?
+    ) -> Response {
         let refusal = Refusal(error)
         log(route, refusal.status.code)
         switch refusal.status {
@@ -97,7 +99,7 @@ struct Routes: HTTPResponder {
                 "a request cannot be served", metadata: ["route": "\(route)", "reason": "\(refusal.body.message)"])
         default: break
         }
-        var response = refusal.response
+        var response = refusal.response(to: request)
         if let context {
             // On HTTP/2 the channel is one stream, and the field would be malformed (RFC 9113 §8.2.2).
             if !context.isStream { response.headers[.connection] = "close" }
@@ -201,6 +203,11 @@ struct RouteContext: RequestContext {
 }
 
 extension Request {
+    /// The id that the client gave it, to be repeated in the body of an error.
+    fileprivate var id: WireRequestID? {
+        HTTPField.Name(WireRequestID.header).flatMap { headers[$0] }.flatMap(WireRequestID.init(rawValue:))
+    }
+
     /// Whether bytes may follow the head.
     fileprivate var mayHaveBody: Bool {
         (headers[.contentLength] ?? "0") != "0" || headers[.transferEncoding] != nil || method == .post

@@ -11,12 +11,18 @@ struct HTTPAnswer {
     let isJSON: Bool
     let retryAfter: Duration?
     let bytes: [UInt8]
+    /// The id of the request that this should answer.
+    let request: WireRequestID
 
     /// Throws a `TransportFailure` for an answer that is too long or too slow, or what the client throws.
     ///
     /// The client's own deadline ends with the head, so the body is held against it here, chunk by chunk; the read
     /// timeout bounds the wait for each.
-    init(_ response: HTTPClientResponse, deadline: NIODeadline, maximumBytes: Int, now: WallTime) async throws {
+    init(
+        _ response: HTTPClientResponse, deadline: NIODeadline, maximumBytes: Int, now: WallTime,
+        to request: WireRequestID
+    ) async throws {
+        self.request = request
         status = Int(response.status.code)
         isJSON = Self.isJSON(response.headers.first(name: "Content-Type"))
         retryAfter = response.headers.first(name: "Retry-After").flatMap { RetryAfter.duration($0, now: now) }
@@ -51,9 +57,12 @@ struct HTTPAnswer {
         return type.lowercased().trimmingSpaces == "application/json"
     }
 
-    /// The error that the server told, when it told one.
+    /// What the server itself said about this very request, when it did.
     var error: ErrorBody? {
-        isJSON && status != 200 ? try? ErrorBody.decode(bytes) : nil
+        guard isJSON, status != 200, let body = try? ErrorBody.decode(bytes), body.request == request else {
+            return nil
+        }
+        return body
     }
 
     /// The body of a good answer; for any other the failure that it stands for.
@@ -67,23 +76,47 @@ struct HTTPAnswer {
     }
 
     var failure: TransportFailure {
-        let code: TransportFailure.Code =
-            switch status {
-            case 401: .unauthorized
-            case 403 where error?.code == .otherAccount: .otherAccount
-            case 403: .forbidden
-            case 408: .timedOut
-            case 413: .tooLarge
-            case 426: .incompatible
-            case 429: .throttled
-            // A network that wants one to sign in (RFC 6585 §6).
-            case 511: .notUnderstood
-            case 400..<500: .refused
-            case 500..<600: .serverFailed
-            default: .notUnderstood
-            }
+        guard let error else {
+            return TransportFailure(
+                statusCode,
+                "status \(status), and not in the words of a sync server: perhaps a proxy or a gateway answered",
+                retryAfter: retryAfter)
+        }
         return TransportFailure(
-            code, "\(error?.message ?? "the server answers with status \(status)")", retryAfter: retryAfter)
+            TransportFailure.Code(error.code) ?? statusCode, error.message, retryAfter: retryAfter, isDefinite: true)
+    }
+
+    private var statusCode: TransportFailure.Code {
+        switch status {
+        case 401: .unauthorized
+        case 403: .forbidden
+        case 408: .timedOut
+        case 413: .tooLarge
+        case 426: .incompatible
+        case 429: .throttled
+        // A network that wants one to sign in (RFC 6585 §6).
+        case 511: .notUnderstood
+        case 400..<500: .refused
+        case 500..<600: .serverFailed
+        default: .notUnderstood
+        }
+    }
+}
+
+extension TransportFailure.Code {
+    /// Nil for a code of a newer server.
+    fileprivate init?(_ code: ErrorBody.Code) {
+        switch code {
+        case .malformed, .damaged, .notFound: self = .refused
+        case .unauthorized: self = .unauthorized
+        case .forbidden: self = .forbidden
+        case .otherAccount: self = .otherAccount
+        case .timedOut: self = .timedOut
+        case .tooLarge: self = .tooLarge
+        case .throttled: self = .throttled
+        case .unavailable, .failed: self = .serverFailed
+        default: return nil
+        }
     }
 }
 

@@ -28,11 +28,12 @@ extension HTTPTransport {
         let secret = try await bearer()
         // The names of spaces need no escape in a URL.
         let query = spaces.map { "space=\($0)" }.joined(separator: "&")
-        let request = request(.GET, "hints?\(query)", secret, accept: "text/event-stream")
+        let id = makeRequestID()
+        let request = request(.GET, "hints?\(query)", secret, accept: "text/event-stream", id: id)
         do {
             let deadline = NIODeadline.now() + TimeAmount(configuration.callTimeout)
             try await streamClient.withClient { client in
-                try await read(client.execute(request, deadline: deadline), deadline: deadline, into: hints)
+                try await read(client.execute(request, deadline: deadline), to: id, deadline: deadline, into: hints)
             }
         } catch let error as WireError {
             throw TransportFailure(.notUnderstood, error.message)
@@ -45,14 +46,15 @@ extension HTTPTransport {
     }
 
     private func read(
-        _ response: HTTPClientResponse, deadline: NIODeadline,
+        _ response: HTTPClientResponse, to request: WireRequestID, deadline: NIODeadline,
         into hints: AsyncThrowingStream<Hint, any Error>.Continuation
     ) async throws {
         let isStream =
             response.headers.first(name: "Content-Type")?.lowercased().hasPrefix("text/event-stream") == true
         guard response.status == .ok, isStream else {
             let answer = try await HTTPAnswer(
-                response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now())
+                response, deadline: deadline, maximumBytes: HTTPTransportLimits.errorBytes, now: runtime.now(),
+                to: request)
             _ = try answer.goodBody()
             throw TransportFailure(.notUnderstood, "the answer is no event stream")
         }

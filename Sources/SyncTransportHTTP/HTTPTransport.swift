@@ -56,7 +56,7 @@ public final class HTTPTransport: RemoteTransport {
         do throws(WireError) {
             body = try PushCodec.encode(request)
         } catch {
-            throw TransportFailure(.refused, error.message)
+            throw TransportFailure(.refused, error.message, isDefinite: true)
         }
         let reply = try await exchange(.POST, "push", body: body)
         return try Self.reading { () throws(WireError) in try PushCodec.decodeReply(reply) }
@@ -101,7 +101,8 @@ public final class HTTPTransport: RemoteTransport {
         _ method: HTTPMethod, _ route: String, body: [UInt8]?
     ) async throws(TransportFailure) -> [UInt8]? {
         let secret = try await bearer()
-        var request = request(method, route, secret, accept: "application/json")
+        let id = makeRequestID()
+        var request = request(method, route, secret, accept: "application/json", id: id)
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .stream(
@@ -113,7 +114,7 @@ public final class HTTPTransport: RemoteTransport {
             let answer = try await client.withClient { client in
                 try await HTTPAnswer(
                     client.execute(request, deadline: deadline), deadline: deadline,
-                    maximumBytes: configuration.maximumReplyBytes, now: runtime.now())
+                    maximumBytes: configuration.maximumReplyBytes, now: runtime.now(), to: id)
             }
             if answer.status == 404, answer.error?.code == .notFound { return nil }
             return try answer.goodBody()
@@ -123,14 +124,19 @@ public final class HTTPTransport: RemoteTransport {
     }
 
     func request(
-        _ method: HTTPMethod, _ route: String, _ secret: String?, accept: String
+        _ method: HTTPMethod, _ route: String, _ secret: String?, accept: String, id: WireRequestID
     ) -> HTTPClientRequest {
         var request = HTTPClientRequest(url: "\(configuration.baseURL)/v1/\(route)")
         request.method = method
         request.headers.add(name: "Accept", value: accept)
         request.headers.add(name: "User-Agent", value: "tombolo/\(ProtocolVersion.current)")
+        request.headers.add(name: WireRequestID.header, value: id.rawValue)
         if let secret { request.headers.add(name: "Authorization", value: "Bearer \(secret)") }
         return request
+    }
+
+    func makeRequestID() -> WireRequestID {
+        WireRequestID(high: runtime.random(), low: runtime.random())
     }
 
     /// The token, checked: what does not belong into a header must not come near one.

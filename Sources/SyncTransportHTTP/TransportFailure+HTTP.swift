@@ -10,7 +10,7 @@ extension TransportFailure {
     init(_ error: any Error, calling route: String, _ configuration: HTTPTransportConfiguration) {
         switch error {
         case let failure as TransportFailure:
-            self.init(failure.code, "\(route): \(failure.message)", retryAfter: failure.retryAfter)
+            self = failure.worded("\(route): \(failure.message)")
         case is CancellationError:
             self.init(.cancelled, "\(route): the caller gave up")
         case let error as HTTPClientError:
@@ -56,6 +56,6 @@ extension TransportFailure {
     func hiding(_ secret: String?) -> TransportFailure {
         guard let secret, secret.utf8.count >= 8, message.contains(secret) else { return self }
         let words = message.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "<token>")
-        return TransportFailure(code, words, retryAfter: retryAfter)
+        return worded(words)
     }
 }

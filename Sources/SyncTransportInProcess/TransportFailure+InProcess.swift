@@ -12,12 +12,12 @@ extension TransportFailure {
             case .tooLarge: .tooLarge
             case .unavailable: .serverFailed
             }
-        self.init(code, failure.message, retryAfter: failure.retryAfter)
+        self.init(code, failure.message, retryAfter: failure.retryAfter, isDefinite: true)
     }
 
     /// The server could not read the request.
     package init(unreadableRequest error: WireError) {
-        self.init(.refused, error.message)
+        self.init(.refused, error.message, isDefinite: true)
     }
 
     /// The client could not read the reply.
@@ -27,6 +27,6 @@ extension TransportFailure {
 
     /// The client could not write the request: a value in it has no form on the wire.
     package init(unwritableRequest error: WireError) {
-        self.init(.refused, error.message)
+        self.init(.refused, error.message, isDefinite: true)
     }
 }

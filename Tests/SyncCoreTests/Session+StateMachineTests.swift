@@ -302,18 +302,95 @@ import Testing
         #expect(harness.now - sent == harness.policy.requestDeadline + .seconds(seconds))
     }
 
-    @Test func `one transaction that never fits goes to the journal, and the rest gets new numbers`() {
+    /// Refuses the first transaction, alone, until the machine gives it up. The first refusals may be of a damaged request.
+    private static func refuse(_ harness: inout SessionHarness, _ refusal: TransportFailure) {
+        for attempt in 1...OutboxMachine.refusalsBeforeWithdrawal {
+            harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
+            harness.answerPush(.failure(refusal))
+            guard attempt < OutboxMachine.refusalsBeforeWithdrawal else { return }
+            #expect(harness.storeOrders.isEmpty)
+            for _ in 0..<50 where harness.storeOrders.isEmpty {
+                if harness.pull != nil { harness.answerPull(.failure(refusal)) }
+                harness.wake()
+            }
+        }
+    }
+
+    private static let blame: [TransportFailure.Code: RejectionCode] = [
+        .tooLarge: .tooLarge, .forbidden: .forbidden, .refused: .malformed,
+    ]
+
+    @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
+    func `a batch that the server itself refuses is halved, and the lone culprit is withdrawn`(
+        code: TransportFailure.Code
+    ) {
+        let refusal = TransportFailure(code, "not this", isDefinite: true)
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
-        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
-        harness.answerPush(.failure(TransportFailure(.tooLarge, "at most 1 MB")))
-        guard case .record(let results, _, _)? = harness.storeOrders.first,
-            case .rejected(let rejection)? = results.first?.outcome
-        else {
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
+        harness.answerPush(.failure(refusal))
+        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 1, bytes: 500_000))])
+        Self.refuse(&harness, refusal)
+        let rejection = Rejection(code: Self.blame[code]!, message: "not this", mutation: nil)
+        #expect(harness.storeOrders == [.withdraw(.first, rejection, of: SessionHarness.identity)])
+        harness.answerStore(.transactionWithdrawn(OutboxSummary(waiting: 1, sent: 1)))
+        harness.answerStore(
+            .batchTaken(
+                SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1), isWithdrawal: true)))
+        let rejected = TransactionResult(
+            number: .first, outcome: .rejected(Rejection(code: .malformed, message: "empty", mutation: nil)))
+        harness.answerPush(.success(.answered([rejected], epoch: SessionHarness.epoch, serverTime: .zero)))
+        guard case .record(let results, _, _)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
         }
-        #expect(rejection.code == .tooLarge)
-        #expect(harness.storeOrders.last == .renewIdentity)
+        #expect(results == [rejected])
+        harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
+        // The other one goes on.
+        guard case .takeBatch? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
+    }
+
+    @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
+    func `a status that the server itself did not give takes nothing out of the outbox`(code: TransportFailure.Code) {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        for _ in 0..<5 {
+            harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+            harness.answerPush(.failure(TransportFailure(code, "a gateway says no")))
+            #expect(harness.storeOrders.isEmpty && harness.push == nil)
+            guard case .waiting("a gateway says no", _) = harness.session.status(now: harness.now).push else {
+                Issue.record("\(harness.session.status(now: harness.now).push)")
+                return
+            }
+            while harness.storeOrders.isEmpty {
+                if harness.pull != nil { harness.answerPull(.failure(TransportFailure(code, "a gateway says no"))) }
+                harness.wake()
+            }
+        }
+    }
+
+    @Test func `a server that refuses even an empty transaction does not empty the outbox`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(
+            .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), isWithdrawal: true)))
+        harness.answerPush(.failure(TransportFailure(.refused, "no such key", isDefinite: true)))
+        #expect(harness.storeOrders.isEmpty)
+        guard case .waiting("no such key", _) = harness.session.status(now: harness.now).push else {
+            Issue.record("\(harness.session.status(now: harness.now).push)")
+            return
+        }
+    }
+
+    @Test func `a withdrawal that cannot be written down is asked for again`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        Self.refuse(&harness, TransportFailure(.tooLarge, "too large", isDefinite: true))
+        harness.answerStore(.storeFailed(.withdrawing, StoreFailure(.diskFull, "the disk is full")))
+        while harness.storeOrders.isEmpty { harness.wake() }
+        guard case .takeBatch? = harness.storeOrders.first else {
+            Issue.record("\(harness.storeOrders)")
+            return
+        }
     }
 
     @Test(arguments: [PushRefusal.gap(expected: MutationNumber(3)), .identityConflict(number: MutationNumber(0))])

@@ -50,7 +50,7 @@ struct SessionHarness {
         case .abandon(let serial): requests[serial] = nil
         case .arm(let serial, let delay): timers[serial] = now + delay
         case .disarm(let serial): timers[serial] = nil
-        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt, .renewIdentity:
+        case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt, .renewIdentity:
             storeOrders.append(action)
         case .checkpoint: break
         case .finish: isFinished = true
@@ -162,7 +162,8 @@ struct SessionHarness {
     }
 
     static func batch(
-        _ numbers: ClosedRange<Int64>, outbox: OutboxSummary, in space: SpaceID = .default, text: String? = nil
+        _ numbers: ClosedRange<Int64>, outbox: OutboxSummary, in space: SpaceID = .default, text: String? = nil,
+        isWithdrawal: Bool = false
     ) -> PushBatch {
         PushBatch(
             identity: identity, epoch: epoch, acknowledged: MutationNumber(numbers.lowerBound),
@@ -170,7 +171,7 @@ struct SessionHarness {
                 NumberedTransaction(
                     number: MutationNumber($0), hash: PayloadHash(rawValue: "\($0)"),
                     transaction: Transaction(space: space, mutations: text.map { [mutation(text: $0)] } ?? []))
-            }, outbox: outbox)
+            }, outbox: outbox, isWithdrawal: isWithdrawal)
     }
 
     private static func mutation(text: String) -> Mutation {

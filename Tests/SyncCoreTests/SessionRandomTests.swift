@@ -68,7 +68,8 @@ private struct RandomWorld {
         requestsSinceTimeMoved += 1
         let failure = TransportFailure(
             TransportFailure.Code.allCases.randomElement(using: &random)!, "failed",
-            retryAfter: Int.random(in: 0..<8, using: &random) == 0 ? .seconds(5) : nil)
+            retryAfter: Int.random(in: 0..<8, using: &random) == 0 ? .seconds(5) : nil,
+            isDefinite: Bool.random(using: &random))
         let fails = Int.random(in: 0..<3, using: &random) == 0
         switch harness.requests[serial]! {
         case .greet: harness.answerGreeting(fails ? .failure(failure) : .success(SessionHarness.hello))
@@ -121,6 +122,7 @@ private struct RandomWorld {
                 unanswered = max(0, unanswered - results.count)
                 answered += results.count
                 harness.answerStore(.resultsRecorded(summary))
+            case .withdraw: withdraw(fails: fails)
             case .apply(let page, _, _):
                 if fails {
                     harness.answerStore(.storeFailed(.applyingPage(.default), broken))
@@ -148,6 +150,16 @@ private struct RandomWorld {
             default: Issue.record("\(order) is not for the store")
             }
         }
+    }
+
+    /// The transaction that is given up is answered soon; here it is at once.
+    private mutating func withdraw(fails: Bool) {
+        if fails {
+            harness.answerStore(.storeFailed(.withdrawing, StoreFailure(.inputOutput, "input/output error")))
+            return
+        }
+        unanswered = max(0, unanswered - 1)
+        harness.answerStore(.transactionWithdrawn(summary))
     }
 
     private mutating func vacate() {
@@ -209,6 +221,7 @@ private struct RandomWorld {
                 if version >= head { answered = 0 }
                 harness.answerStore(SessionHarness.applied(version: Version(version), outbox: summary))
             case .resetCursor: harness.answerStore(.cursorReset(.default))
+            case .withdraw: withdraw(fails: false)
             case .vacate: vacate()
             default:
                 harness.answerStore(

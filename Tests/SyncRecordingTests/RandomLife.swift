@@ -50,7 +50,8 @@ struct RandomLife {
         case .arm(let serial, _): timers.append(serial)
         case .disarm(let serial): timers.removeAll { $0 == serial }
         case .checkpoint, .abandon, .closeHints, .finish: break
-        case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate,
+        case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
+            .vacate,
             .adopt, .renewIdentity:
             requests.append(action)
         }
@@ -96,6 +97,7 @@ struct RandomLife {
             if one(in: 8) { return .storeFailed(.takingBatch, broken()) }
             return one(in: 4) ? .nothingToPush(OutboxSummary()) : .batchTaken(batch())
         case .record: return one(in: 8) ? .storeFailed(.recordingResults, broken()) : .resultsRecorded(outbox())
+        case .withdraw: return one(in: 8) ? .storeFailed(.withdrawing, broken()) : .transactionWithdrawn(outbox())
         case .apply(let page, _, let brake):
             if one(in: 8) { return .storeFailed(.applyingPage(page.space), broken()) }
             if brake != nil, one(in: 6) { return .pageApplied(page.space, .braked(deletes: 90, of: 100)) }
@@ -265,7 +267,7 @@ struct RandomLife {
         let codes = TransportFailure.Code.allCases
         return TransportFailure(
             codes[Int.random(in: 0..<codes.count, using: &random)], "https://ned:\(Self.canary)@example.org said no",
-            retryAfter: one(in: 4) ? .milliseconds(2_500) : nil)
+            retryAfter: one(in: 4) ? .milliseconds(2_500) : nil, isDefinite: one(in: 3))
     }
 
     private mutating func broken() -> StoreFailure {

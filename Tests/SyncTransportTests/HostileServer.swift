@@ -36,6 +36,9 @@ enum HostileServer {
         }
     }
 
+    /// Stands in an answer for the id of the request, and is as long as one.
+    static let requestID = "<the-id-of-the-request-is-here->"
+
     static func http(_ status: String, _ fields: [String], _ body: String) -> String {
         "HTTP/1.1 \(status)\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n" + body
     }
@@ -48,19 +51,25 @@ private final class HostileHandler: ChannelInboundHandler {
     private let answer: HostileServer.Answer
     private var hasAnswered = false
     private var arrived = 0
+    private var request = ""
 
     init(_ answer: HostileServer.Answer) {
         self.answer = answer
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        arrived += unwrapInboundIn(data).readableBytes
+        let bytes = unwrapInboundIn(data)
+        arrived += bytes.readableBytes
+        // The head comes first, and is all that is looked at.
+        if request.utf8.count < 4_096 { request += String(buffer: bytes) }
         if case .bytesLate(_, let enough, _) = answer, arrived < enough { return }
         guard !hasAnswered else { return }
         hasAnswered = true
         switch answer {
         case .bytes(let text):
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            let id = request.firstRange(of: "Tombolo-Request: ").map { request[$0.upperBound...].prefix(32) } ?? ""
+            let answer = text.replacing(HostileServer.requestID, with: id)
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
             context.close(promise: nil)
         case .bytesLate(let text, _, let delay):
             context.eventLoop.assumeIsolated().scheduleTask(in: delay) {

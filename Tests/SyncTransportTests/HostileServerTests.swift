@@ -124,6 +124,28 @@ import Testing
         }
     }
 
+    /// Error bodies of the right form, from something that has not read this very request.
+    static let strangers = [
+        #"{"error":{"code":"too_large","message":"at most 1 byte"}}"#,
+        #"{"error":{"code":"too_large","message":"at most 1 byte","request":"0123456789abcdef0123456789abcdef"}}"#,
+        "<html>413 Request Entity Too Large</html>",
+        "",
+    ]
+
+    @Test(arguments: strangers, ["403 Forbidden", "413 Content Too Large", "400 Bad Request"])
+    func `an error that does not name this very request is a failure of the way, and decides nothing`(
+        body: String, status: String
+    ) async throws {
+        let answer = HostileServer.http(status, [Self.json, "Content-Length: \(body.utf8.count)"], body)
+        try await HostileServer.run(.bytes(answer)) { url in
+            try await TestServer.withTransport(Self.configuration(url)) { transport in
+                let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                #expect(error?.isDefinite == false)
+                #expect(error?.message.contains("perhaps a proxy") == true, "\(error?.description ?? "")")
+            }
+        }
+    }
+
     @Test func `a long request has time for its upload`() async throws {
         let text = String(repeating: "a", count: 16 * 8_192)
         let mutation = Mutation(
@@ -148,9 +170,8 @@ import Testing
 
     @Test func `a record is only missing when the server itself says so`() async throws {
         let page = HostileServer.http("404 Not Found", ["Content-Type: text/html", "Content-Length: 0"], "")
-        let said = HostileServer.http(
-            "404 Not Found", [Self.json, "Content-Length: 52"],
-            #"{"error":{"code":"not_found","message":"no record"}} "#)
+        let body = #"{"error":{"code":"not_found","message":"none","request":"\#(HostileServer.requestID)"}}"#
+        let said = HostileServer.http("404 Not Found", [Self.json, "Content-Length: \(body.utf8.count)"], body)
         let request = FetchRequest(space: .default, collection: "notes", key: .uid(UID(1)))
         try await HostileServer.run(.bytes(page)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
@@ -200,12 +221,14 @@ import Testing
     }
 
     @Test func `a server that echoes the token does not bring it into the words`() async throws {
-        let body = #"{"error":{"code":"malformed","message":"bad token \#(TestServer.good)!"}}"#
+        let body =
+            #"{"error":{"code":"malformed","message":"bad token \#(TestServer.good)!","request":"\#(HostileServer.requestID)"}}"#
         let answer = HostileServer.http("400 Bad Request", [Self.json, "Content-Length: \(body.utf8.count)"], body)
         try await HostileServer.run(.bytes(answer)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
                 let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
                 #expect(error?.message == "hello: bad token <token>!", "\(error?.description ?? "")")
+                #expect(error?.isDefinite == true)
             }
         }
     }

@@ -52,7 +52,7 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
         + ErrorBody.Code.known.map { code in
             GoldenCase(
                 name: "error-" + code.rawValue.replacing("_", with: "-"), schema: "Error",
-                encode: { ErrorBody(code, Samples.message(for: code)).encode() },
+                encode: { ErrorBody(code, Samples.message(for: code), request: Samples.request(for: code)).encode() },
                 recode: { try ErrorBody.decode($0).encode() })
         }
 

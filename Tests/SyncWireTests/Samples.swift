@@ -132,6 +132,11 @@ enum Samples {
             version: Version(version), head: Version(head), hasMore: hasMore)
     }
 
+    /// A client that sends no id gets none back.
+    static func request(for code: ErrorBody.Code) -> WireRequestID? {
+        code == .tooLarge ? WireRequestID(high: 0x9F0C_4A6B_E12D_3857, low: 0x7D01_C3B2_A495_8E6F) : nil
+    }
+
     static func message(for code: ErrorBody.Code) -> String {
         switch code {
         case .malformed: #"push: byte 12, transactions[0].seq: there is no key "seq" here"#

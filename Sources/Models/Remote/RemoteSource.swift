@@ -162,8 +162,8 @@ public final class RemoteSource: ModelSource {
                 reply = try await transport.push(
                     PushRequest(identity: identity, epoch: epoch, acknowledged: number, transactions: [numbered]))
             } catch {
-                // It will never fit, and the server has not taken it.
-                if error.code == .tooLarge { session.withLock { $0.unanswered = nil } }
+                // The server itself says that it has not taken it, and will not.
+                if error.blamesRequest { session.withLock { $0.unanswered = nil } }
                 throw ModelFailure(error)
             }
             switch reply {

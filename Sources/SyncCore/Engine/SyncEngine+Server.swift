@@ -45,7 +45,7 @@ extension SyncEngine {
                     mailbox.yield(.hintsEnded(serial, "\(error)"))
                 }
             }
-        case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt,
+        case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
             .renewIdentity, .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(action) is not a request")
         }

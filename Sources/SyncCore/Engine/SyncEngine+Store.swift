@@ -17,6 +17,13 @@ extension SyncEngine {
                 try store.observe(serverTime, now: runtime.now())
                 return .resultsRecorded(try store.record(results, of: identity, now: runtime.now()))
             }
+        case .withdraw(let number, let rejection, let identity):
+            answer(.withdrawing) { () throws(StoreFailure) in
+                logger.warning(
+                    "The server refuses to take a transaction.",
+                    metadata: ["number": "\(number)", "code": "\(rejection.code)", "reason": "\(rejection.message)"])
+                return .transactionWithdrawn(try store.withdraw(number, of: identity, because: rejection))
+            }
         case .apply(let page, let cursor, let brake):
             answer(.applyingPage(page.space)) { () throws(StoreFailure) in
                 .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))

@@ -208,7 +208,8 @@ public actor SyncEngine {
         case .abandon(let serial), .closeHints(let serial), .disarm(let serial):
             tasks.removeValue(forKey: serial)?.cancel()
         case .arm(let serial, let delay): arm(serial, after: delay)
-        case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt, .renewIdentity, .checkpoint:
+        case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt, .renewIdentity,
+            .checkpoint:
             return ask(action)
         case .finish: break
         }
@@ -222,8 +223,8 @@ public actor SyncEngine {
             .hintsEnded(let serial, _):
             tasks[serial] = nil
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .pageApplied,
-            .cursorReset, .spaceVacated, .sessionChanged, .storeFailed:
+            .outboxTouched, .outboxCounted, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .transactionWithdrawn,
+            .pageApplied, .cursorReset, .spaceVacated, .sessionChanged, .storeFailed:
             break
         }
     }

@@ -5,6 +5,7 @@ package import SyncModel
 ///     resting → taking → inFlight → recording → resting
 ///        ↑                  │ failed               │
 ///        └──── waiting ←────┴──────────────────────┘
+///     withdrawing: the server itself refuses the contents of one transaction; its number is sent once more, with nothing in it
 ///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new incarnation
 ///
 /// The outbox itself stays in the store. The machine knows its counts, and asks for a batch when it is time.
@@ -16,6 +17,12 @@ package struct OutboxMachine: Hashable, Sendable {
     package private(set) var shrunkLimit: BatchLimit?
     /// Renewed identities since the last answered transaction.
     package private(set) var renewals = 0
+    /// How often the server itself has refused the lone transaction at the head of the outbox.
+    package private(set) var refusals = 0
+
+    /// Refusals after which a lone transaction is withdrawn. More than one, because a request that was damaged on its way is
+    /// refused, too.
+    static let refusalsBeforeWithdrawal = 3
 
     package enum State: Hashable, Sendable {
         case resting
@@ -24,6 +31,7 @@ package struct OutboxMachine: Hashable, Sendable {
         /// What was answered lies in these spaces.
         case recording(spaces: [SpaceID])
         case waiting(ArmedTimer, Obstacle)
+        case withdrawing
         case renewing
     }
 
@@ -34,8 +42,13 @@ package struct OutboxMachine: Hashable, Sendable {
         package let first: MutationNumber?
         /// Where its transactions lie, in the order of the names.
         package let spaces: [SpaceID]
+        /// Whether an empty transaction stands in for one that was withdrawn.
+        package let isWithdrawal: Bool
 
-        package init(identity: ClientIdentity, count: Int, first: MutationNumber?, spaces: [SpaceID]) {
+        package init(
+            identity: ClientIdentity, count: Int, first: MutationNumber?, spaces: [SpaceID], isWithdrawal: Bool = false
+        ) {
+            self.isWithdrawal = isWithdrawal
             self.identity = identity
             self.count = count
             self.first = first
@@ -45,7 +58,7 @@ package struct OutboxMachine: Hashable, Sendable {
         init(of batch: PushBatch) {
             self.init(
                 identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
-                spaces: Set(batch.transactions.map(\.transaction.space)).sorted())
+                spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
         }
 
         /// Why an answer is none to this: the results are those of the first transactions, in their order.
@@ -86,8 +99,10 @@ package struct OutboxMachine: Hashable, Sendable {
 
     /// An outbox that stands where a recording says.
     package init(
-        state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int
+        state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int,
+        refusals: Int
     ) {
+        self.refusals = refusals
         self.state = state
         self.summary = summary
         self.backoff = backoff
@@ -97,7 +112,7 @@ package struct OutboxMachine: Hashable, Sendable {
 
     var isInFlight: Bool {
         switch state {
-        case .inFlight, .taking, .recording, .renewing: true
+        case .inFlight, .taking, .recording, .withdrawing, .renewing: true
         case .resting, .waiting: false
         }
     }
@@ -198,8 +213,14 @@ package struct OutboxMachine: Hashable, Sendable {
         state = .resting
         backoff.reset()
         renewals = 0
+        refusals = 0
         shrunkLimit = shrunkLimit.flatMap { $0.grown(within: policy.batch) }
         return .answered(in: spaces)
+    }
+
+    mutating func transactionWithdrawn(_ summary: OutboxSummary) {
+        self.summary = summary
+        if case .withdrawing = state { state = .resting }
     }
 
     /// The store has a new identity or epoch: what it holds is to be sent again.
@@ -210,7 +231,8 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func storeFailed(_ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
         switch (task, state) {
-        case (.takingBatch, .taking), (.recordingResults, .recording), (.renewingIdentity, .renewing):
+        case (.takingBatch, .taking), (.recordingResults, .recording), (.withdrawing, .withdrawing),
+            (.renewingIdentity, .renewing):
             // Nothing is lost: the server remembers the outcomes, and the same numbers are sent again.
             wait(for: .store(failure), &turn)
         default:
@@ -231,7 +253,7 @@ package struct OutboxMachine: Hashable, Sendable {
             }
             state = .resting
             return ([], nil)
-        case .resting, .taking, .inFlight, .recording, .waiting, .renewing:
+        case .resting, .taking, .inFlight, .recording, .waiting, .withdrawing, .renewing:
             return ([], nil)
         }
     }
@@ -244,7 +266,7 @@ package struct OutboxMachine: Hashable, Sendable {
         case .waiting(let timer, _):
             state = .resting
             return [.disarm(timer.serial)]
-        case .resting, .taking, .inFlight, .recording, .renewing: return []
+        case .resting, .taking, .inFlight, .recording, .withdrawing, .renewing: return []
         }
     }
 
@@ -254,7 +276,7 @@ package struct OutboxMachine: Hashable, Sendable {
         return switch state {
         case .inFlight(let request, let deadline, _): [.abandon(request), .disarm(deadline.serial)]
         case .waiting(let timer, _): [.disarm(timer.serial)]
-        case .resting, .taking, .recording, .renewing: []
+        case .resting, .taking, .recording, .withdrawing, .renewing: []
         }
     }
 
@@ -264,23 +286,23 @@ package struct OutboxMachine: Hashable, Sendable {
         _ failure: TransportFailure, _ load: Load, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         switch failure.code {
-        case .tooLarge where load.count > 1:
+        case .tooLarge where load.count > 1, .forbidden where failure.isDefinite && load.count > 1,
+            .refused where failure.isDefinite && load.count > 1:
+            // Nothing was applied. One of them is at fault, or there are too many: halves show which.
             shrink(to: load.count / 2, turn.policy)
             state = .resting
             return ([], nil)
-        case .tooLarge:
-            guard let first = load.first else { return (wait(for: .transport(failure), &turn), nil) }
-            // It will never fit. The server has not consumed its number, so what follows needs new numbers.
-            state = .recording(spaces: load.spaces)
-            let rejection = Rejection(code: .tooLarge, message: failure.message, mutation: nil)
-            return (
-                [
-                    .record(
-                        [TransactionResult(number: first, outcome: .rejected(rejection))], of: load.identity,
-                        serverTime: .zero),
-                    .renewIdentity,
-                ], nil
-            )
+        case .tooLarge, .forbidden, .refused:
+            // The server refuses even an empty transaction, or something on the way answered in its place: neither says
+            // anything about this one.
+            guard failure.blamesRequest, !load.isWithdrawal, let first = load.first else {
+                return (wait(for: .transport(failure), &turn), nil)
+            }
+            refusals += 1
+            guard refusals >= Self.refusalsBeforeWithdrawal else { return (wait(for: .transport(failure), &turn), nil) }
+            refusals = 0
+            state = .withdrawing
+            return ([.withdraw(first, failure.rejection, of: load.identity)], nil)
         case .unreachable, .unauthorized, .otherAccount, .incompatible:
             state = .resting
             return ([], .contactLost(failure))
@@ -288,7 +310,7 @@ package struct OutboxMachine: Hashable, Sendable {
             shrink(to: load.count / 2, turn.policy)
             state = .resting
             return ([], .contactLost(failure))
-        case .forbidden, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
+        case .throttled, .serverFailed, .notUnderstood, .cancelled:
             return (wait(for: .transport(failure), &turn), nil)
         }
     }
@@ -310,6 +332,21 @@ package struct OutboxMachine: Hashable, Sendable {
         let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
         state = .waiting(turn.arm(after: delay, &actions), obstacle)
         return actions
+    }
+}
+
+extension TransportFailure {
+    /// How the journal tells of a transaction that the server refuses to take.
+    fileprivate var rejection: Rejection {
+        let reason: RejectionCode =
+            switch code {
+            case .tooLarge: .tooLarge
+            case .forbidden: .forbidden
+            case .unreachable, .timedOut, .unauthorized, .otherAccount, .throttled, .serverFailed, .incompatible,
+                .refused, .notUnderstood, .cancelled:
+                .malformed
+            }
+        return Rejection(code: reason, message: message, mutation: nil)
     }
 }
 

@@ -99,6 +99,9 @@ package struct SessionMachine: Hashable, Sendable {
             outbox.nothingToPush(summary)
             return []
         case .resultsRecorded(let summary): return resultsRecorded(summary, &turn)
+        case .transactionWithdrawn(let summary):
+            outbox.transactionWithdrawn(summary)
+            return []
         case .pageApplied(let space, let result): return pageApplied(space, result, &turn)
         case .cursorReset(let space):
             let hello = contact
@@ -248,7 +251,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .countingOutbox:
             outbox.countFailed()
             return []
-        case .takingBatch, .recordingResults, .renewingIdentity:
+        case .takingBatch, .recordingResults, .withdrawing, .renewingIdentity:
             return outbox.storeFailed(task, failure, &turn)
         case .applyingPage(let space), .resettingCursor(let space), .vacatingSpace(let space):
             return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []

@@ -31,6 +31,7 @@ package enum SyncEvent: Hashable, Sendable {
     case nothingToPush(OutboxSummary)
     case outboxCounted(OutboxSummary)
     case resultsRecorded(OutboxSummary)
+    case transactionWithdrawn(OutboxSummary)
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)
     case spaceVacated(SpaceID, VacateResult)
@@ -41,6 +42,6 @@ package enum SyncEvent: Hashable, Sendable {
 
 /// What the store was doing when it failed.
 package enum StoreTask: Hashable, Sendable {
-    case countingOutbox, takingBatch, recordingResults, applyingPage(SpaceID), resettingCursor(SpaceID),
+    case countingOutbox, takingBatch, recordingResults, withdrawing, applyingPage(SpaceID), resettingCursor(SpaceID),
         vacatingSpace(SpaceID), adopting, renewingIdentity
 }

@@ -92,7 +92,7 @@ extension SessionMachine {
 
     private func push(now: Duration) -> SyncStatus.Activity {
         switch outbox.state {
-        case .taking, .inFlight, .recording, .renewing: .working
+        case .taking, .inFlight, .recording, .withdrawing, .renewing: .working
         case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
         case .resting: outbox.summary.hasUnanswered ? .held : .idle
         }

@@ -22,6 +22,18 @@ public protocol EngineStore: Sendable {
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws(StoreFailure) -> OutboxSummary
 
+    /// Gives up a transaction that the server definitely refuses to take, such as one that is too large.
+    ///
+    /// It is not known whether an earlier attempt, whose answer was lost, has been applied or still will be. So the entry stays,
+    /// and `takeBatch` gives its number once more with an empty transaction in its place. The server rejects that and keeps
+    /// the number, and from then on the original cannot be applied: `record` then moves it to the journal with `rejection`.
+    /// If the server has seen the number with other contents, an earlier attempt had arrived.
+    ///
+    /// Changes nothing when the entry is answered, or belongs to another identity. A new identity forgets the withdrawal.
+    func withdraw(
+        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+    ) throws(StoreFailure) -> OutboxSummary
+
     /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
     /// and answered entries up to the page's version leave the outbox.
     ///
@@ -131,11 +143,14 @@ public struct PushBatch: Hashable, Sendable {
     public let acknowledged: MutationNumber
     public let transactions: [NumberedTransaction]
     public let outbox: OutboxSummary
+    /// Whether the one transaction of the batch stands in for one that was withdrawn.
+    public let isWithdrawal: Bool
 
     public init(
         identity: ClientIdentity, epoch: Epoch?, acknowledged: MutationNumber, transactions: [NumberedTransaction],
-        outbox: OutboxSummary
+        outbox: OutboxSummary, isWithdrawal: Bool = false
     ) {
+        self.isWithdrawal = isWithdrawal
         self.identity = identity
         self.epoch = epoch
         self.acknowledged = acknowledged

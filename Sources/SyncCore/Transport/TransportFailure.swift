@@ -5,11 +5,33 @@ public struct TransportFailure: Error, Hashable, Sendable {
     public let message: String
     /// How long the server asked to be left alone, when it did.
     public let retryAfter: Duration?
+    /// Whether the request was certainly not carried out, and would not be if it were sent again unchanged: the server said
+    /// so itself about this very request, or the request has no form on the wire.
+    ///
+    /// A status alone proves nothing, because a gateway, a cache, or a sign-in page may have answered. No transaction leaves
+    /// the outbox because of a failure that is not definite.
+    public let isDefinite: Bool
 
-    public init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
+    public init(_ code: Code, _ message: String, retryAfter: Duration? = nil, isDefinite: Bool = false) {
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
+        self.isDefinite = isDefinite
+    }
+
+    /// Returns the same failure with another message.
+    package func worded(_ message: String) -> TransportFailure {
+        TransportFailure(code, message, retryAfter: retryAfter, isDefinite: isDefinite)
+    }
+
+    /// Whether the server has definitely refused the contents of the request, as opposed to who sent it or when.
+    package var blamesRequest: Bool {
+        switch code {
+        case .forbidden, .tooLarge, .refused: isDefinite
+        case .unreachable, .timedOut, .unauthorized, .otherAccount, .throttled, .serverFailed, .incompatible,
+            .notUnderstood, .cancelled:
+            false
+        }
     }
 
     /// Whether the server asked for a pause: a wait for that is not cut short by a wish.

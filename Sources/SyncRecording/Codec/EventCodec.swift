@@ -57,9 +57,11 @@ extension JSONWriter {
                 writer.endArray()
             }
             member("outbox") { $0.outbox(batch.outbox) }
+            if batch.isWithdrawal { member("withdrawal", true) }
         case .nothingToPush(let outbox): counted("nothing_to_push", outbox)
         case .outboxCounted(let outbox): counted("outbox_counted", outbox)
         case .resultsRecorded(let outbox): counted("results_recorded", outbox)
+        case .transactionWithdrawn(let outbox): counted("transaction_withdrawn", outbox)
         case .pageApplied(let space, .applied(let stored, let outbox, let count)):
             named("page_applied", space)
             member("stored") { $0.stored(stored) }
@@ -136,6 +138,7 @@ extension JSONWriter {
         case .countingOutbox: member("task", "counting_outbox")
         case .takingBatch: member("task", "taking_batch")
         case .recordingResults: member("task", "recording_results")
+        case .withdrawing: member("task", "withdrawing")
         case .applyingPage(let space):
             member("task", "applying_page")
             member("space", space.rawValue)
@@ -181,6 +184,7 @@ extension RecordingNode {
         case "batch_taken": return .batchTaken(try batch())
         case "nothing_to_push": return .nothingToPush(try member("outbox").outbox())
         case "outbox_counted": return .outboxCounted(try member("outbox").outbox())
+        case "transaction_withdrawn": return .transactionWithdrawn(try member("outbox").outbox())
         case "results_recorded": return .resultsRecorded(try member("outbox").outbox())
         case "page_applied":
             return .pageApplied(
@@ -263,7 +267,7 @@ extension RecordingNode {
         }
         return PushBatch(
             identity: try identity(), epoch: try optionalEpoch(), acknowledged: try member("acknowledged").number(),
-            transactions: transactions, outbox: try member("outbox").outbox())
+            transactions: transactions, outbox: try member("outbox").outbox(), isWithdrawal: try isWithdrawal())
     }
 
     private func run() throws(RecordingProblem) -> TransactionRun {
@@ -280,6 +284,7 @@ extension RecordingNode {
         case "counting_outbox": return .countingOutbox
         case "taking_batch": return .takingBatch
         case "recording_results": return .recordingResults
+        case "withdrawing": return .withdrawing
         case "applying_page": return .applyingPage(try member("space").space())
         case "resetting_cursor": return .resettingCursor(try member("space").space())
         case "vacating_space": return .vacatingSpace(try member("space").space())

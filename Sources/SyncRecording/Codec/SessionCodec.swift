@@ -69,6 +69,7 @@ extension JSONWriter {
             member("count", load.count)
             if let first = load.first { member("first", first.rawValue) }
             spaces(load.spaces)
+            if load.isWithdrawal { member("withdrawal", true) }
         case .recording(let spaces):
             member("is", "recording")
             self.spaces(spaces)
@@ -80,12 +81,14 @@ extension JSONWriter {
             case .store(let failure): member("store", failure.code.rawValue)
             case .identity: member("identity", true)
             }
+        case .withdrawing: member("is", "withdrawing")
         case .renewing: member("is", "renewing")
         }
         member("summary") { $0.outbox(outbox.summary) }
         member("failures", outbox.backoff.failures)
         if let limit = outbox.shrunkLimit { member("shrunk_limit") { $0.limit(limit) } }
         member("renewals", outbox.renewals)
+        if outbox.refusals > 0 { member("refusals", outbox.refusals) }
     }
 
     private mutating func machine(_ pull: PullMachine) {
@@ -185,6 +188,10 @@ extension RecordingNode {
         try member("spaces").list { node throws(RecordingProblem) in try node.space() }
     }
 
+    func isWithdrawal() throws(RecordingProblem) -> Bool {
+        try optional("withdrawal").map { node throws(RecordingProblem) in try node.boolean() } ?? false
+    }
+
     private func request() throws(RecordingProblem) -> Serial { try member("request").serial() }
 
     private func backoff() throws(RecordingProblem) -> Backoff {
@@ -216,7 +223,8 @@ extension RecordingNode {
         case "in_flight":
             let first = try optional("first").map { node throws(RecordingProblem) in try node.number() }
             let load = OutboxMachine.Load(
-                identity: try identity(), count: try member("count").count(), first: first, spaces: try spaces())
+                identity: try identity(), count: try member("count").count(), first: first, spaces: try spaces(),
+                isWithdrawal: try isWithdrawal())
             state = .inFlight(request: try request(), deadline: try timer(), load: load)
         case "recording": state = .recording(spaces: try spaces())
         case "waiting":
@@ -228,13 +236,15 @@ extension RecordingNode {
                 _ = try member("identity")
                 state = .waiting(try timer(), .identity(""))
             }
+        case "withdrawing": state = .withdrawing
         case "renewing": state = .renewing
         default: throw try unknownState()
         }
         return OutboxMachine(
             state: state, summary: try member("summary").outbox(), backoff: try backoff(),
             shrunkLimit: try optional("shrunk_limit").map { node throws(RecordingProblem) in try node.limit() },
-            renewals: try member("renewals").count())
+            renewals: try member("renewals").count(),
+            refusals: try optional("refusals").map { node throws(RecordingProblem) in try node.count() } ?? 0)
     }
 
     private func pullMachine() throws(RecordingProblem) -> PullMachine {

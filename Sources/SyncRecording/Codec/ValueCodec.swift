@@ -8,6 +8,7 @@ extension JSONWriter {
     mutating func failure(_ failure: TransportFailure) {
         member("code", failure.code.rawValue)
         if let pause = failure.retryAfter { member("retry_after", pause) }
+        if failure.isDefinite { member("definite", true) }
     }
 
     mutating func stored(_ stored: StoredSpace) {
@@ -77,7 +78,8 @@ extension JSONWriter {
 extension RecordingNode {
     func failure() throws(RecordingProblem) -> TransportFailure {
         let pause = try optional("retry_after").map { node throws(RecordingProblem) in try node.duration() }
-        return TransportFailure(try member("code").choice(), "", retryAfter: pause)
+        let isDefinite = try optional("definite").map { node throws(RecordingProblem) in try node.boolean() } ?? false
+        return TransportFailure(try member("code").choice(), "", retryAfter: pause, isDefinite: isDefinite)
     }
 
     func storeFailure() throws(RecordingProblem) -> StoreFailure {

@@ -6,7 +6,7 @@ extension Redaction {
         switch event {
         case .started(let stored, let state): .started(session(stored), link(state))
         case .syncRequested, .credentialsChanged, .stopRequested, .aborted, .outboxTouched, .timerFired, .nothingToPush,
-            .outboxCounted, .resultsRecorded:
+            .outboxCounted, .resultsRecorded, .transactionWithdrawn:
             event
         case .deletesAllowed(let name): .deletesAllowed(space(name))
         case .linkChanged(let state): .linkChanged(link(state))
@@ -47,6 +47,8 @@ extension Redaction {
         case .record(let results, let sender, let time):
             .record(results.map(result), of: identity(sender), serverTime: time)
         case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
+        case .withdraw(let number, let rejection, let sender):
+            .withdraw(number, Self.rejection(rejection.code.rawValue), of: identity(sender))
         case .resetCursor(let name): .resetCursor(space(name))
         case .vacate(let name, let history, let brake): .vacate(space(name), of: epoch(history), brake: brake)
         case .adopt(let history, let owner): .adopt(epoch(history), account(owner))
@@ -75,7 +77,7 @@ extension Redaction {
     private func outbox(_ outbox: OutboxMachine) -> OutboxMachine {
         let state: OutboxMachine.State =
             switch outbox.state {
-            case .resting, .taking, .renewing: outbox.state
+            case .resting, .taking, .withdrawing, .renewing: outbox.state
             case .inFlight(let request, let deadline, let sent):
                 .inFlight(request: request, deadline: deadline, load: load(sent))
             case .recording(let names): .recording(spaces: names.map(space).sorted())
@@ -85,13 +87,13 @@ extension Redaction {
             }
         return OutboxMachine(
             state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
-            renewals: outbox.renewals)
+            renewals: outbox.renewals, refusals: outbox.refusals)
     }
 
     private func load(_ load: OutboxMachine.Load) -> OutboxMachine.Load {
         OutboxMachine.Load(
             identity: identity(load.identity), count: load.count, first: load.first,
-            spaces: load.spaces.map(space).sorted())
+            spaces: load.spaces.map(space).sorted(), isWithdrawal: load.isWithdrawal)
     }
 
     private func pull(_ pull: PullMachine) -> PullMachine {
@@ -127,7 +129,7 @@ extension SyncEvent {
         case .spaceVacated(_, .vacated(let vacated)): return vacated.removedRecords
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
-            .nothingToPush, .resultsRecorded, .pageApplied, .cursorReset, .spaceVacated,
+            .nothingToPush, .resultsRecorded, .transactionWithdrawn, .pageApplied, .cursorReset, .spaceVacated,
             .sessionChanged, .storeFailed:
             return 0
         }

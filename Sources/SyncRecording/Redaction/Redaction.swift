@@ -58,7 +58,7 @@ package struct Redaction: Sendable {
     // MARK: Failures and links: their codes, without words
 
     func failure(_ failure: TransportFailure) -> TransportFailure {
-        TransportFailure(failure.code, "", retryAfter: failure.retryAfter)
+        failure.worded("")
     }
 
     func failure(_ failure: StoreFailure) -> StoreFailure {
@@ -95,7 +95,8 @@ package struct Redaction: Sendable {
     func batch(_ batch: PushBatch) -> PushBatch {
         PushBatch(
             identity: identity(batch.identity), epoch: batch.epoch.map(epoch), acknowledged: batch.acknowledged,
-            transactions: batch.transactions.map(transaction), outbox: batch.outbox)
+            transactions: batch.transactions.map(transaction), outbox: batch.outbox,
+            isWithdrawal: batch.isWithdrawal)
     }
 
     func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {
@@ -113,7 +114,7 @@ package struct Redaction: Sendable {
         case .applyingPage(let name): .applyingPage(space(name))
         case .resettingCursor(let name): .resettingCursor(space(name))
         case .vacatingSpace(let name): .vacatingSpace(space(name))
-        case .countingOutbox, .takingBatch, .recordingResults, .adopting, .renewingIdentity: task
+        case .countingOutbox, .takingBatch, .recordingResults, .withdrawing, .adopting, .renewingIdentity: task
         }
     }
 
@@ -152,9 +153,11 @@ package struct Redaction: Sendable {
     }
 
     /// A rejection by its code; a code that this build does not know could say anything, and becomes `other`.
-    static func rejected(_ code: String) -> Outcome {
+    static func rejected(_ code: String) -> Outcome { .rejected(rejection(code)) }
+
+    static func rejection(_ code: String) -> Rejection {
         let known = codes.first { $0.rawValue == code }
-        return .rejected(Rejection(code: known ?? RejectionCode(rawValue: "other"), message: "", mutation: nil))
+        return Rejection(code: known ?? RejectionCode(rawValue: "other"), message: "", mutation: nil)
     }
 
     private static let codes: [RejectionCode] = [

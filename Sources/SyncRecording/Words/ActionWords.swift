@@ -20,6 +20,8 @@ package enum ActionWords {
             "record \(results.map(result).joined(separator: " ")) of incarnation \(identity.incarnation) at \(time)"
         case .apply(let page, let cursor, let brake):
             "apply \(content(page.content)) of \(page.space) in \(page.epoch) from \(cursor?.rawValue ?? "the beginning") to \(page.cursor), version \(page.version) of \(page.head)\(page.hasMore ? ", more follows" : ""), at \(page.serverTime), \(words(brake))"
+        case .withdraw(let number, let rejection, let identity):
+            "withdraw \(number) of incarnation \(identity.incarnation): \(rejection.code)"
         case .resetCursor(let space): "reset the cursor of \(space)"
         case .vacate(let space, let epoch, let brake): "vacate \(space) in \(epoch), \(words(brake))"
         case .adopt(let epoch, let account): "adopt \(epoch) as \(account)"

@@ -38,6 +38,7 @@ package enum EventWords {
         case .nothingToPush(let outbox): "nothing to push, \(words(outbox))"
         case .outboxCounted(let outbox): "outbox counted, \(words(outbox))"
         case .resultsRecorded(let outbox): "results recorded, \(words(outbox))"
+        case .transactionWithdrawn(let outbox): "transaction withdrawn, \(words(outbox))"
         case .pageApplied(let space, .applied(let stored, let outbox, let count)):
             "page of \(space) applied, \(count) records, version \(stored.version), \(words(outbox))"
         case .pageApplied(let space, .braked(let deletes, let total)):
@@ -80,6 +81,7 @@ package enum EventWords {
         case .countingOutbox: "counting the outbox"
         case .takingBatch: "taking a batch"
         case .recordingResults: "recording results"
+        case .withdrawing: "withdrawing a transaction"
         case .applyingPage(let space): "applying a page of \(space)"
         case .resettingCursor(let space): "resetting the cursor of \(space)"
         case .vacatingSpace(let space): "vacating \(space)"

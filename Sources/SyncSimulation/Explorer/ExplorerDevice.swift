@@ -47,7 +47,8 @@ struct ExplorerDevice: Hashable, Sendable {
                 case .abandon(let serial): letGo(of: serial)
                 case .arm(let serial, let delay): timers[serial] = delay
                 case .disarm(let serial): timers[serial] = nil
-                case .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate, .adopt, .renewIdentity,
+                case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
+                    .renewIdentity,
                     .checkpoint:
                     if let answer = store.answer(action) { queue.append(answer) }
                 case .openHints, .closeHints, .finish: break

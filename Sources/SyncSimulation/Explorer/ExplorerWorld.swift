@@ -150,7 +150,8 @@ struct ExplorerWorld: Hashable, Sendable {
         case .push(let serial, let push): .pushEnded(serial, .success(server.push(push)))
         case .pull(let serial, let pull):
             .pullEnded(serial, .default, .success(server.pull(pull, by: devices[index].store.client)))
-        case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .apply, .resetCursor, .vacate,
+        case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
+            .vacate,
             .adopt, .renewIdentity, .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(request) is not a request")
         }

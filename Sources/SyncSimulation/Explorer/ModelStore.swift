@@ -77,6 +77,9 @@ struct ModelStore: Hashable, Sendable {
         case .record(let results, _, _):
             for result in results { record(result) }
             return .resultsRecorded(summary)
+        case .withdraw:
+            // Its server takes everything.
+            return .transactionWithdrawn(summary)
         case .apply(let page, _, _):
             apply(page)
             return .pageApplied(.default, .applied(space, outbox: summary, changedRecords: 0))

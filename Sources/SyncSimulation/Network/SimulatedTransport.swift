@@ -63,7 +63,7 @@ public final class SimulatedTransport: RemoteTransport {
         do {
             request = try wire.encode(call)
         } catch {
-            throw TransportFailure(.refused, "the call cannot be written: \(error)")
+            throw TransportFailure(.refused, "the call cannot be written: \(error)", isDefinite: true)
         }
         network.watch.sent(call, request, by: device, at: simulation.now)
         do throws(TransportFailure) {

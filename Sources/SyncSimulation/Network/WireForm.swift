@@ -49,6 +49,8 @@ public struct WireForm: SimulatedWire {
     private static let done: UInt8 = 0
     private static let absent: UInt8 = 1
     private static let firstFailure: UInt8 = 2
+    /// Added to the status of a failure that the server itself told.
+    private static let definite: UInt8 = 0x80
 
     public func encode(_ answer: ServerAnswer) throws -> [UInt8] {
         switch answer {
@@ -61,7 +63,8 @@ public struct WireForm: SimulatedWire {
         case .failed(let failure):
             let place = TransportFailure.Code.allCases.firstIndex(of: failure.code) ?? 0
             let wait = UInt16(clamping: failure.retryAfter?.wholeMilliseconds ?? 0)
-            return header(Self.firstFailure + UInt8(place), wait: wait)
+            let status = Self.firstFailure + UInt8(place) + (failure.isDefinite ? Self.definite : 0)
+            return header(status, wait: wait)
                 + ErrorBody(.failed, failure.message).encode()
         }
     }
@@ -90,13 +93,13 @@ public struct WireForm: SimulatedWire {
     }
 
     private func failure(_ bytes: [UInt8], _ body: [UInt8]) throws -> TransportFailure {
-        let place = Int(bytes[0]) - Int(Self.firstFailure)
+        let place = Int(bytes[0] & ~Self.definite) - Int(Self.firstFailure)
         guard TransportFailure.Code.allCases.indices.contains(place) else {
             throw Unreadable(description: "there is no such status")
         }
         let wait = Int64(bytes[1]) | Int64(bytes[2]) << 8
         return TransportFailure(
             TransportFailure.Code.allCases[place], try ErrorBody.decode(body).message,
-            retryAfter: wait == 0 ? nil : .milliseconds(wait))
+            retryAfter: wait == 0 ? nil : .milliseconds(wait), isDefinite: bytes[0] & Self.definite != 0)
     }
 }

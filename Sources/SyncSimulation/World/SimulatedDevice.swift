@@ -369,7 +369,8 @@ extension SyncEngine.Trace {
         case .pageApplied(_, .braked), .storeFailed: .fault
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
-            .batchTaken, .nothingToPush, .resultsRecorded, .cursorReset, .spaceVacated, .sessionChanged:
+            .batchTaken, .nothingToPush, .resultsRecorded, .transactionWithdrawn, .cursorReset, .spaceVacated,
+            .sessionChanged:
             .note
         }
     }
@@ -396,6 +397,7 @@ extension SyncEngine.Trace {
         case .hintsEnded: "hints ended"
         case .batchTaken(let batch): "batch of \(batch.transactions.count)"
         case .nothingToPush: "nothing to push"
+        case .transactionWithdrawn(let outbox): "transaction withdrawn, outbox \(outbox.count)"
         case .resultsRecorded(let outbox): "results recorded, outbox \(outbox.count)"
         case .pageApplied(let space, .applied(let stored, _, let count)):
             "applied \(count) of \(space) to \(stored.version)\(stored.isComplete ? "" : ", incomplete")"

@@ -264,7 +264,7 @@ extension TransportFailure {
             case .tooLarge: .tooLarge
             case .unavailable: .serverFailed
             }
-        self.init(code, failure.message, retryAfter: failure.retryAfter)
+        self.init(code, failure.message, retryAfter: failure.retryAfter, isDefinite: true)
     }
 }
 

@@ -93,6 +93,14 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.recordingResults) { () throws(StoreFailure) in try store.record(results, of: identity, now: now) }
     }
 
+    func withdraw(
+        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+    ) throws(StoreFailure) -> OutboxSummary {
+        try watch(.recordingResults) { () throws(StoreFailure) in
+            try store.withdraw(number, of: identity, because: rejection)
+        }
+    }
+
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {

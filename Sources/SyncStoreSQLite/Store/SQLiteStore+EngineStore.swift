@@ -28,6 +28,14 @@ extension SQLiteStore: EngineStore {
         try write { transaction throws(StoreFailure) in try transaction.record(results, of: identity, now: now) }
     }
 
+    public func withdraw(
+        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+    ) throws(StoreFailure) -> OutboxSummary {
+        try write { transaction throws(StoreFailure) in
+            try transaction.withdraw(number, of: identity, because: rejection)
+        }
+    }
+
     public func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {

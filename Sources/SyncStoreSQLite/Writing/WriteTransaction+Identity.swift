@@ -76,7 +76,11 @@ extension WriteTransaction {
     private func renewIdentity(forgettingVersions: Bool) throws(StoreFailure) {
         meta.identity = meta.identity.next
         meta.nextNumber = .first
-        try connection.execute("UPDATE sync_outbox SET number = NULL, version = NULL, attempts = 0")
+        try connection.execute(
+            """
+            UPDATE sync_outbox SET number = NULL, version = NULL, attempts = 0, refusal_code = NULL,
+                refusal_message = NULL
+            """)
         meta.outbox.waiting = meta.outbox.count
         meta.outbox.sent = 0
         meta.outbox.answered = 0

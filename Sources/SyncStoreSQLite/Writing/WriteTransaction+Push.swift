@@ -7,16 +7,25 @@ extension WriteTransaction {
     func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, refusal_code IS NOT NULL FROM sync_outbox
             WHERE version IS NULL ORDER BY sequence LIMIT ?1
             """)
         statement.bind(1, Int64(max(limit.transactions, 1)))
         var entries: [StoredEntry] = []
         var bytes = 0
+        var isWithdrawal = false
         do {
             defer { statement.reset() }
             while try statement.step() {
-                let entry = try StoredEntry(statement)
+                var entry = try StoredEntry(statement)
+                if statement.integer(7) != 0 {
+                    // Alone, so that a refusal of this push says that the contents were not at fault.
+                    guard entries.isEmpty else { break }
+                    entry.transaction = Transaction(space: entry.space, mutations: [])
+                    entries.append(entry)
+                    isWithdrawal = true
+                    break
+                }
                 bytes += entry.bytes
                 if !entries.isEmpty && bytes > limit.bytes { break }
                 entries.append(entry)
@@ -47,7 +56,35 @@ extension WriteTransaction {
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
-            transactions: transactions, outbox: meta.outbox)
+            transactions: transactions, outbox: meta.outbox, isWithdrawal: isWithdrawal)
+    }
+
+    func withdraw(
+        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+    ) throws(StoreFailure) -> OutboxSummary {
+        guard identity == meta.identity, let entry = try entry(numbered: number), entry.version == nil else {
+            rollsBack = true
+            return meta.outbox
+        }
+        let mark = try connection.statement(
+            "UPDATE sync_outbox SET refusal_code = ?2, refusal_message = ?3 WHERE sequence = ?1")
+        mark.bind(1, entry.sequence)
+        mark.bind(2, rejection.code.rawValue)
+        mark.bind(3, rejection.message)
+        try mark.run()
+        change.touchesOutbox = true
+        return meta.outbox
+    }
+
+    /// Why the server refused to take an entry that was withdrawn; nil for any other entry.
+    private func refusal(of entry: StoredEntry) throws(StoreFailure) -> Rejection? {
+        let statement = try connection.statement(
+            "SELECT refusal_code, refusal_message FROM sync_outbox WHERE sequence = ?1 AND refusal_code IS NOT NULL")
+        statement.bind(1, entry.sequence)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return Rejection(
+            code: RejectionCode(rawValue: statement.text(0)), message: statement.text(1), mutation: nil)
     }
 
     /// All outcomes below this number are known here.
@@ -69,7 +106,8 @@ extension WriteTransaction {
             case .applied(let version, let uids, let conflicts):
                 try recordApplied(entry, version, uids, conflicts, now: now)
             case .rejected(let rejection):
-                try recordRejected(entry, rejection, now: now)
+                // What it says of an empty transaction is not the reason.
+                try recordRejected(entry, try refusal(of: entry) ?? rejection, now: now)
             }
         }
         return meta.outbox

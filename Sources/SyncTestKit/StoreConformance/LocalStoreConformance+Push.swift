@@ -98,6 +98,50 @@ extension LocalStoreConformance {
                     try world.user(id), is: world.shownUser(id, uid: 7, version: 1, "ada"), "the deleted one")
                 try world.expect(try world.user(other) == nil, "the created one is still there")
             },
+            Check(
+                "a withdrawn transaction gives its number to an empty one, and goes to the journal with the server's reason"
+            ) {
+                world in
+                try world.greet()
+                let (id, sequence) = try world.createUser("ada")
+                let avatar = try world.written(.create("avatars", world.id(), ["author": .reference(id)]))
+                let (other, _) = try world.createUser("bob")
+                let first = try world.push(BatchLimit(transactions: 1, bytes: 1_000_000))
+                let reason = Rejection(code: .tooLarge, message: "more than the server takes", mutation: nil)
+                let stranger = ClientIdentity(client: first.identity.client, incarnation: 9)
+                _ = try world.store.withdraw(.first, of: stranger, because: reason)
+                let unchanged = try world.push(BatchLimit(transactions: 1, bytes: 1_000_000))
+                try world.expect(unchanged.isWithdrawal, is: false, "a withdrawal by another identity")
+                _ = try world.store.withdraw(.first, of: first.identity, because: reason)
+                let again = try world.push()
+                try world.expect(again.isWithdrawal && again.transactions.count == 1, "\(again) is no lone withdrawal")
+                try world.expect(again.transactions[0].number, is: .first, "the number")
+                try world.expect(again.transactions[0].transaction.mutations, is: [], "what is sent in its place")
+                try world.expect(again.transactions[0].hash != first.transactions[0].hash, "the hash is the same")
+                // It is still there, and seen, until the server has said that nothing else will take its number.
+                try world.expect(try world.user(id) != nil, "the record is gone too early")
+                try world.answer(.first, world.rejected(.malformed))
+                for (sequence, code) in [(sequence, RejectionCode.tooLarge), (avatar, .dependsOnRejected)] {
+                    guard case .rejected(let entry) = try world.store.fate(of: sequence),
+                        case .rejected(_, let rejection) = entry.event
+                    else { throw ConformanceViolation(rule: world.rule, detail: "\(sequence) was not rejected") }
+                    try world.expect(rejection.code, is: code, "the code of \(sequence)")
+                }
+                try world.expect(try world.user(id) == nil, "the record is still there")
+                try world.expect(try world.user(other) != nil, "the other is gone")
+            },
+            Check("a new identity asks the server again about what was withdrawn") { world in
+                try world.greet()
+                _ = try world.createUser()
+                let first = try world.push()
+                let reason = Rejection(code: .tooLarge, message: "more than the server takes", mutation: nil)
+                _ = try world.store.withdraw(.first, of: first.identity, because: reason)
+                _ = try world.store.renewIdentity()
+                let again = try world.push()
+                try world.expect(again.isWithdrawal, is: false, "the withdrawal")
+                try world.expect(
+                    again.transactions.map(\.transaction), is: first.transactions.map(\.transaction), "what is sent")
+            },
             Check("what depends on a rejected transaction follows it, and nothing else does") { world in
                 try world.greet()
                 let (user, root) = try world.createUser("ada")

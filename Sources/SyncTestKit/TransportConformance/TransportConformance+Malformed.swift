@@ -59,7 +59,8 @@ extension TransportConformance {
                 guard let limit = world.subject.maximumBodyBytes, let exchange = world.subject.exchange else { return }
                 let failure = await exchange(.push, Array(repeating: UInt8(ascii: " "), count: limit + 1))
                 try world.expect(
-                    failure?.code == .tooLarge, "\(failure?.description ?? "an answer"), too large expected")
+                    failure?.code == .tooLarge && failure?.isDefinite == true,
+                    "\(failure?.description ?? "an answer"), too large expected, and definite")
             },
         ]
     }

@@ -1,6 +1,10 @@
 import SyncJSON
 
-/// Why a server did not do what it was asked: `{"error":{"code":…,"message":…}}`.
+/// Why a server did not do what it was asked: `{"error":{"code":…,"message":…,"request":…}}`.
+///
+/// The client names each request by a random id in the header `Tombolo-Request`, and the server repeats it in the body.
+/// Only a body with the right id decides what becomes of a transaction: an error page of a gateway, a cached answer, or the
+/// JSON of another service does not carry it.
 package struct ErrorBody: Hashable, Sendable {
     /// Open: a newer server may send a code that this build does not name.
     package struct Code: RawRepresentable, Hashable, Sendable {
@@ -34,10 +38,13 @@ package struct ErrorBody: Hashable, Sendable {
     package let code: Code
     /// What was wrong and what was expected, for a person.
     package let message: String
+    /// The id of the request that this answers; nil when the request carried none.
+    package let request: WireRequestID?
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String, request: WireRequestID? = nil) {
         self.code = code
         self.message = message
+        self.request = request
     }
 
     package func encode() -> [UInt8] {
@@ -49,6 +56,10 @@ package struct ErrorBody: Hashable, Sendable {
         writer.string(code.rawValue)
         writer.key("message")
         writer.string(message)
+        if let request {
+            writer.key("request")
+            writer.string(request.rawValue)
+        }
         writer.endObject()
         writer.endObject()
         return writer.bytes
@@ -71,14 +82,17 @@ package struct ErrorBody: Hashable, Sendable {
     private static func read(_ reader: inout JSONReader) throws(JSONError) -> ErrorBody {
         var code: Code?
         var message: String?
+        var request: WireRequestID?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "code": code = Code(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the code"))
             case "message": message = try reader.text(bytes: WireLimits.messageBytes, "the message")
+            case "request":
+                request = WireRequestID(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the request id"))
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
-        return ErrorBody(try reader.require(code, "code"), try reader.require(message, "message"))
+        return ErrorBody(try reader.require(code, "code"), try reader.require(message, "message"), request: request)
     }
 }

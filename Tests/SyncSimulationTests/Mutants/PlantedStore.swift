@@ -95,6 +95,11 @@ struct PlantedStore: LocalStore, EngineStore {
     ) throws(StoreFailure) -> OutboxSummary {
         onSummary(try onRecord(base, results, identity, now))
     }
+    func withdraw(
+        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+    ) throws(StoreFailure) -> OutboxSummary {
+        onSummary(try base.withdraw(number, of: identity, because: rejection))
+    }
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
