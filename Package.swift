@@ -55,7 +55,10 @@ let package = Package(
             name: "SyncCore",
             dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
-        .target(name: "SyncAuthority", dependencies: ["SyncModel", "SyncConcurrency"], swiftSettings: strict),
+        .target(
+            name: "SyncAuthority",
+            dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
 
         // What a flight recorder keeps, how it is written down, and how it is run again.
         .target(
@@ -296,7 +299,7 @@ let package = Package(
             name: "SyncSimulationTests",
             dependencies: [
                 "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
-                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
+                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording", "SyncTestKit",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -1,18 +1,22 @@
 -- The authority's database: one server's history. Names are plain names of the model; ids are the 16 bytes of a UUID;
 -- numbers in blobs are big-endian.
 
--- The history that this database holds, and the server's hybrid clock as it last stood (the bits of 64).
+-- The history that this database holds, the secret that authenticates the cursors of this history, and the server's hybrid
+-- clock as it last stood (the bits of 64).
 CREATE TABLE server (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     epoch TEXT NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
+    key BLOB NOT NULL CHECK (length(key) = 32),
     clock INTEGER NOT NULL
 ) STRICT;
 
--- How far the feed of each space reaches: its newest version, and the oldest from which it is whole.
+-- How far the feed of each space reaches: its newest version, and the oldest from which it is whole, with the fingerprint
+-- of the history up to that one.
 CREATE TABLE space (
     name TEXT PRIMARY KEY,
     head INTEGER NOT NULL,
     horizon INTEGER NOT NULL,
+    horizon_chain BLOB NOT NULL DEFAULT (zeroblob(16)) CHECK (length(horizon_chain) = 16),
     CHECK (0 <= horizon AND horizon <= head)
 ) STRICT, WITHOUT ROWID;
 
@@ -69,6 +73,8 @@ CREATE TABLE log (
     number INTEGER NOT NULL,
     -- The server's wall clock, in milliseconds since 1970.
     at INTEGER NOT NULL,
+    -- The fingerprint of the history up to this commit: a hash over the chain before it, and the commit.
+    chain BLOB NOT NULL CHECK (length(chain) = 16),
     PRIMARY KEY (space, version)
 ) STRICT, WITHOUT ROWID;
 

@@ -13,19 +13,19 @@ extension WorldParts {
             openStore: { process, runtime, storage in
                 try openLocalStore(process, runtime, storage, settings)
             },
-            openAuthority: { process, rules in
+            openAuthority: { process, rules, histories in
                 let store = try SQLiteAuthorityStore(
-                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"),
+                    singleConnectionTo: process.uri(for: "/authority.sqlite"), newHistory: histories.nextHistory(),
                     configuration: SQLiteAuthorityConfiguration(durability: settings.serverDurability))
                 var policy = settings.authority
                 policy.access = rules
-                return Authority(store: store, catalog: WorldCatalog.catalog, policy: policy)
+                return Authority(store: store, catalog: WorldCatalog.catalog, policy: policy, histories: histories)
             },
             upkeep: { task, service in
                 guard let authority = service as? Authority else { return }
                 switch task {
                 case .compact(let space, let count): try authority.compact(space, keeping: count)
-                case .startEpoch(let epoch): try authority.startNewEpoch(epoch)
+                case .startEpoch(let history): try authority.startNewEpoch(history)
                 }
             },
             outcome: { service, sender in

@@ -9,9 +9,15 @@ public struct Authority: AuthorityService {
     public let policy: AuthorityPolicy
     public let commits = CoalescingFeed<SpaceHeads>()
     let store: any AuthorityStore
+    let histories: any HistoryKeeper
 
-    public init(store: any AuthorityStore, catalog: SchemaCatalog, policy: AuthorityPolicy = AuthorityPolicy()) {
+    /// - Parameter histories: names the next history when the database turns out to be an older copy.
+    public init(
+        store: any AuthorityStore, catalog: SchemaCatalog, policy: AuthorityPolicy = AuthorityPolicy(),
+        histories: any HistoryKeeper
+    ) {
         self.store = store
+        self.histories = histories
         self.catalog = catalog
         self.policy = policy
     }

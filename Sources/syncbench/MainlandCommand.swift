@@ -16,9 +16,9 @@ struct MainlandCommand: AsyncParsableCommand {
 
     func run() async throws {
         let store = try SQLiteAuthorityStore(
-            at: folder + "/mainland.db", newEpoch: Epoch(rawValue: "benchmark"),
+            at: folder + "/mainland.db", newHistory: BenchmarkHistories().nextHistory(),
             configuration: SQLiteAuthorityConfiguration(durability: .processCrash))
-        let authority = Authority(store: store, catalog: Islanders.catalog)
+        let authority = Authority(store: store, catalog: Islanders.catalog, histories: BenchmarkHistories())
         let writer = Islander(authority: authority)
         try writer.create(rows)
         let server = SyncServer(
@@ -101,5 +101,17 @@ private final class Islander: Sendable {
 private struct OneIslander: Authenticator {
     func principal(bearing token: String) -> Principal? {
         token == IslandCommand.token ? Principal(name: "islander") : nil
+    }
+}
+
+/// Nobody restores the server of a benchmark.
+private struct BenchmarkHistories: HistoryKeeper {
+    func nextHistory() -> HistoryIdentity {
+        var random = SystemRandomNumberGenerator()
+        return .drawn(from: &random)
+    }
+
+    func historyWasLost(_ lost: LostHistory, next: Epoch) {
+        say("failed \(lost)")
     }
 }

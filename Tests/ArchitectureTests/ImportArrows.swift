@@ -13,7 +13,7 @@ enum ImportArrows {
         "SyncJSON": [],
         // Policy.
         "SyncCore": ["SyncModel", "SyncConcurrency", "Logging"],
-        "SyncAuthority": ["SyncModel", "SyncConcurrency"],
+        "SyncAuthority": ["SyncModel", "SyncConcurrency", "Crypto"],
         "SyncWire": ["SyncModel", "SyncJSON", "Crypto"],
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
         // Text that is compiled in.

@@ -24,7 +24,7 @@ import Testing
                         effect: random.below(3) == 0 ? .fail(.inputOutput) : .losePower))
             }
             if let store = try? SQLiteAuthorityStore(
-                singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e"))
+                singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e")))
             {
                 let authority = Authority(store: store, catalog: SQLiteAuthorityStoreTests.catalog)
                 let head = try? store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head
@@ -59,7 +59,7 @@ import Testing
             try #require(losses < 200, "seed \(seed): no progress")
         }
         let store = try SQLiteAuthorityStore(
-            singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "other"))
+            singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "other")))
         let (state, commits) = try store.read { (view) throws(AuthorityStoreFailure) in
             (
                 try view.state(),
@@ -78,7 +78,7 @@ import Testing
         func open(_ process: DiskProcess) throws -> Authority {
             Authority(
                 store: try SQLiteAuthorityStore(
-                    singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e")),
+                    singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e"))),
                 catalog: SQLiteAuthorityStoreTests.catalog)
         }
         func push(_ index: Int, to authority: Authority) throws {
@@ -88,7 +88,7 @@ import Testing
         }
         func head(of process: DiskProcess) throws -> Version {
             let store = try SQLiteAuthorityStore(
-                singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "other"))
+                singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "other")))
             defer { try? store.close() }
             return try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default).head }
         }
@@ -115,11 +115,13 @@ import Testing
         disk.plan(DiskFault(.sync, of: .database, times: 1, effect: .fail(.inputOutput)))
         let failure = #expect(throws: AuthorityStoreFailure.self) {
             try SQLiteAuthorityStore(
-                singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e"))
+                singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e")))
         }
         #expect(disk.faultCount == 1)
         #expect(failure?.code == .inputOutput, "\(failure?.message ?? "")")
-        try SQLiteAuthorityStore(singleConnectionTo: process.uri(for: "/authority.db"), newEpoch: Epoch(rawValue: "e"))
-            .close()
+        try SQLiteAuthorityStore(
+            singleConnectionTo: process.uri(for: "/authority.db"), newHistory: .fixed(Epoch(rawValue: "e"))
+        )
+        .close()
     }
 }

@@ -11,29 +11,29 @@ import Testing
 @Suite struct SQLiteAuthorityStoreTests {
     @Test(arguments: AuthorityStoreConformance.ruleNames)
     func `in memory it keeps the rule of the port`(rule: String) throws {
-        try AuthorityStoreConformance { epoch in
-            try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newEpoch: epoch)
+        try AuthorityStoreConformance { history in
+            try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: history)
         }.run(rule)
     }
 
     @Test(arguments: AuthorityStoreConformance.ruleNames)
     func `in a file it keeps the rule of the port`(rule: String) throws {
         let folder = try Folder()
-        try AuthorityStoreConformance { epoch in
+        try AuthorityStoreConformance { history in
             try SQLiteAuthorityStore(
-                at: folder.file, newEpoch: epoch, configuration: .init(durability: .processCrash))
+                at: folder.file, newHistory: history, configuration: .init(durability: .processCrash))
         }.run(rule)
     }
 
     @Test func `what was written is there when the database is opened again, and the epoch stays`() throws {
         let folder = try Folder()
-        let store = try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "first"))
+        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
         try store.write { (transaction) throws(AuthorityStoreFailure) in
             _ = try transaction.takeVersion(in: .default)
             _ = try transaction.takeUID(in: "user")
         }
         try store.close()
-        let again = try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "second"))
+        let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "second")))
         try again.write { (transaction) throws(AuthorityStoreFailure) in
             #expect(try transaction.state().epoch == Epoch(rawValue: "first"))
             #expect(try transaction.extent(of: .default).head == Version(1))
@@ -46,7 +46,7 @@ import Testing
         let folder = try Folder()
         let epoch = Epoch(rawValue: "e")
         let patience = SQLiteAuthorityConfiguration(busyTimeout: .milliseconds(50))
-        let store = try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, configuration: patience)
+        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: patience)
         let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) in
             try transaction.takeVersion(in: .default)
         }
@@ -59,7 +59,7 @@ import Testing
             _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM server")
             _ = try store.write(take)
             try store.close()
-            let again = try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, configuration: patience)
+            let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: patience)
             #expect(try again.write(take) == Version(3))
             try again.close()
         }
@@ -69,7 +69,9 @@ import Testing
     @Test(arguments: [":memory:", nil]) func `a read that fails leaves the store as it was`(location: String?) throws {
         let folder = try Folder()
         let store =
-            try location.map { try SQLiteAuthorityStore(singleConnectionTo: $0, newEpoch: Epoch(rawValue: "e")) }
+            try location.map {
+                try SQLiteAuthorityStore(singleConnectionTo: $0, newHistory: .fixed(Epoch(rawValue: "e")))
+            }
             ?? folder.open()
         let failure = #expect(throws: AuthorityStoreFailure.self) {
             try store.read { (view) throws(AuthorityStoreFailure) -> Void in
@@ -86,11 +88,11 @@ import Testing
 
     @Test func `every commit is flushed to the disk by default, and that is read back`() throws {
         let folder = try Folder()
-        let store = try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"))
+        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")))
         #expect(try store.synchronous == 2)
         let fast = try Folder()
         let lesser = try SQLiteAuthorityStore(
-            at: fast.file, newEpoch: Epoch(rawValue: "e"), configuration: .init(durability: .processCrash))
+            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
         #expect(try lesser.synchronous == 1)
     }
 
@@ -120,7 +122,7 @@ import Testing
         // With locks that are files SQLite has no shared memory, and stays with its rollback journal.
         expect(.notDurable, naming: "the journal mode is delete after it was set to wal") {
             try SQLiteAuthorityStore(
-                singleConnectionTo: "file:\(folder.file)?vfs=unix-dotfile", newEpoch: Epoch(rawValue: "e"))
+                singleConnectionTo: "file:\(folder.file)?vfs=unix-dotfile", newHistory: .fixed(Epoch(rawValue: "e")))
         }
     }
 
@@ -128,7 +130,7 @@ import Testing
         let mask = umask(0)
         defer { umask(mask) }
         let folder = try Folder()
-        let store = try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"))
+        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")))
         try store.write { (transaction) throws(AuthorityStoreFailure) in
             _ = try transaction.takeVersion(in: .default)
         }
@@ -138,7 +140,7 @@ import Testing
         }
         try store.close()
         chmod(folder.file, 0o644)
-        try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e")).close()
+        try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e"))).close()
         #expect(try folder.permissions("authority.db") == 0o600)
     }
 
@@ -159,17 +161,17 @@ import Testing
     @Test func `a missing database is made only when that is asked for`() throws {
         let folder = try Folder()
         expect(.noDatabase, naming: folder.file) {
-            try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"), creating: false)
+            try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")), creating: false)
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path))
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: false)
         #expect(chmod(folder.path, 0o700) == 0)
         expect(.noDatabase, naming: folder.file) {
-            try SQLiteAuthorityStore(at: folder.file, newEpoch: Epoch(rawValue: "e"), creating: false)
+            try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")), creating: false)
         }
         #expect(!FileManager.default.fileExists(atPath: folder.file))
         expect(.missingFile, naming: ":memory:") {
-            try SQLiteAuthorityStore(at: ":memory:", newEpoch: Epoch(rawValue: "e"))
+            try SQLiteAuthorityStore(at: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
         }
     }
 
@@ -210,12 +212,12 @@ import Testing
         #expect(files.createFile(atPath: folder.file, contents: nil, attributes: [.posixPermissions: 0o600]))
         let epoch = Epoch(rawValue: "e")
         expect(.noDatabase, naming: folder.file) {
-            try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch, creating: false)
+            try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), creating: false)
         }
         #expect(files.createFile(atPath: folder.file + "-wal", contents: Data(repeating: 1, count: 4_096)))
-        expect(.corrupt, naming: folder.file) { try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch) }
+        expect(.corrupt, naming: folder.file) { try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch)) }
         #expect(unlink(folder.file + "-wal") == 0)
-        try SQLiteAuthorityStore(at: folder.file, newEpoch: epoch).close()
+        try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch)).close()
     }
 
     @Test func `one process serves a database; a second is told so`() throws {
@@ -270,7 +272,7 @@ import Testing
     }
 
     @Test func `a damaged value is named as damage, not taken for something else`() throws {
-        let store = try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newEpoch: Epoch(rawValue: "e"))
+        let store = try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
         let authority = Authority(store: store, catalog: Self.catalog)
         _ = try authority.push(try Self.request(0), by: Principal(name: "anna"), now: Self.now)
         for damage in ["fields = '{'", "origins = zeroblob(32)", "space = 'No Name'"] {
@@ -286,7 +288,7 @@ import Testing
     @Test(arguments: [0, 1, 2, 3, 5, 8, 13, 21])
     func `a write that fails at some call is rolled back by the database`(n: Int) throws {
         let faulty = FaultyAuthorityStore(
-            try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newEpoch: Epoch(rawValue: "e")))
+            try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e"))))
         let authority = Authority(store: faulty, catalog: Self.catalog)
         faulty.arm(after: n)
         let request = try Self.request(0)
@@ -363,7 +365,7 @@ final class Folder {
 
     func open() throws -> SQLiteAuthorityStore {
         try SQLiteAuthorityStore(
-            at: file, newEpoch: Epoch(rawValue: "e"), configuration: .init(durability: .processCrash))
+            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
     }
 
     func permissions(_ name: String) throws -> Int {

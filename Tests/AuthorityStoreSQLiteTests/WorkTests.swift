@@ -2,6 +2,7 @@ import AuthorityStoreSQLite
 import SimulationRecipes
 import SyncAuthority
 import SyncModel
+import SyncTestKit
 import Testing
 
 /// What SQLite does for one record must not depend on how many others there are, nor on how many refer to the same one.

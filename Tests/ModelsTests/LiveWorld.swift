@@ -7,6 +7,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncStoreSQLite
+import SyncTestKit
 import SyncTransportInProcess
 import SyncWire
 import Testing
@@ -17,7 +18,7 @@ final class LiveServer: Sendable {
 
     init() throws {
         let store = try SQLiteAuthorityStore(
-            singleConnectionTo: ":memory:", newEpoch: Epoch(rawValue: "first-epoch"))
+            singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "first-epoch")))
         transport = InProcessTransport(
             authority: Authority(store: store, catalog: CommunityCatalog.catalog), catalog: CommunityCatalog.catalog,
             principal: Principal(name: "ned"), now: EngineRuntime.live.now)

@@ -23,11 +23,23 @@ struct AuthorityWorld {
     static let now = WallTime(milliseconds: 1_800_000_000_000)
 
     let store: FaultyAuthorityStore
+    let histories = CountedHistories()
     var authority: Authority
 
     init(policy: AuthorityPolicy = AuthorityPolicy(), over store: (any AuthorityStore)? = nil) {
         self.store = FaultyAuthorityStore(store ?? InMemoryAuthorityStore(epoch: Self.epoch))
-        authority = Authority(store: self.store, catalog: Self.catalog, policy: policy)
+        authority = Authority(store: self.store, catalog: Self.catalog, policy: policy, histories: histories)
+    }
+
+    /// The cursor that the authority gives a client which has seen the feed up to a version. One below the horizon has a chain
+    /// that nobody compares.
+    func cursor(_ version: Int64, in space: SpaceID = .default) throws -> Cursor {
+        try store.read { (view) throws(AuthorityStoreFailure) in
+            let history = try view.state().history
+            let chain = try view.chain(at: Version(version), in: space) ?? .start
+            return FeedCursor(epoch: history.epoch, space: space, place: .log(Version(version)), chain: chain)
+                .sealed(with: history.key)
+        }
     }
 }
 

@@ -217,7 +217,7 @@ import Testing
         #expect(try world.value("user", 1, "bio") == .text("second"))
         guard
             case .page(let page) = try world.page(
-                FeedCursor(epoch: AuthorityWorld.epoch, space: .default, place: .log(.zero)).text),
+                world.cursor(0)),
             case .commits(let commits) = page.content
         else {
             Issue.record("no commits")

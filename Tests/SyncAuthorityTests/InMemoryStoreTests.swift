@@ -6,7 +6,7 @@ import Testing
 @Suite struct InMemoryStoreTests {
     @Test(arguments: AuthorityStoreConformance.ruleNames)
     func `the store in memory keeps the rule of the port`(rule: String) throws {
-        try AuthorityStoreConformance { InMemoryAuthorityStore(epoch: $0) }.run(rule)
+        try AuthorityStoreConformance { InMemoryAuthorityStore(history: $0) }.run(rule)
     }
 
     @Test func `the suite sees a store that breaks a rule`() {

@@ -69,7 +69,7 @@ import Testing
         }
         try mirror.pullAll(from: world, limit: 5)
         #expect(try mirror.records == world.liveRecords(), "seed \(seed)")
-        var fresh = Mirror(cursor: FeedCursor(epoch: AuthorityWorld.epoch, space: .default, place: .log(.zero)).text)
+        var fresh = Mirror(cursor: try world.cursor(0))
         try fresh.pullAll(from: world, limit: 3)
         #expect(try fresh.records == world.liveRecords(), "seed \(seed)")
         checkUniqueUIDs(naive)

@@ -84,7 +84,7 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func `a server looks after its feeds while it serves`() async throws {
         let (looks, look) = AsyncStream.makeStream(of: Void.self)
         var recipes = ServerRecipes.live
-        recipes.authority = { _, _, _ in
+        recipes.authority = { _, _, _, _ in
             let store = WatchedAuthorityStore(base: InMemoryAuthorityStore(epoch: Self.epoch)) { look.yield() }
             return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
         }

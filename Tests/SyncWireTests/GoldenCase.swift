@@ -24,7 +24,9 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
                 "push-reply-answered",
                 .answered(
                     Samples.outcomes.enumerated().map { index, outcome in
-                        TransactionResult(number: MutationNumber(Int64(index) + 4), outcome: outcome)
+                        TransactionResult(
+                            number: MutationNumber(Int64(index) + 4), outcome: outcome,
+                            receipt: index == 1 ? Samples.receipt : nil)
                     }, epoch: Samples.epoch, serverTime: Samples.time)),
             pushReply("push-reply-gap", .refused(.gap(expected: MutationNumber(4)))),
             pushReply("push-reply-identity-conflict", .refused(.identityConflict(number: MutationNumber(6)))),
@@ -32,12 +34,14 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
             pullRequest(
                 "pull-request",
                 PullRequest(
-                    space: .default, cursor: Cursor(rawValue: "e1.c.12"), limit: 500, account: Samples.account)),
+                    space: .default, cursor: Cursor(rawValue: "e1.c.12"), receipt: Cursor(rawValue: "e1.c.14"),
+                    limit: 500, account: Samples.account)),
             pullRequest("pull-request-snapshot", PullRequest(space: .default, cursor: nil, limit: 500)),
             pullReply("pull-reply-commits", .page(Samples.commits)),
             pullReply("pull-reply-snapshot", .page(Samples.snapshot)),
             pullReply("pull-reply-must-reset-horizon", .mustReset(.horizon)),
             pullReply("pull-reply-must-reset-epoch", .mustReset(.epoch)),
+            pullReply("pull-reply-must-reset-cursor", .mustReset(.cursor)),
             pullReply("pull-reply-no-access", .noAccess(Samples.epoch)),
             fetchRequest(
                 "fetch-request-by-id", FetchRequest(space: .default, collection: "users", key: .id(Samples.user))),

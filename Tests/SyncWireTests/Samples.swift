@@ -72,7 +72,10 @@ enum Samples {
 
     static let push = PushRequest(
         identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, account: account,
-        acknowledged: MutationNumber(3), transactions: [number(4, transaction), number(5, smallTransaction)])
+        cursors: [Cursor(rawValue: "e1.c.12"), Cursor(rawValue: "e1.d.7")], acknowledged: MutationNumber(3),
+        transactions: [number(4, transaction), number(5, smallTransaction)])
+
+    static let receipt = CommitReceipt(space: .default, version: Version(13), cursor: Cursor(rawValue: "e1.c.13"))
 
     static let smallTransaction = Transaction(
         space: .default,

@@ -1,4 +1,5 @@
 import CSQLiteStore
+import Foundation
 import GRDB
 import Schemas
 import SyncAuthority
@@ -38,7 +39,7 @@ struct AuthorityOpening: Sendable {
     }
 
     /// Sets what the pool would set otherwise, brings the schema up to date, and begins a history in a new database.
-    func finish(_ writer: any DatabaseWriter, newEpoch: Epoch) throws(AuthorityStoreFailure) {
+    func finish(_ writer: any DatabaseWriter, newHistory: HistoryIdentity) throws(AuthorityStoreFailure) {
         try perform("set up \(name)") {
             try writer.writeWithoutTransaction { database in
                 try setDurability(of: database)
@@ -46,7 +47,7 @@ struct AuthorityOpening: Sendable {
             }
             try writer.write { database in
                 try migrate(database)
-                try begin(newEpoch, in: database)
+                try begin(newHistory, in: database)
             }
         }
     }
@@ -118,13 +119,14 @@ struct AuthorityOpening: Sendable {
                 """)
     }
 
-    private func begin(_ epoch: Epoch, in database: Database) throws {
+    private func begin(_ history: HistoryIdentity, in database: Database) throws {
         guard try Int.fetchOne(database, sql: "SELECT count(*) FROM server") == 0 else { return }
-        guard Epoch.isWellFormed(epoch.rawValue) else {
+        guard Epoch.isWellFormed(history.epoch.rawValue) else {
             throw AuthorityStoreFailure(
-                .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(epoch.rawValue)'")
+                .unstorable, "an epoch is 1 to 64 letters, digits, - and _, not '\(history.epoch)'")
         }
         try database.execute(
-            sql: "INSERT INTO server (only, epoch, clock) VALUES (1, ?, 0)", arguments: [epoch.rawValue])
+            sql: "INSERT INTO server (only, epoch, clock, key) VALUES (1, ?, 0, ?)",
+            arguments: [history.epoch.rawValue, Data(history.key.bytes)])
     }
 }

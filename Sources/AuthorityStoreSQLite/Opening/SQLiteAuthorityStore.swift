@@ -1,6 +1,6 @@
 import GRDB
 public import SyncAuthority
-public import SyncModel
+import SyncModel
 
 /// The authority's database on SQLite: one writer, readers beside it, every commit flushed to the disk.
 ///
@@ -14,10 +14,10 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Opens the database at `path`, and makes it when it is missing.
     ///
     /// - Parameters:
-    ///   - newEpoch: the name of the history, when a new one begins here: unused when there is one already.
+    ///   - newHistory: the history that begins in a new database; unused when there is one already.
     ///   - creating: whether a missing database is made; otherwise it is a failure (`noDatabase`).
     public init(
-        at path: String, newEpoch: Epoch, creating: Bool = true,
+        at path: String, newHistory: HistoryIdentity, creating: Bool = true,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreFailure) {
         let files = AuthorityFiles(path: path)
@@ -28,14 +28,14 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         database = try opening.perform("open \(path)") {
             try DatabasePool(path: path, configuration: opening.grdb(isSingle: false))
         }
-        try opening.finish(database, newEpoch: newEpoch)
+        try opening.finish(database, newHistory: newHistory)
     }
 
     /// Opens a database with one connection, for simulations and tests; files and their permissions are the caller's.
     ///
     /// - Parameter location: what SQLite opens: `:memory:`, or `file:/authority.db?vfs=<name>` for a disk of one's own.
     public init(
-        singleConnectionTo location: String, newEpoch: Epoch,
+        singleConnectionTo location: String, newHistory: HistoryIdentity,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreFailure) {
         lock = nil
@@ -43,7 +43,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         database = try opening.perform("open \(location)") {
             try DatabaseQueue(path: location, configuration: opening.grdb(isSingle: true))
         }
-        try opening.finish(database, newEpoch: newEpoch)
+        try opening.finish(database, newHistory: newHistory)
     }
 
     /// Closes the database; every later call fails. Waits for those that are under way.

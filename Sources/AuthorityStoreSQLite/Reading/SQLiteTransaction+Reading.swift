@@ -5,17 +5,35 @@ import SyncModel
 
 extension SQLiteTransaction: AuthorityView {
     func state() throws(AuthorityStoreFailure) -> AuthorityState {
-        guard let row = try row("read the server's state", "SELECT epoch, clock FROM server", []) else {
+        guard let row = try row("read the server's state", "SELECT epoch, clock, key FROM server", []) else {
             throw AuthorityStoreFailure(.corrupt, "the database has no row in server")
         }
+        let secret: Data = row[2]
+        guard let key = HistoryKey(bytes: secret) else {
+            throw AuthorityStoreFailure(
+                .corrupt, "the server's key has \(secret.count) bytes, \(HistoryKey.byteCount) expected")
+        }
         return AuthorityState(
-            epoch: Epoch(rawValue: row[0]),
+            history: HistoryIdentity(epoch: Epoch(rawValue: row[0]), key: key),
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64))))
     }
 
     func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent {
         let row = try row("read a space", "SELECT head, horizon FROM space WHERE name = ?", [space.rawValue])
         return row.map { SpaceExtent(head: Version($0[0]), horizon: Version($0[1])) } ?? .empty
+    }
+
+    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain? {
+        let logged = try row(
+            "read a fingerprint", "SELECT chain FROM log WHERE space = ? AND version = ?",
+            [space.rawValue, version.rawValue])
+        if let logged { return try HistoryChain(stored: logged[0]) }
+        let atHorizon = try row(
+            "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = ? AND horizon = ?",
+            [space.rawValue, version.rawValue])
+        if let atHorizon { return try HistoryChain(stored: atHorizon[0]) }
+        let extent = try extent(of: space)
+        return version == .zero && extent == .empty ? .start : nil
     }
 
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {

@@ -85,6 +85,14 @@ extension Identifier128 {
     }
 }
 
+extension HistoryChain {
+    var data: Data { bits.data }
+
+    init(stored data: Data) throws(AuthorityStoreFailure) {
+        self.init(bits: try Identifier128(stored: data, "a fingerprint"))
+    }
+}
+
 extension Stamp {
     var data: Data {
         var writer = BlobWriter(reserving: 24)

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import SyncAuthority
 import SyncModel
@@ -5,8 +6,8 @@ import SyncModel
 extension SQLiteTransaction: AuthorityTransaction {
     func set(_ state: AuthorityState) throws(AuthorityStoreFailure) {
         try execute(
-            "write the server's state", "UPDATE server SET epoch = ?, clock = ?",
-            [state.epoch.rawValue, Int64(bitPattern: state.clock.last.rawValue)])
+            "write the server's state", "UPDATE server SET epoch = ?, clock = ?, key = ?",
+            [state.epoch.rawValue, Int64(bitPattern: state.clock.last.rawValue), Data(state.history.key.bytes)])
     }
 
     // MARK: Numbers
@@ -79,16 +80,17 @@ extension SQLiteTransaction: AuthorityTransaction {
     // MARK: The feed
 
     func append(
-        _ commit: Commit, to space: SpaceID, by author: CommitAuthor
+        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
     ) throws(AuthorityStoreFailure) {
         try execute(
             "write a commit",
             """
-            INSERT INTO log (space, version, changed, changes, principal, client, incarnation, number, at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO log (space, version, changed, changes, chain, principal, client, incarnation, number, at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 space.rawValue, commit.version.rawValue, commit.changes.count, try StoredText.encode(commit.changes),
+                chain.data,
             ] + author.arguments)
     }
 
@@ -96,10 +98,14 @@ extension SQLiteTransaction: AuthorityTransaction {
         let extent = try extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
+        guard let chain = try chain(at: through, in: space) else {
+            throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
+        }
         try execute(
             "trim the feed", "DELETE FROM log WHERE space = ? AND version <= ?", [space.rawValue, through.rawValue])
         try execute(
-            "move the horizon", "UPDATE space SET horizon = ? WHERE name = ?", [through.rawValue, space.rawValue])
+            "move the horizon", "UPDATE space SET horizon = ?, horizon_chain = ? WHERE name = ?",
+            [through.rawValue, chain.data, space.rawValue])
     }
 
     // MARK: What clients have sent

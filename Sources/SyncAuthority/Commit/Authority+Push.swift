@@ -28,6 +28,9 @@ extension Authority {
             do throws(AuthorityFailure) {
                 switch try write({ (transaction) throws(AuthorityStoreFailure) in try group.apply(in: transaction) }) {
                 case .refused(let refusal): return answered?.reply ?? .refused(refusal)
+                case .lost(let lost):
+                    let epoch = try renewHistory(because: lost)
+                    return answered?.reply ?? .refused(.epochChanged(epoch))
                 case .answered(let answer):
                     if !answer.heads.isEmpty { commits.publish(SpaceHeads(heads: answer.heads)) }
                     answered = Answer(
@@ -47,6 +50,11 @@ extension Authority {
     /// What can be seen without the store.
     private func check(_ request: PushRequest) throws(AuthorityFailure) {
         let limits = policy.limits
+        guard request.cursors.count <= ModelLimits.shownCursors else {
+            throw AuthorityFailure(
+                .malformed,
+                "the push shows \(request.cursors.count) cursors, at most \(ModelLimits.shownCursors) expected")
+        }
         guard request.transactions.count <= limits.pushTransactions else {
             throw AuthorityFailure(
                 .tooLarge,

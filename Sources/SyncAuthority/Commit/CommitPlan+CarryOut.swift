@@ -32,7 +32,9 @@ extension CommitPlan {
             try relink(record, after: after, in: transaction, catalog: catalog)
         }
         if newVersion != nil {
-            try transaction.append(Commit(version: version, changes: changes), to: space, by: author)
+            let commit = Commit(version: version, changes: changes)
+            let before = try transaction.chain(before: version, in: space)
+            try transaction.append(commit, to: space, by: author, chain: before.extended(by: commit, of: author))
         }
         for conflict in conflicts {
             try transaction.note(conflict, in: space, at: version, by: author)
@@ -63,6 +65,17 @@ extension CommitPlan {
                 try transaction.link(referrer, to: RecordAddress(target, id))
             }
         }
+    }
+}
+
+extension AuthorityTransaction {
+    /// The fingerprint that the commit of a version which was just taken follows.
+    fileprivate func chain(before version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain {
+        let last = Version(version.rawValue - 1)
+        guard let chain = try chain(at: last, in: space) else {
+            throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(last)")
+        }
+        return chain
     }
 }
 

@@ -14,6 +14,8 @@ struct PushGroup {
         case answered(Answer)
         /// Nothing was written.
         case refused(PushRefusal)
+        /// The client has shown that the store was restored from an older copy. Nothing was written.
+        case lost(LostHistory)
     }
 
     private var key: LedgerKey { LedgerKey(principal: principal, identity: request.identity) }
@@ -21,6 +23,8 @@ struct PushGroup {
     func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreFailure) -> Verdict {
         var state = try transaction.state()
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
+        let check = HistoryCheck(history: state.history, principal: principal)
+        if let lost = try check.firstLoss(shownBy: request.cursors, in: transaction) { return .lost(lost) }
 
         let known = try transaction.ledger(of: key)
         let repeats: [TransactionResult]
@@ -49,9 +53,29 @@ struct PushGroup {
             ledger.acknowledged = acknowledged
         }
         if ledger != known { try transaction.set(ledger, of: key) }
+        try addReceipts(to: &answer.results, state.history, in: transaction)
         answer.serverTime = state.clock.tick(now: now)
         try transaction.set(state)
         return .answered(answer)
+    }
+
+    /// Gives the last transaction of each space that took effect the proof of it.
+    private func addReceipts(
+        to results: inout [TransactionResult], _ history: HistoryIdentity, in view: some AuthorityView
+    ) throws(AuthorityStoreFailure) {
+        var seen: Set<SpaceID> = []
+        for (index, numbered) in zip(results.indices, transactions).reversed() {
+            let space = numbered.transaction.space
+            guard case .applied(let version, _, _) = results[index].outcome, version > .zero,
+                policy.access.mayRead(space, principal), seen.insert(space).inserted,
+                // An outcome that is told again may be older than what the feed still knows.
+                let chain = try view.chain(at: version, in: space)
+            else { continue }
+            let cursor = FeedCursor(epoch: history.epoch, space: space, place: .log(version), chain: chain)
+            results[index] = TransactionResult(
+                number: results[index].number, outcome: results[index].outcome,
+                receipt: CommitReceipt(space: space, version: version, cursor: cursor.sealed(with: history.key)))
+        }
     }
 
     // MARK: What has been seen before

@@ -7,31 +7,37 @@ extension Authority {
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply {
         try principal.check(isMeantBy: request.account)
-        guard mayRead(request.space, principal) else {
-            return .noAccess(try read { (view) throws(AuthorityStoreFailure) in try view.state() }.epoch)
-        }
         guard request.limit >= 0 else {
             throw AuthorityFailure(.malformed, "a limit of \(request.limit) rows, 0 or more expected")
         }
-        var cursor: FeedCursor?
-        if let text = request.cursor {
-            cursor = FeedCursor(text)
-            guard let cursor, cursor.space == request.space else {
-                throw AuthorityFailure(.malformed, "the cursor was not made by this server for \(request.space)")
-            }
-        }
+        guard mayRead(request.space, principal) else { return try withholding(request, from: principal) }
         let reader = FeedReader(
             space: request.space, catalog: catalog, now: now,
             budget: PageBudget(
                 rows: min(max(request.limit, 1), policy.limits.pageRows), bytes: policy.pageBytes))
-        let answer = try read { (view) throws(AuthorityStoreFailure) in try reader.read(from: cursor, in: view) }
+        let answer = try read { (view) throws(AuthorityStoreFailure) in
+            try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
+        }
         switch answer {
         case .reply(let reply): return reply
-        case .future(let version, let head):
-            throw AuthorityFailure(
-                .malformed,
-                "the cursor stands at version \(version) of \(request.space), which has only got to \(head); a server that was restored needs a new epoch"
-            )
+        case .lost(let lost):
+            try renewHistory(because: lost)
+            return .mustReset(.epoch)
         }
+    }
+
+    /// Only the history that has shown a space takes it away: a client that proves the loss of that history is told so first.
+    private func withholding(
+        _ request: PullRequest, from principal: Principal
+    ) throws(AuthorityFailure) -> PullReply {
+        let (epoch, lost) = try read { (view) throws(AuthorityStoreFailure) in
+            let history = try view.state().history
+            let check = HistoryCheck(history: history, principal: principal)
+            let shown = [request.receipt, request.cursor].compactMap(\.self)
+            return (history.epoch, try check.firstLoss(shownBy: shown, in: view))
+        }
+        guard let lost else { return .noAccess(epoch) }
+        try renewHistory(because: lost)
+        return .mustReset(.epoch)
     }
 }

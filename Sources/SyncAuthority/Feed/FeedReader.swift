@@ -9,36 +9,63 @@ struct FeedReader {
 
     enum Answer {
         case reply(PullReply)
-        /// The cursor stands where the space has never been.
-        case future(Version, head: Version)
+        /// The client has shown that the store was restored from an older copy.
+        case lost(LostHistory)
     }
 
-    func read(from cursor: FeedCursor?, in view: some AuthorityView) throws(AuthorityStoreFailure) -> Answer {
+    func read(
+        from text: Cursor?, receipt: Cursor?, for principal: Principal, in view: some AuthorityView
+    ) throws(AuthorityStoreFailure) -> Answer {
         let state = try view.state()
+        let check = HistoryCheck(history: state.history, principal: principal)
+        if let receipt, case .lost(let lost) = try check.examine(receipt, in: view) { return .lost(lost) }
         let extent = try view.extent(of: space)
-        guard let cursor else {
-            return .reply(.page(try rows(after: nil, begun: extent.head, state, extent, in: view)))
+        guard let text else {
+            return .reply(
+                .page(try rows(after: nil, begun: try position(extent.head, in: view), state, extent, in: view)))
         }
-        guard cursor.epoch == state.epoch else { return .reply(.mustReset(.epoch)) }
-        let version = cursor.place.version
-        if version > extent.head { return .future(version, head: extent.head) }
+        let cursor: FeedCursor
+        switch try check.examine(text, in: view) {
+        case .held(let held): cursor = held
+        case .lost(let lost): return .lost(lost)
+        case .otherEpoch: return .reply(.mustReset(.epoch))
+        case .unreadable: return .reply(.mustReset(.cursor))
         // The commits after the cursor, or after the beginning of the snapshot, are needed and gone.
-        if version < extent.horizon { return .reply(.mustReset(.horizon)) }
+        case .trimmed: return .reply(.mustReset(.horizon))
+        }
+        guard cursor.space == space else { return .reply(.mustReset(.cursor)) }
+        let position = Position(version: cursor.place.version, chain: cursor.chain)
         switch cursor.place {
-        case .log(let version):
-            return .reply(.page(try commits(after: version, state, extent, in: view)))
-        case .snapshot(let version, let last):
+        case .log:
+            return .reply(.page(try commits(after: position, state, extent, in: view)))
+        case .snapshot(_, let last):
             // The collection is not served any more: what was shown of it is best forgotten.
             guard catalog[last.collection] != nil else { return .reply(.mustReset(.horizon)) }
-            return .reply(.page(try rows(after: last, begun: version, state, extent, in: view)))
+            return .reply(.page(try rows(after: last, begun: position, state, extent, in: view)))
         }
+    }
+
+    /// A version of the space with its fingerprint.
+    private struct Position {
+        let version: Version
+        let chain: HistoryChain
+    }
+
+    private func position(
+        _ version: Version, in view: some AuthorityView
+    ) throws(AuthorityStoreFailure) -> Position {
+        guard let chain = try view.chain(at: version, in: space) else {
+            throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(version)")
+        }
+        return Position(version: version, chain: chain)
     }
 
     // MARK: Commits
 
     private func commits(
-        after version: Version, _ state: AuthorityState, _ extent: SpaceExtent, in view: some AuthorityView
+        after start: Position, _ state: AuthorityState, _ extent: SpaceExtent, in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> PullPage {
+        let version = start.version
         let commits = version == extent.head ? [] : try view.commits(in: space, after: version, budget: budget)
         var reached = version
         for commit in commits {
@@ -52,15 +79,15 @@ struct FeedReader {
             throw AuthorityStoreFailure(
                 .corrupt, "the feed of \(space) ends at \(version), and its head is \(extent.head)")
         }
-        return page(
-            .commits(commits), at: .log(reached), version: reached, hasMore: reached < extent.head, state, extent)
+        let end = reached == version ? start : try position(reached, in: view)
+        return page(.commits(commits), at: .log(reached), end, hasMore: reached < extent.head, state, extent)
     }
 
     // MARK: Rows
 
     /// Rows as they are now. The commits since `begun` are given afterwards, and bring everything to one version.
     private func rows(
-        after last: RecordAddress?, begun: Version, _ state: AuthorityState, _ extent: SpaceExtent,
+        after last: RecordAddress?, begun: Position, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> PullPage {
         var groups: [SnapshotRows] = []
@@ -91,26 +118,20 @@ struct FeedReader {
         }
         let content = PullPage.Content.snapshot(groups, isFirst: last == nil, isLast: isLast)
         guard !isLast, let shown else {
-            return page(content, at: .log(begun), version: begun, hasMore: begun < extent.head, state, extent)
+            let hasMore = begun.version < extent.head
+            return page(content, at: .log(begun.version), begun, hasMore: hasMore, state, extent)
         }
-        return page(content, at: .snapshot(begun, last: shown), version: begun, hasMore: true, state, extent)
+        return page(content, at: .snapshot(begun.version, last: shown), begun, hasMore: true, state, extent)
     }
 
     private func page(
-        _ content: PullPage.Content, at place: FeedCursor.Place, version: Version, hasMore: Bool,
+        _ content: PullPage.Content, at place: FeedCursor.Place, _ position: Position, hasMore: Bool,
         _ state: AuthorityState, _ extent: SpaceExtent
     ) -> PullPage {
-        PullPage(
+        let cursor = FeedCursor(epoch: state.epoch, space: space, place: place, chain: position.chain)
+        return PullPage(
             space: space, epoch: state.epoch, serverTime: state.time(at: now), content: content,
-            cursor: FeedCursor(epoch: state.epoch, space: space, place: place).text, version: version,
-            head: extent.head, hasMore: hasMore)
-    }
-}
-
-extension FeedCursor.Place {
-    var version: Version {
-        switch self {
-        case .log(let version), .snapshot(let version, _): version
-        }
+            cursor: cursor.sealed(with: state.history.key), version: position.version, head: extent.head,
+            hasMore: hasMore)
     }
 }

@@ -20,7 +20,7 @@ public enum AuthorityLimits {
     /// The commits that the upkeep takes out of a feed at once: milliseconds under the write lock, when they are small.
     public static let trimmedCommits = 200
     /// The longest cursor that is looked at: longer ones are not ours.
-    public static let cursorBytes = 320
+    public static let cursorBytes = 400
     /// The longest name of an epoch.
     public static let epochBytes = 64
     /// When to come back while the store is busy: longer than any write lock is held.

@@ -38,6 +38,10 @@ public protocol AuthorityView: RecordLookup {
     /// `.empty` for a space in which nothing has been committed.
     func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent
 
+    /// The fingerprint of the space's history at a version from its horizon to its head; nil for others. It is `.start`
+    /// before the first commit.
+    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain?
+
     /// The spaces whose feeds hold more commits than so many, in the order of their names.
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID]
 
@@ -90,8 +94,10 @@ public protocol AuthorityTransaction: AuthorityView {
     func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreFailure)
     func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure)
 
-    /// Adds to the feed the commit whose version was taken.
-    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor) throws(AuthorityStoreFailure)
+    /// Adds to the feed the commit whose version was taken, with the fingerprint of the history up to it.
+    func append(
+        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
+    ) throws(AuthorityStoreFailure)
 
     func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure)
 
@@ -107,19 +113,21 @@ public protocol AuthorityTransaction: AuthorityView {
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreFailure)
 
-    /// Removes the commits of the space up to `version` from the feed, and moves the horizon there. Records, tombstones
-    /// and outcomes stay. A horizon never goes back, nor beyond the head.
+    /// Removes the commits of the space up to `version` from the feed, and moves the horizon there. Records, tombstones,
+    /// outcomes and the fingerprint at the horizon stay. A horizon never goes back, nor beyond the head.
     func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure)
 }
 
 public struct AuthorityState: Hashable, Sendable {
-    public var epoch: Epoch
+    public var history: HistoryIdentity
     public var clock: HybridClock
 
-    public init(epoch: Epoch, clock: HybridClock) {
-        self.epoch = epoch
+    public init(history: HistoryIdentity, clock: HybridClock) {
+        self.history = history
         self.clock = clock
     }
+
+    public var epoch: Epoch { history.epoch }
 }
 
 /// How far the feed of a space reaches.

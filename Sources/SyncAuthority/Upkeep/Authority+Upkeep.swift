@@ -59,22 +59,18 @@ extension Authority {
     /// Starts a new history, after the database was restored from a backup: every client notices at its next contact,
     /// sends again what was not confirmed, and offers its user what this server has lost (I15).
     ///
-    /// - Parameter epoch: a name that was never used before: letters, digits, `-` and `_`.
-    public func startNewEpoch(_ epoch: Epoch) throws(AuthorityFailure) {
-        guard Epoch.isWellFormed(epoch.rawValue) else {
-            throw AuthorityFailure(
-                .malformed,
-                "an epoch is 1 to \(AuthorityLimits.epochBytes) letters, digits, - and _, not '\(epoch.rawValue)'")
-        }
-        let isNew = try write { (transaction) throws(AuthorityStoreFailure) -> Bool in
+    /// The authority does this by itself as soon as a client or the mark beside the database proves the restore.
+    ///
+    /// - Parameter history: the new one; nil for one that the authority draws.
+    /// - Returns: the name of the new history.
+    @discardableResult
+    public func startNewEpoch(_ history: HistoryIdentity? = nil) throws(AuthorityFailure) -> Epoch {
+        let next = history ?? histories.nextHistory()
+        try write { (transaction) throws(AuthorityStoreFailure) in
             var state = try transaction.state()
-            guard state.epoch != epoch else { return false }
-            state.epoch = epoch
+            try state.begin(next)
             try transaction.set(state)
-            return true
         }
-        guard isNew else {
-            throw AuthorityFailure(.malformed, "\(epoch) is the epoch already; a new one has a new name")
-        }
+        return next.epoch
     }
 }

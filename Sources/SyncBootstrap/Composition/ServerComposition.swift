@@ -32,7 +32,7 @@ public final class ServerComposition {
 
     private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationProblem) -> Authority {
         if let openAuthority { return openAuthority.authority }
-        let opened = try recipes.authority(settings, runtime, opening)
+        let opened = try recipes.authority(settings, runtime, logger, opening)
         openAuthority = opened
         return opened.authority
     }
@@ -49,9 +49,7 @@ public final class ServerComposition {
     /// - Returns: its name.
     /// - Throws: as `epoch`.
     public func startNewEpoch() throws -> String {
-        let epoch = Epoch.drawn(by: runtime)
-        try authority(.existing).startNewEpoch(epoch)
-        return epoch.rawValue
+        try authority(.existing).startNewEpoch().rawValue
     }
 
     /// Serves, and keeps the feeds within their bound, until SIGTERM or SIGINT, and then lets what is on its way end, up to the
@@ -82,13 +80,6 @@ public final class ServerComposition {
     public func close() {
         openAuthority?.close()
         openAuthority = nil
-    }
-}
-
-extension Epoch {
-    /// A name that no other history has.
-    static func drawn(by runtime: EngineRuntime) -> Epoch {
-        Epoch(rawValue: String(runtime.random(), radix: 36))
     }
 }
 

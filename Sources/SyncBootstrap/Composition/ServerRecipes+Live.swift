@@ -22,17 +22,17 @@ extension ServerRecipes {
     /// A real clock, a real disk, a real network.
     public static let live = ServerRecipes(
         machine: { _ in .live(label: "tombolo.authority") },
-        authority: { (settings, runtime, opening) throws(ConfigurationProblem) in
+        authority: { (settings, runtime, logger, opening) throws(ConfigurationProblem) in
             let configuration = SQLiteAuthorityConfiguration(
                 durability: settings.durability == .full ? .full : .processCrash)
-            // Used only when the database is new.
-            let epoch = Epoch.drawn(by: runtime)
+            let histories = LiveHistories(runtime: runtime, logger: logger)
             if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
             do throws(AuthorityStoreFailure) {
                 let store = try SQLiteAuthorityStore(
-                    at: settings.file, newEpoch: epoch, creating: opening == .makingIfMissing,
+                    at: settings.file, newHistory: histories.nextHistory(), creating: opening == .makingIfMissing,
                     configuration: configuration)
-                return OpenAuthority(Authority(store: store, catalog: CommunityCatalog.catalog)) { try? store.close() }
+                let authority = Authority(store: store, catalog: CommunityCatalog.catalog, histories: histories)
+                return OpenAuthority(authority) { try? store.close() }
             } catch {
                 let advice = error.code == .noDatabase ? "syncd serve makes one" : nil
                 throw ConfigurationProblem("authority.folder: \(error)", advice: advice)

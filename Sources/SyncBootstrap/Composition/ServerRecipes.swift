@@ -8,7 +8,7 @@ public struct ServerRecipes: Sendable {
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
     /// Opens the authority's store.
     public var authority:
-        @Sendable (ServerSettings, EngineRuntime, StoreOpening) throws(ConfigurationProblem) -> OpenAuthority
+        @Sendable (ServerSettings, EngineRuntime, Logger, StoreOpening) throws(ConfigurationProblem) -> OpenAuthority
     /// Finds out who asks.
     public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
     /// Makes the listener; nothing listens before it runs.
@@ -17,7 +17,7 @@ public struct ServerRecipes: Sendable {
     public init(
         machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
         authority:
-            @escaping @Sendable (ServerSettings, EngineRuntime, StoreOpening) throws(ConfigurationProblem)
+            @escaping @Sendable (ServerSettings, EngineRuntime, Logger, StoreOpening) throws(ConfigurationProblem)
             -> OpenAuthority,
         authenticator: @escaping @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator,
         listener: @escaping @Sendable (Service) throws -> ServerListener

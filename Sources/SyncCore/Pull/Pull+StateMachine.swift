@@ -142,10 +142,10 @@ package struct PullMachine: Hashable, Sendable {
         case .success(.mustReset(.epoch)):
             state = .resting(poll: nil)
             return ([disarm], .epochDoubted)
-        case .success(.mustReset(.horizon)):
+        case .success(.mustReset(let reason)):
             resets += 1
             guard resets <= turn.policy.freeResets else {
-                return ([disarm] + wait(for: .reset(.horizon), &turn), nil)
+                return ([disarm] + wait(for: .reset(reason), &turn), nil)
             }
             state = .resetting(then: then)
             return ([disarm, .resetCursor(space)], nil)

@@ -125,6 +125,8 @@ extension PullMachine.Obstacle {
         case .store(let failure): failure.message
         case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
         case .reset(.epoch): "the server has another history"
+        case .reset(.cursor):
+            "the server cannot read the cursor that this device holds, and it has given this device one before"
         }
     }
 }

@@ -3,14 +3,17 @@ public struct PullRequest: Hashable, Sendable {
     public let space: SpaceID
     /// Where the client stands; nil asks for a snapshot from its beginning.
     public let cursor: Cursor?
+    /// Proof of a commit that the server has confirmed and the cursor has not reached yet; nil when there is none.
+    public let receipt: Cursor?
     /// How many rows or changes the client wants at most. A commit is not split, so one may exceed it.
     public let limit: Int
     /// The account whose database the answer is for; nil for whoever the token is of.
     public let account: AccountID?
 
-    public init(space: SpaceID, cursor: Cursor?, limit: Int, account: AccountID? = nil) {
+    public init(space: SpaceID, cursor: Cursor?, receipt: Cursor? = nil, limit: Int, account: AccountID? = nil) {
         self.space = space
         self.cursor = cursor
+        self.receipt = receipt
         self.limit = limit
         self.account = account
     }
@@ -32,6 +35,25 @@ public enum ResetReason: String, Hashable, Sendable {
     case horizon
     /// The server's history is another one: it was restored from a backup, or replaced.
     case epoch
+    /// The server cannot read the cursor: it is damaged, or another server has made it.
+    case cursor
+}
+
+/// Proof that the server has committed a version of a space: the cursor at that version, given with the outcome of a
+/// transaction.
+///
+/// The client shows it until its own cursor has reached the version. A server that was restored from an older copy
+/// recognizes by it that the commit is lost.
+public struct CommitReceipt: Hashable, Sendable {
+    public let space: SpaceID
+    public let version: Version
+    public let cursor: Cursor
+
+    public init(space: SpaceID, version: Version, cursor: Cursor) {
+        self.space = space
+        self.version = version
+        self.cursor = cursor
+    }
 }
 
 /// Part of a snapshot or of the feed, with the cursor behind it.

@@ -5,17 +5,21 @@ public struct PushRequest: Hashable, Sendable {
     public let epoch: Epoch?
     /// The account that the transactions were written under; nil for whoever the token is of.
     public let account: AccountID?
+    /// The newest cursor or receipt of each space that the client knows, at most `ModelLimits.shownCursors`: the server
+    /// recognizes by them that it was restored from an older copy.
+    public let cursors: [Cursor]
     /// The client has all outcomes below this number: the server may forget them.
     public let acknowledged: MutationNumber
     public let transactions: [NumberedTransaction]
 
     public init(
-        identity: ClientIdentity, epoch: Epoch?, account: AccountID? = nil, acknowledged: MutationNumber,
-        transactions: [NumberedTransaction]
+        identity: ClientIdentity, epoch: Epoch?, account: AccountID? = nil, cursors: [Cursor] = [],
+        acknowledged: MutationNumber, transactions: [NumberedTransaction]
     ) {
         self.identity = identity
         self.epoch = epoch
         self.account = account
+        self.cursors = cursors
         self.acknowledged = acknowledged
         self.transactions = transactions
     }
@@ -25,10 +29,13 @@ public struct PushRequest: Hashable, Sendable {
 public struct TransactionResult: Hashable, Sendable {
     public let number: MutationNumber
     public let outcome: Outcome
+    /// Proof of the commit. The server gives it with the last transaction of each space that took effect.
+    public let receipt: CommitReceipt?
 
-    public init(number: MutationNumber, outcome: Outcome) {
+    public init(number: MutationNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
         self.number = number
         self.outcome = outcome
+        self.receipt = receipt
     }
 }
 

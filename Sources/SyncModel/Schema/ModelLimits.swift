@@ -10,4 +10,6 @@ public enum ModelLimits {
     public static let transactionBytes = 1_024 * 1_024
     /// How far in the future a stamp may lie before it is clamped: more than honest clocks differ.
     public static let permittedSkew = Duration.seconds(60)
+    /// The cursors that one push shows: each costs the server a lookup under its write lock.
+    public static let shownCursors = 64
 }

@@ -62,6 +62,11 @@ extension FeedWitness.State {
         let known = request.cursor.flatMap { versions[$0] }
         switch reply {
         case .mustReset(.epoch), .noAccess: return
+        case .mustReset(.cursor):
+            guard known == nil, request.cursor != nil else {
+                throw Violation(
+                    .I8, "\(asker) showed a cursor of \(space) that the server had made, and was not believed")
+            }
         case .mustReset(.horizon):
             guard let known else {
                 guard request.cursor == nil else { return }

@@ -251,15 +251,15 @@ extension World {
         server.disk.release()
         server.disk.restore(image)
         server.disk.clearPlans()
-        epochs += 1
         history.rollBack(to: memory)
         feed.forget()
         readers = [:]
         checked = [:]
         try server.start()
         try settle()
-        try doUpkeep(.startEpoch(Epoch(rawValue: "restored-\(epochs)")))
-        history.epoch = Epoch(rawValue: "restored-\(epochs)")
+        let next = histories.nextHistory()
+        try doUpkeep(.startEpoch(next))
+        history.epoch = next.epoch
     }
 
     private func doUpkeep(_ task: WorldParts.Upkeep) throws {

@@ -24,6 +24,7 @@ public final class World {
     let journals: JournalWatch
     let brakes: BrakeWatch
     let access: AccessWatch
+    let histories: WorldHistories
     let parts: WorldParts
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
@@ -38,7 +39,6 @@ public final class World {
     var checked: [String: Int] = [:]
     /// The last backup of the server, with what was known of it then.
     var backup: (image: DiskImage, memory: History.Memory)?
-    var epochs = 0
     /// The latest time that its clock showed before it was set.
     var latestServerTime = Simulation.dawn
     /// What was known when the server was new.
@@ -92,6 +92,8 @@ public final class World {
         self.history = history
         let feed = FeedWitness(violations: violations)
         self.feed = feed
+        let histories = WorldHistories(simulation: simulation, history: history, violations: violations)
+        self.histories = histories
         let conduct = DeviceConduct(violations: violations)
         self.conduct = conduct
         let lostHistory = LostHistoryWatch(violations: violations)
@@ -120,7 +122,7 @@ public final class World {
                     if !process.isDead { deeds.withLock { $0.failure = $0.failure ?? error } }
                 }
             },
-            open: { process in try parts.openAuthority(process, access.rules) })
+            open: { process in try parts.openAuthority(process, access.rules, histories) })
         self.server = server
         devices = (0..<setting.devices).map { [tally] place in
             var storage = DeviceStorage()

@@ -13,9 +13,12 @@ public struct WorldParts: Sendable {
     /// with the device's name, who may do in `WorldSetting.allSpaces` what the rules say.
     public var openAuthority: AuthorityOpening
 
-    /// - Parameter rules: who may do what in which space, until the process ends.
+    /// - Parameters:
+    ///   - rules: who may do what in which space, until the process ends.
+    ///   - histories: names the first history of an empty disk, and those that the authority begins by itself.
     public typealias AuthorityOpening =
-        @Sendable (_ process: DiskProcess, _ rules: AccessRules) throws -> any AuthorityService
+        @Sendable (_ process: DiskProcess, _ rules: AccessRules, _ histories: any HistoryKeeper) throws
+        -> any AuthorityService
 
     /// What an operator does to the authority that runs; nil when it knows no upkeep.
     public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
@@ -38,7 +41,7 @@ public struct WorldParts: Sendable {
         /// Keep so many commits in the feed of a space.
         case compact(SpaceID, keeping: Int)
         /// The database is a backup: start a new history.
-        case startEpoch(Epoch)
+        case startEpoch(HistoryIdentity)
     }
 
     /// What a device's engine talks through, given the way to the server: the way itself, unless a test puts something

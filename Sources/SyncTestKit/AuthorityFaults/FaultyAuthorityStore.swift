@@ -110,6 +110,11 @@ extension Counted {
         return try view.extent(of: space)
     }
 
+    func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain? {
+        try store.step("chain")
+        return try view.chain(at: version, in: space)
+    }
+
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {
         try store.step("spaces")
         return try view.spaces(havingMoreCommitsThan: count)
@@ -200,9 +205,11 @@ extension FaultyTransaction {
         try base.unlink(referrer, from: target)
     }
 
-    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor) throws(AuthorityStoreFailure) {
+    func append(
+        _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
+    ) throws(AuthorityStoreFailure) {
         try store.step("append")
-        try base.append(commit, to: space, by: author)
+        try base.append(commit, to: space, by: author, chain: chain)
     }
 
     func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure) {

@@ -33,7 +33,7 @@ extension AuthorityStoreConformance {
                 let author = AuthorityStoreWorld.author(7, principal: "Änne \"x\"")
                 try world.write { (transaction) throws(AuthorityStoreFailure) in
                     _ = try transaction.takeVersion(in: .default)
-                    try transaction.append(commit, to: .default, by: author)
+                    try transaction.append(commit, to: .default, by: author, chain: AuthorityStoreWorld.chain(1))
                 }
                 let (commits, found, none) = try world.read { (view) throws(AuthorityStoreFailure) in
                     (
@@ -81,6 +81,40 @@ extension AuthorityStoreConformance {
                         in: .default, after: Version(7), budget: PageBudget(rows: 9, bytes: AuthorityStoreWorld.ample))
                 }
                 try world.expect(after, [], "after the head")
+            },
+            Check("the fingerprint of the history is kept at each version from the horizon to the head") { world in
+                func chains(in space: SpaceID) throws -> [HistoryChain?] {
+                    try world.read { (view) throws(AuthorityStoreFailure) in
+                        var chains: [HistoryChain?] = []
+                        for version in Int64(0)...4 {
+                            chains.append(try view.chain(at: Version(version), in: space))
+                        }
+                        return chains
+                    }
+                }
+                let given = (1...3).map { AuthorityStoreWorld.chain($0) }
+                try world.expect(try chains(in: .default), [.start, nil, nil, nil, nil], "of an empty space")
+                try append((1...3).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
+                try world.expect(
+                    try chains(in: .default), [.start, given[0], given[1], given[2], nil], "after three commits")
+                try world.expect(try chains(in: "other"), [.start, nil, nil, nil, nil], "of another space")
+                for (through, left) in [
+                    (Int64(2), [nil, nil, given[1], given[2], nil]), (3, [nil, nil, nil, given[2], nil]),
+                ] {
+                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                        try transaction.trim(.default, through: Version(through))
+                    }
+                    try world.expect(try chains(in: .default), left, "after a trim through \(through)")
+                }
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    _ = try transaction.takeVersion(in: .default)
+                    try transaction.append(
+                        AuthorityStoreWorld.commit(4), to: .default, by: AuthorityStoreWorld.author(4),
+                        chain: AuthorityStoreWorld.chain(4))
+                }
+                try world.expect(
+                    try chains(in: .default), [nil, nil, nil, given[2], AuthorityStoreWorld.chain(4)],
+                    "after a commit that follows the trim")
             },
             Check("the spaces with long feeds are told, by what is left in them") { world in
                 try append((1...5).map { AuthorityStoreWorld.commit(Int64($0)) }, to: .default, in: world)
@@ -139,7 +173,8 @@ extension AuthorityStoreConformance {
             try world.write { (transaction) throws(AuthorityStoreFailure) in
                 _ = try transaction.takeVersion(in: space)
                 try transaction.append(
-                    commit, to: space, by: AuthorityStoreWorld.author(commit.version.rawValue))
+                    commit, to: space, by: AuthorityStoreWorld.author(commit.version.rawValue),
+                    chain: AuthorityStoreWorld.chain(UInt64(commit.version.rawValue)))
             }
         }
     }

@@ -8,7 +8,7 @@ extension AuthorityStoreConformance {
                 let (state, extent, ledger) = try world.read { (view) throws(AuthorityStoreFailure) in
                     (try view.state(), try view.extent(of: .default), try view.ledger(of: AuthorityStoreWorld.key("a")))
                 }
-                try world.expect(state.epoch, AuthorityStoreWorld.epoch, "the epoch")
+                try world.expect(state.history, AuthorityStoreWorld.history, "the history")
                 try world.expect(state.clock.last, .zero, "the clock")
                 try world.expect(extent, .empty, "the extent of a space")
                 try world.expect(ledger, .empty, "a ledger")
@@ -16,7 +16,9 @@ extension AuthorityStoreConformance {
             },
             Check("the state of the server is kept, also at the end of time") { world in
                 let state = AuthorityState(
-                    epoch: Epoch(rawValue: "other"), clock: HybridClock(last: HybridTime(rawValue: .max)))
+                    history: HistoryIdentity(
+                        epoch: Epoch(rawValue: "other"), key: HistoryKey(words: (.max, 0, 1, .max))),
+                    clock: HybridClock(last: HybridTime(rawValue: .max)))
                 try world.write { (transaction) throws(AuthorityStoreFailure) in try transaction.set(state) }
                 let found = try world.read { (view) throws(AuthorityStoreFailure) in try view.state() }
                 try world.expect(found, state, "the state")
@@ -59,7 +61,7 @@ extension AuthorityStoreConformance {
                     try writeEverything(in: transaction)
                 }
                 try world.expect(
-                    try contents(of: world), Array(repeating: "something", count: 10), "what is there")
+                    try contents(of: world), Array(repeating: "something", count: 11), "what is there")
             },
         ]
     }
@@ -73,7 +75,8 @@ extension AuthorityStoreConformance {
         try transaction.put(record)
         try transaction.link(
             Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreWorld.id(2)))
-        try transaction.append(AuthorityStoreWorld.commit(1), to: .default, by: author)
+        try transaction.append(
+            AuthorityStoreWorld.commit(1), to: .default, by: author, chain: AuthorityStoreWorld.chain(1))
         try transaction.set(Ledger(next: MutationNumber(1), acknowledged: .first), of: key)
         try transaction.keep(
             StoredOutcome(
@@ -95,6 +98,7 @@ extension AuthorityStoreConformance {
                 try !view.referrers(of: target, through: [ReferenceField("user", "avatar")], limit: 5).isEmpty,
                 try !view.commits(in: .default, after: .zero, budget: budget).isEmpty,
                 try view.author(of: Version(1), in: .default) != nil,
+                try view.chain(at: Version(1), in: .default) != nil,
                 try view.ledger(of: key) != .empty,
                 try view.outcome(of: key, .first) != nil,
                 try !view.conflicts(in: .default, after: 0, limit: 5).isEmpty,
@@ -103,7 +107,7 @@ extension AuthorityStoreConformance {
         }
     }
 
-    private static let nothing = Array(repeating: "nothing", count: 10)
+    private static let nothing = Array(repeating: "nothing", count: 11)
 
     static let conflict = FieldConflict(
         collection: "user", record: AuthorityStoreWorld.id(1), field: "bio", base: .null,

@@ -1,17 +1,17 @@
 public import SyncAuthority
-public import SyncModel
+import SyncModel
 
 /// What any store of an authority must do, whatever it is made of: plain checks that any test framework can run.
 ///
 /// ```swift
-/// let suite = AuthorityStoreConformance { epoch in try MyStore(newEpoch: epoch) }
+/// let suite = AuthorityStoreConformance { history in try MyStore(newHistory: history) }
 /// for rule in AuthorityStoreConformance.ruleNames { try suite.run(rule) }
 /// ```
 public struct AuthorityStoreConformance {
     /// Makes an empty store of its own for each call.
-    private let makeStore: (Epoch) throws -> any AuthorityStore
+    private let makeStore: (HistoryIdentity) throws -> any AuthorityStore
 
-    public init(makeStore: @escaping (Epoch) throws -> any AuthorityStore) {
+    public init(makeStore: @escaping (HistoryIdentity) throws -> any AuthorityStore) {
         self.makeStore = makeStore
     }
 
@@ -25,7 +25,7 @@ public struct AuthorityStoreConformance {
         guard let check = Self.checks.first(where: { $0.rule == rule }) else {
             throw Violation(rule: rule, detail: "there is no such rule")
         }
-        try check.body(AuthorityStoreWorld(store: try makeStore(AuthorityStoreWorld.epoch), rule: rule))
+        try check.body(AuthorityStoreWorld(store: try makeStore(AuthorityStoreWorld.history), rule: rule))
     }
 
     /// Runs all rules, and gives back what was broken.

@@ -3,7 +3,7 @@ import SyncModel
 
 /// A store under test, with the few words that the rules speak.
 struct AuthorityStoreWorld {
-    static let epoch = Epoch(rawValue: "conformance-1")
+    static let history = HistoryIdentity.fixed(Epoch(rawValue: "conformance-1"))
 
     let store: any AuthorityStore
     let rule: String
@@ -63,6 +63,8 @@ struct AuthorityStoreWorld {
             creation: RecordCreation(origin: origin(1, 5), claimedTime: HybridTime(rawValue: .max)),
             deletion: deletion, fields: fields.map { StoredField(name: $0.0, value: $0.1, origin: $0.2) })
     }
+
+    static func chain(_ number: UInt64) -> HistoryChain { HistoryChain(bits: Identifier128(high: number, low: .max)) }
 
     static func commit(_ version: Int64, changes: Int = 1) -> Commit {
         Commit(

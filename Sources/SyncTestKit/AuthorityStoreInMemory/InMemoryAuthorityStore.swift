@@ -12,8 +12,21 @@ public final class InMemoryAuthorityStore: AuthorityStore {
 
     private let contents: Guarded<Contents>
 
-    public init(epoch: Epoch) {
-        contents = Guarded(Contents(tables: AuthorityTables(epoch: epoch)))
+    public init(history: HistoryIdentity) {
+        contents = Guarded(Contents(tables: AuthorityTables(history: history)))
+    }
+
+    public convenience init(epoch: Epoch) {
+        self.init(history: .fixed(epoch))
+    }
+
+    /// A copy of what the store holds now, as a backup would keep it.
+    public func copy() -> InMemoryAuthorityStore {
+        InMemoryAuthorityStore(tables: contents.withLock(\.tables))
+    }
+
+    private init(tables: AuthorityTables) {
+        contents = Guarded(Contents(tables: tables))
     }
 
     public func read<Result>(
@@ -57,10 +70,12 @@ struct AuthorityTables: Sendable {
     struct Logged {
         let commit: Commit
         let author: CommitAuthor
+        let chain: HistoryChain
     }
 
     var state: AuthorityState
     var extents: [SpaceID: SpaceExtent] = [:]
+    var horizonChains: [SpaceID: HistoryChain] = [:]
     var records: [RecordAddress: StoredRecord] = [:]
     var uids: [CollectionName: Int64] = [:]
     var references: Set<Reference> = []
@@ -69,8 +84,8 @@ struct AuthorityTables: Sendable {
     var outcomes: [LedgerKey: [MutationNumber: StoredOutcome]] = [:]
     var conflicts: [RecordedConflict] = []
 
-    init(epoch: Epoch) {
-        state = AuthorityState(epoch: epoch, clock: HybridClock())
+    init(history: HistoryIdentity) {
+        state = AuthorityState(history: history, clock: HybridClock())
     }
 }
 
@@ -87,6 +102,11 @@ final class InMemoryTransaction: AuthorityTransaction {
     func state() -> AuthorityState { tables.state }
 
     func extent(of space: SpaceID) -> SpaceExtent { tables.extents[space] ?? .empty }
+
+    func chain(at version: Version, in space: SpaceID) -> HistoryChain? {
+        if version == extent(of: space).horizon { return tables.horizonChains[space] ?? .start }
+        return tables.log[space]?.first { $0.commit.version == version }?.chain
+    }
 
     func spaces(havingMoreCommitsThan count: Int) -> [SpaceID] {
         tables.extents.filter { $0.value.head.rawValue - $0.value.horizon.rawValue > Int64(count) }.keys.sorted()
@@ -176,8 +196,8 @@ final class InMemoryTransaction: AuthorityTransaction {
         tables.references.remove(AuthorityTables.Reference(referrer: referrer, target: target))
     }
 
-    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor) {
-        tables.log[space, default: []].append(AuthorityTables.Logged(commit: commit, author: author))
+    func append(_ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain) {
+        tables.log[space, default: []].append(AuthorityTables.Logged(commit: commit, author: author, chain: chain))
     }
 
     func set(_ ledger: Ledger, of key: LedgerKey) { tables.ledgers[key] = ledger }
@@ -201,6 +221,7 @@ final class InMemoryTransaction: AuthorityTransaction {
         let extent = extent(of: space)
         let through = min(version, extent.head)
         guard through > extent.horizon else { return }
+        tables.horizonChains[space] = chain(at: through, in: space)
         tables.log[space]?.removeAll { $0.commit.version <= through }
         tables.extents[space] = SpaceExtent(head: extent.head, horizon: through)
     }

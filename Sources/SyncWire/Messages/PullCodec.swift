@@ -14,6 +14,10 @@ package enum PullCodec {
             writer.key("cursor")
             writer.string(cursor.rawValue)
         }
+        if let receipt = request.receipt {
+            writer.key("receipt")
+            writer.string(receipt.rawValue)
+        }
         writer.key("limit")
         writer.integer(request.limit)
         if let account = request.account {
@@ -28,6 +32,7 @@ package enum PullCodec {
         try Message.read(bytes, "pull") { (reader) throws(JSONError) in
             var space: SpaceID?
             var cursor: Cursor?
+            var receipt: Cursor?
             var limit: Int?
             var account: AccountID?
             var members = try reader.beginObject()
@@ -35,14 +40,15 @@ package enum PullCodec {
                 switch key {
                 case "space": space = try reader.name()
                 case "cursor": if try !reader.null() { cursor = try reader.cursor() }
+                case "receipt": if try !reader.null() { receipt = try reader.cursor() }
                 case "limit": limit = try reader.positive("the limit")
                 case "account": if try !reader.null() { account = try reader.account() }
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
             }
             return PullRequest(
-                space: try reader.require(space, "space"), cursor: cursor, limit: try reader.require(limit, "limit"),
-                account: account)
+                space: try reader.require(space, "space"), cursor: cursor, receipt: receipt,
+                limit: try reader.require(limit, "limit"), account: account)
         }
     }
 

@@ -21,6 +21,12 @@ package enum PushCodec {
             writer.key("account")
             writer.string(account.rawValue)
         }
+        if !request.cursors.isEmpty {
+            writer.key("cursors")
+            writer.beginArray()
+            for cursor in request.cursors { writer.string(cursor.rawValue) }
+            writer.endArray()
+        }
         writer.key("acknowledged")
         writer.integer(request.acknowledged.rawValue)
         writer.key("transactions")
@@ -52,6 +58,7 @@ package enum PushCodec {
         var incarnation: Int?
         var epoch: Epoch?
         var account: AccountID?
+        var cursors: [Cursor] = []
         var acknowledged: MutationNumber?
         var transactions: [NumberedTransaction]?
         var members = try reader.beginObject()
@@ -61,6 +68,7 @@ package enum PushCodec {
             case "incarnation": incarnation = try reader.count("the incarnation")
             case "epoch": if try !reader.null() { epoch = try reader.epoch() }
             case "account": if try !reader.null() { account = try reader.account() }
+            case "cursors": cursors = try reader.list { (reader) throws(JSONError) in try reader.cursor() }
             case "acknowledged": acknowledged = try reader.mutationNumber()
             case "transactions": transactions = try readTransactions(&reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
@@ -70,7 +78,8 @@ package enum PushCodec {
             identity: ClientIdentity(
                 client: try reader.require(client, "client"),
                 incarnation: try reader.require(incarnation, "incarnation")),
-            epoch: epoch, account: account, acknowledged: try reader.require(acknowledged, "acknowledged"),
+            epoch: epoch, account: account, cursors: cursors,
+            acknowledged: try reader.require(acknowledged, "acknowledged"),
             transactions: try reader.require(transactions, "transactions"))
     }
 
@@ -145,6 +154,7 @@ package enum PushCodec {
                 writer.integer(result.number.rawValue)
                 writer.key("outcome")
                 try OutcomeCodec.write(result.outcome, to: &writer)
+                if let receipt = result.receipt { write(receipt, to: &writer) }
                 writer.endObject()
             }
             writer.endArray()
@@ -155,6 +165,36 @@ package enum PushCodec {
         }
         writer.endObject()
         return writer.bytes
+    }
+
+    private static func write(_ receipt: CommitReceipt, to writer: inout JSONWriter) {
+        writer.key("receipt")
+        writer.beginObject()
+        writer.key("space")
+        writer.string(receipt.space.rawValue)
+        writer.key("version")
+        writer.integer(receipt.version.rawValue)
+        writer.key("cursor")
+        writer.string(receipt.cursor.rawValue)
+        writer.endObject()
+    }
+
+    private static func readReceipt(_ reader: inout JSONReader) throws(JSONError) -> CommitReceipt {
+        var space: SpaceID?
+        var version: Version?
+        var cursor: Cursor?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "space": space = try reader.name()
+            case "version": version = try reader.version()
+            case "cursor": cursor = try reader.cursor()
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return CommitReceipt(
+            space: try reader.require(space, "space"), version: try reader.require(version, "version"),
+            cursor: try reader.require(cursor, "cursor"))
     }
 
     private static func write(_ refusal: PushRefusal, to writer: inout JSONWriter) {
@@ -225,16 +265,19 @@ package enum PushCodec {
             let start = reader.position
             var number: MutationNumber?
             var outcome: Outcome?
+            var receipt: CommitReceipt?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
                 case "number": number = try reader.mutationNumber()
                 case "outcome": outcome = try OutcomeCodec.read(&reader)
+                case "receipt": if try !reader.null() { receipt = try readReceipt(&reader) }
                 default: try reader.unknown(key, .ignoringUnknownKeys)
                 }
             }
             let result = TransactionResult(
-                number: try reader.require(number, "number"), outcome: try reader.require(outcome, "outcome"))
+                number: try reader.require(number, "number"), outcome: try reader.require(outcome, "outcome"),
+                receipt: receipt)
             if let last, result.number.rawValue - 1 != last.rawValue {
                 throw reader.content("number \(result.number) follows \(last), without gaps expected", at: start)
             }

@@ -60,8 +60,10 @@ extension WorldParts {
         let open = parts.openAuthority
         let upkeep = parts.upkeep
         let outcome = parts.outcome
-        parts.openAuthority = { process, rules in
-            guard let base = try open(process, everything ?? rules) as? Authority else { throw NotTheRealOne() }
+        parts.openAuthority = { process, rules, histories in
+            guard let base = try open(process, everything ?? rules, histories) as? Authority else {
+                throw NotTheRealOne()
+            }
             var service = PlantedAuthority(base)
             service.rules = rules
             plant(&service)

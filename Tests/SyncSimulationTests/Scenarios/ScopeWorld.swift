@@ -4,6 +4,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
+import SyncTestKit
 import SyncWire
 
 /// Two principals, a space of each and one of both; each record of a space says so in its text. Everything that the
@@ -26,7 +27,7 @@ final class ScopeWorld {
         let disk = SimulatedDisk(seed: seed)
         let process = disk.makeProcess()
         let store = try SQLiteAuthorityStore(
-            singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: Epoch(rawValue: "first"))
+            singleConnectionTo: process.uri(for: "/authority.sqlite"), newHistory: .fixed(Epoch(rawValue: "first")))
         var planted = PlantedAuthority(
             Authority(store: store, catalog: WorldCatalog.catalog, policy: AuthorityPolicy(access: access)))
         plant(&planted)

@@ -4,6 +4,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
+import SyncTestKit
 import SyncWire
 import Testing
 
@@ -199,7 +200,7 @@ struct FoundBySeedsTests {
     private func serve(_ disk: SimulatedDisk, _ body: (Authority) throws -> Void) throws {
         let process = disk.makeProcess()
         let store = try SQLiteAuthorityStore(
-            singleConnectionTo: process.uri(for: "/authority.sqlite"), newEpoch: old)
+            singleConnectionTo: process.uri(for: "/authority.sqlite"), newHistory: .fixed(old))
         try body(Authority(store: store, catalog: WorldCatalog.catalog))
         process.kill()
     }

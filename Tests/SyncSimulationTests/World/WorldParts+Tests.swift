@@ -17,6 +17,6 @@ extension WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         return WorldParts(
             wire: TableWire(), openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
-            openAuthority: { _, _ in PlainAuthority(disk: disk, mutant: mutant) })
+            openAuthority: { _, _, _ in PlainAuthority(disk: disk, mutant: mutant) })
     }
 }

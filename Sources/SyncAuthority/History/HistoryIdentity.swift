@@ -1,0 +1,51 @@
+import Crypto
+public import SyncModel
+
+/// Which history a database holds: its name, and the key that authenticates the cursors of this history.
+///
+/// Both are drawn together when a history begins. The key never leaves the database.
+public struct HistoryIdentity: Hashable, Sendable {
+    public let epoch: Epoch
+    public let key: HistoryKey
+
+    public init(epoch: Epoch, key: HistoryKey) {
+        self.epoch = epoch
+        self.key = key
+    }
+
+    /// Draws a name and a key that no other history has.
+    public static func drawn(from random: inout some RandomNumberGenerator) -> HistoryIdentity {
+        let epoch = Epoch(rawValue: String(random.next() as UInt64, radix: 36))
+        return HistoryIdentity(
+            epoch: epoch,
+            key: HistoryKey(words: (random.next(), random.next(), random.next(), random.next())))
+    }
+}
+
+/// The secret of a history: 32 bytes. Its description shows none of them.
+public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    public let bytes: [UInt8]
+
+    public static let byteCount = 32
+
+    /// Nil when there are not exactly 32 bytes.
+    public init?(bytes: some Sequence<UInt8>) {
+        let bytes = Array(bytes)
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    public init(words: (UInt64, UInt64, UInt64, UInt64)) {
+        let words = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
+        bytes = withUnsafeBytes(of: words) { Array($0) }
+    }
+
+    /// The first 16 bytes of HMAC-SHA-256 over a text.
+    func seal(of text: String) -> Identifier128 {
+        Identifier128(
+            digest: HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: bytes)))
+    }
+
+    public var description: String { "HistoryKey" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

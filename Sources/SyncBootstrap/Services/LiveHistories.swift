@@ -1,0 +1,28 @@
+import Logging
+import SyncAuthority
+import SyncCore
+import SyncModel
+
+/// Draws the names and keys of histories from the machine's random source, and tells the operator of a lost one.
+struct LiveHistories: HistoryKeeper {
+    let runtime: EngineRuntime
+    let logger: Logger
+
+    func nextHistory() -> HistoryIdentity {
+        var random = runtime.generator
+        return .drawn(from: &random)
+    }
+
+    func historyWasLost(_ lost: LostHistory, next: Epoch) {
+        logger.critical(
+            """
+            The database was restored from an older copy: \(lost). A new history has begun. Devices send again what they \
+            still have, and keep the values that this server has lost in their journals. Check that this is the copy that \
+            you meant to serve.
+            """,
+            metadata: [
+                "lost_epoch": "\(lost.epoch)", "new_epoch": "\(next)", "space": "\(lost.space)",
+                "reached": "\(lost.reached)", "head": "\(lost.head)",
+            ])
+    }
+}

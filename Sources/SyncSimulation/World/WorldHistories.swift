@@ -1,0 +1,42 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+
+/// Names the histories of a world's server, and hears of those that the server finds lost by itself.
+final class WorldHistories: HistoryKeeper {
+    private let simulation: Simulation
+    private let history: History
+    private let violations: ViolationLog
+    private let random: Guarded<SeededRandom>
+    /// Whether the server was restored, and nobody has told it.
+    private let isRestoredSilently = Guarded(false)
+
+    init(simulation: Simulation, history: History, violations: ViolationLog) {
+        self.simulation = simulation
+        self.history = history
+        self.violations = violations
+        random = Guarded(simulation.random("histories"))
+    }
+
+    /// The server was put back to a copy, and nobody tells it.
+    func serverWasRestored() {
+        isRestoredSilently.withLock { $0 = true }
+    }
+
+    func nextHistory() -> HistoryIdentity {
+        random.withLock { HistoryIdentity.drawn(from: &$0) }
+    }
+
+    func historyWasLost(_ lost: LostHistory, next: Epoch) {
+        let isExpected = isRestoredSilently.withLock { flag in
+            defer { flag = false }
+            return flag
+        }
+        if !isExpected {
+            violations.report(
+                Violation(.I15, "the server began history \(next), although it was not restored: \(lost)"))
+        }
+        history.epoch = next
+        simulation.note("begins history \(next): \(lost)", by: "server")
+    }
+}

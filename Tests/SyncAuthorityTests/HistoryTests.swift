@@ -1,0 +1,293 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncSimulation
+import SyncTestKit
+import SyncWire
+import Testing
+
+/// A server whose database was restored from a copy finds out at the first contact, without a command (I15).
+@Suite struct HistoryTests {
+    /// A server, with a copy of its database from after the first commit.
+    private struct Restored {
+        /// The server before the restore.
+        let world: AuthorityWorld
+        let copy: InMemoryAuthorityStore
+        var device = Device(1)
+
+        init() throws {
+            let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+            world = AuthorityWorld(over: store)
+            try world.push(&device, create("user", 1, ["username": .text("a")]))
+            copy = store.copy()
+        }
+
+        /// The server after the restore.
+        func restored() -> AuthorityWorld { AuthorityWorld(over: copy) }
+    }
+
+    private static let renewed = Epoch(rawValue: "renewed-1")
+    private static let second = create("user", 2, ["username": .text("b")])
+
+    private func cursor(_ reply: PullReply) throws -> Cursor {
+        guard case .page(let page) = reply else {
+            Issue.record("\(reply)")
+            throw AuthorityWorld.Unexpected()
+        }
+        return page.cursor
+    }
+
+    private func receipt(_ reply: PushReply) throws -> CommitReceipt {
+        guard case .answered(let results, _, _) = reply, let receipt = results.last?.receipt else {
+            Issue.record("\(reply)")
+            throw AuthorityWorld.Unexpected()
+        }
+        return receipt
+    }
+
+    // MARK: Proof
+
+    @Test func `a cursor beyond the head of a restored server begins a new history, once`() throws {
+        var setup = try Restored()
+        try setup.world.push(&setup.device, Self.second)
+        let ahead = try cursor(setup.world.page(nil))
+        let world = setup.restored()
+        #expect(try world.page(ahead) == .mustReset(.epoch))
+        #expect(try world.authority.epoch() == Self.renewed)
+        let lost = LostHistory(
+            epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
+            witness: .client(setup.device.principal))
+        #expect(world.histories.lost == [lost])
+        // The same cursor again belongs to a history that has ended, and proves nothing about this one.
+        #expect(try world.page(ahead) == .mustReset(.epoch))
+        #expect(try world.authority.epoch() == Self.renewed)
+        #expect(world.histories.lost.count == 1)
+    }
+
+    @Test func `a fork of equal height is recognized, and of greater height`() throws {
+        for commits in 1...3 {
+            var setup = try Restored()
+            try setup.world.push(&setup.device, Self.second)
+            let shown = try cursor(setup.world.page(nil))
+            let world = setup.restored()
+            var other = Device(2)
+            for number in 1...commits {
+                try world.push(&other, create("user", UInt64(10 + number), ["username": .text("c")]))
+            }
+            #expect(try world.page(shown) == .mustReset(.epoch), "\(commits)")
+            #expect(world.histories.lost.map(\.head) == [Version(Int64(commits + 1))], "\(commits)")
+        }
+    }
+
+    @Test func `the cursor of a snapshot that was begun in the lost history is recognized`() throws {
+        var setup = try Restored()
+        try setup.world.push(&setup.device, Self.second)
+        let shown = try cursor(setup.world.page(nil, limit: 1))
+        let world = setup.restored()
+        #expect(try world.page(shown) == .mustReset(.epoch))
+        #expect(world.histories.lost.count == 1)
+    }
+
+    @Test func `a receipt proves the loss of a commit whose pull was lost`() throws {
+        var setup = try Restored()
+        let before = try cursor(setup.world.page(nil))
+        let push = try setup.device.number([Self.second])
+        let receipt = try receipt(setup.world.reply(setup.device.request([push]), by: setup.device.principal))
+        #expect(receipt.version == Version(2))
+        let world = setup.restored()
+        // The cursor alone is right: the loss is behind it.
+        _ = try cursor(world.page(before))
+        let request = PullRequest(space: .default, cursor: before, receipt: receipt.cursor, limit: 10)
+        #expect(
+            try world.authority.pull(request, by: setup.device.principal, now: AuthorityWorld.now)
+                == .mustReset(.epoch))
+        #expect(world.histories.lost.count == 1)
+    }
+
+    @Test func `a push that shows proof is refused before anything of it happens`() throws {
+        var setup = try Restored()
+        let first = try setup.device.number([Self.second])
+        let receipt = try receipt(setup.world.reply(setup.device.request([first]), by: setup.device.principal))
+        let world = setup.restored()
+        let next = try setup.device.number([create("user", 3, ["username": .text("c")])])
+        let request = PushRequest(
+            identity: setup.device.identity, epoch: AuthorityWorld.epoch, cursors: [receipt.cursor],
+            acknowledged: next.number, transactions: [next])
+        #expect(try world.reply(request, by: setup.device.principal) == .refused(.epochChanged(Self.renewed)))
+        #expect(try world.head() == Version(1))
+        #expect(world.histories.lost.count == 1)
+    }
+
+    @Test func `proof goes before the loss of access`() throws {
+        var setup = try Restored()
+        try setup.world.push(&setup.device, Self.second)
+        let ahead = try cursor(setup.world.page(nil))
+        var policy = AuthorityPolicy()
+        policy.access = AccessRules([])
+        let world = AuthorityWorld(policy: policy, over: setup.copy)
+        #expect(try world.page(nil) == .noAccess(AuthorityWorld.epoch))
+        #expect(try world.page(ahead) == .mustReset(.epoch))
+        #expect(try world.page(nil) == .noAccess(Self.renewed))
+    }
+
+    // MARK: No proof
+
+    @Test func `a cursor of this history at any version proves nothing, before and after a trim`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        for number in 1...6 { try world.push(&device, create("user", UInt64(number), ["username": .text("a")])) }
+        let cursors = try (Int64(0)...6).map { try world.cursor($0) }
+        for cursor in cursors { _ = try self.cursor(world.page(cursor)) }
+        try world.authority.trim(.default, before: Version(5))
+        for (version, cursor) in cursors.enumerated() {
+            let reply = try world.page(cursor)
+            #expect((reply == .mustReset(.horizon)) == (version < 4), "\(version)")
+        }
+        #expect(world.histories.lost.isEmpty)
+    }
+
+    @Test func `a cursor at the horizon is compared, too`() throws {
+        var setup = try Restored()
+        try setup.world.push(&setup.device, Self.second)
+        let shown = try setup.world.cursor(2)
+        let world = setup.restored()
+        var other = Device(2)
+        try world.push(&other, create("user", 3, ["username": .text("c")]))
+        try world.authority.trim(.default, before: Version(3))
+        #expect(try world.page(shown) == .mustReset(.epoch))
+    }
+
+    @Test func `a forged cursor proves nothing, whatever version it names`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        try world.push(&device, create("user", 1, ["username": .text("a")]))
+        let forged = FeedCursor(
+            epoch: AuthorityWorld.epoch, space: .default, place: .log(Version(99)), chain: .start
+        ).sealed(with: HistoryKey(words: (1, 2, 3, 4)))
+        #expect(try world.page(forged) == .mustReset(.cursor))
+        let next = try device.number([Self.second])
+        let request = PushRequest(
+            identity: device.identity, epoch: AuthorityWorld.epoch, cursors: [forged], acknowledged: next.number,
+            transactions: [next])
+        guard case .answered = try world.reply(request, by: device.principal) else {
+            Issue.record("a forged cursor stopped a push")
+            return
+        }
+        #expect(world.histories.lost.isEmpty)
+    }
+
+    @Test func `a push shows a bounded number of cursors`() throws {
+        let world = AuthorityWorld()
+        let device = Device(1)
+        let many = Array(repeating: Cursor(rawValue: "x"), count: ModelLimits.shownCursors + 1)
+        let request = PushRequest(
+            identity: device.identity, epoch: nil, cursors: many, acknowledged: .first, transactions: [])
+        let failure = #expect(throws: AuthorityFailure.self) { try world.reply(request, by: device.principal) }
+        #expect(failure?.code == .malformed)
+    }
+
+    // MARK: Exactly once
+
+    @Test func `many proofs of one loss begin one history`() throws {
+        var setup = try Restored()
+        try setup.world.push(&setup.device, Self.second)
+        let world = setup.restored()
+        let evidence = LostHistory(
+            epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
+            witness: .client(setup.device.principal))
+        // Each has been read before any of them writes.
+        for _ in 1...5 { #expect(try world.authority.renewHistory(because: evidence) == Self.renewed) }
+        #expect(world.histories.lost == [evidence])
+    }
+
+    @Test func `a new history that cannot be written is tried again at the next proof`() throws {
+        var setup = try Restored()
+        try setup.world.push(&setup.device, Self.second)
+        let ahead = try cursor(setup.world.page(nil))
+        let world = setup.restored()
+        // The last call of the pull is the commit of the new history.
+        var calls = 0
+        while calls < 20 {
+            world.store.arm(after: calls)
+            let reply = try? world.page(ahead)
+            world.store.disarm()
+            if reply != nil { break }
+            #expect(world.histories.lost.isEmpty, "\(calls)")
+            #expect(try world.authority.epoch() == AuthorityWorld.epoch, "\(calls)")
+            calls += 1
+        }
+        #expect(calls > 3)
+        #expect(try world.page(ahead) == .mustReset(.epoch))
+        #expect(world.histories.lost.count == 1)
+    }
+
+    // MARK: Receipts
+
+    @Test func `the last transaction of each space that took effect has the receipt`() throws {
+        var policy = AuthorityPolicy()
+        policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
+        let world = AuthorityWorld(policy: policy)
+        var device = Device(1)
+        let batch = [
+            try device.number([create("user", 1, ["username": .text("a")])]),
+            try device.number([create("user", 2, ["username": .text("b")])], in: "north"),
+            try device.number([create("user", 3, ["username": .text("c")])]),
+            try device.number([create("user", 4, [:])]),
+        ]
+        for repetition in 0...1 {
+            guard case .answered(let results, _, _) = try world.reply(device.request(batch), by: device.principal)
+            else {
+                Issue.record("refused")
+                return
+            }
+            #expect(results.map { $0.receipt?.space } == [nil, "north", .default, nil], "\(repetition)")
+            #expect(results.map { $0.receipt?.version } == [nil, Version(1), Version(2), nil], "\(repetition)")
+            for receipt in results.compactMap(\.receipt) {
+                #expect(try receipt.cursor == world.cursor(receipt.version.rawValue, in: receipt.space))
+            }
+        }
+    }
+
+    // MARK: The chain
+
+    @Test func `the chain depends on everything that a commit says, and on what came before it`() {
+        let author = CommitAuthor(
+            principal: Principal(name: "anna"), identity: Device(1).identity, number: .first, at: AuthorityWorld.now)
+        func change(_ effect: RecordChange.Effect, _ number: UInt64 = 1, _ collection: CollectionName = "user")
+            -> RecordChange
+        {
+            RecordChange(collection: collection, id: id(number), effect: effect)
+        }
+        func chain(
+            _ changes: [RecordChange], version: Int64 = 1, by author: CommitAuthor = author,
+            after: HistoryChain = .start
+        ) -> HistoryChain {
+            after.extended(by: Commit(version: Version(version), changes: changes), of: author)
+        }
+        let plain = [change(.updated(["bio": .text("x")]))]
+        let later = CommitAuthor(
+            principal: author.principal, identity: author.identity, number: author.number,
+            at: author.at.advanced(by: .milliseconds(1)))
+        let other = CommitAuthor(
+            principal: Principal(name: "bob"), identity: author.identity, number: author.number, at: author.at)
+        let next = CommitAuthor(
+            principal: author.principal, identity: author.identity.next, number: author.number, at: author.at)
+        let numbered = CommitAuthor(
+            principal: author.principal, identity: author.identity, number: MutationNumber(1), at: author.at)
+        let all: [HistoryChain] = [
+            .start, chain([]), chain(plain), chain(plain, version: 2), chain(plain, by: later), chain(plain, by: other),
+            chain(plain, by: next), chain(plain, by: numbered), chain(plain, after: chain(plain)),
+            chain([change(.updated(["bio": .text("x")]), 2)]),
+            chain([change(.updated(["bio": .text("x")]), 1, "avatar")]),
+            chain([change(.updated(["bio": .json("x")]))]), chain([change(.updated(["bio": .null]))]),
+            chain([change(.updated(["bio": .integer(1)]))]), chain([change(.updated(["bio": .boolean(true)]))]),
+            chain([change(.updated(["bio": .boolean(false)]))]), chain([change(.updated(["bio": .real(0)]))]),
+            chain([change(.updated(["bio": .real(-0.0)]))]), chain([change(.updated(["bio": .reference(id(1))]))]),
+            chain([change(.updated(["bi": .text("ox")]))]), chain([change(.updated([:]))]), chain([change(.deleted)]),
+            chain([change(.created(uid: UID(0), ["bio": .text("x")]))]),
+            chain([change(.created(uid: UID(1), ["bio": .text("x")]))]), chain(plain + plain),
+        ]
+        #expect(Set(all).count == all.count)
+        #expect(chain(plain) == chain(plain))
+    }
+}
