@@ -38,6 +38,9 @@ CREATE TABLE sync_space (
     -- Opaque, made by the server; NULL before the first page.
     cursor TEXT,
     version INTEGER NOT NULL DEFAULT 0,
+    -- The newest receipt of the server, and the version that it proves; NULL once the cursor has reached that version.
+    receipt TEXT,
+    receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
     -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,

@@ -541,6 +541,61 @@ import Testing
         #expect(harness.storeOrders.isEmpty)
     }
 
+    /// A session that has pushed one transaction, which the server has confirmed at version 2 with a receipt.
+    private func confirmedAtTwo() -> (SessionHarness, CommitReceipt) {
+        let receipt = CommitReceipt(space: .default, version: Version(2), cursor: Cursor(rawValue: "receipt"))
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.answerPush(
+            .success(
+                .answered(
+                    [
+                        TransactionResult(
+                            number: .first, outcome: .applied(version: Version(2), uids: [], conflicts: []),
+                            receipt: receipt)
+                    ], epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1))))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        return (harness, receipt)
+    }
+
+    @Test func `pulls show the receipt of a confirmed commit until they have reached it`() {
+        var (harness, receipt) = confirmedAtTwo()
+        #expect(harness.pull?.request.receipt == receipt.cursor)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
+        harness.answerStore(SessionHarness.applied(version: Version(2)))
+        harness.send(.syncRequested)
+        harness.send(.outboxCounted(OutboxSummary()))
+        #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
+        #expect(harness.pull?.request.receipt == nil)
+    }
+
+    @Test func `a head below a confirmed version puts the history in doubt, and is asked for again later`() {
+        var (harness, receipt) = confirmedAtTwo()
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        #expect(harness.storeOrders.isEmpty)
+        let space = harness.session.status(now: harness.now).spaces[0]
+        #expect(space.historyIsInDoubt)
+        #expect(!harness.session.status(now: harness.now).isInSync)
+        guard case .waiting(let words, let delay) = space.pull else {
+            Issue.record("\(space)")
+            return
+        }
+        #expect(words.contains("restored from an older copy"))
+        #expect(delay > .zero)
+        harness.send(.syncRequested)
+        #expect(harness.pull?.request.receipt == receipt.cursor)
+    }
+
+    @Test func `a cursor that the server cannot read makes way for a snapshot`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.mustReset(.cursor)))
+        #expect(harness.storeOrders.contains(.resetCursor(.default)))
+        harness.answerStore(.cursorReset(.default))
+        #expect(harness.pull != nil)
+        #expect(harness.pull?.request.cursor == nil)
+    }
+
     @Test func `a snapshot in answer to a cursor is not applied`() {
         var harness = SessionHarness()
         harness.send(

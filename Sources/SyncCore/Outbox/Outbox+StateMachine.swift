@@ -167,7 +167,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 request,
                 PushRequest(
                     identity: batch.identity, epoch: hello.epoch, account: hello.account,
-                    acknowledged: batch.acknowledged, transactions: batch.transactions))
+                    cursors: batch.cursors, acknowledged: batch.acknowledged, transactions: batch.transactions))
         ]
         state = .inFlight(
             request: request, deadline: turn.arm(after: deadline(of: batch, turn.policy), &actions),

@@ -67,6 +67,8 @@ package struct PullMachine: Hashable, Sendable {
         case transport(TransportFailure)
         case store(StoreFailure)
         case reset(ResetReason)
+        /// The server shows less than it has confirmed, and does not say that it was restored.
+        case historyInDoubt(confirmed: Version, head: Version)
     }
 
     enum News: Hashable, Sendable {
@@ -81,6 +83,10 @@ package struct PullMachine: Hashable, Sendable {
         case .pulling, .applying, .resetting, .vacating: true
         case .resting, .waiting, .braked: false
         }
+    }
+
+    var historyIsInDoubt: Bool {
+        if case .waiting(_, .historyInDoubt) = state { true } else { false }
     }
 
     // MARK: Events, in the order of a pull's life
@@ -134,6 +140,11 @@ package struct PullMachine: Hashable, Sendable {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
+            if let receipt = stored.receipt, page.head < receipt.version {
+                return (
+                    [disarm] + wait(for: .historyInDoubt(confirmed: receipt.version, head: page.head), &turn), nil
+                )
+            }
             if let fault = fault(of: page, after: cursor) {
                 return ([disarm] + wait(for: .transport(fault), &turn), nil)
             }
@@ -165,10 +176,16 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
+    /// The server has confirmed a commit. The pulls that follow show the proof of it.
+    mutating func confirmed(by receipt: CommitReceipt) {
+        stored = stored.confirmed(by: receipt)
+    }
+
     mutating func cursorReset(hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard case .resetting = state else { return [] }
         stored = StoredSpace(
-            space: space, cursor: nil, version: stored.version, isComplete: false, hasAccess: stored.hasAccess)
+            space: space, cursor: nil, version: stored.version, isComplete: false, hasAccess: stored.hasAccess,
+            receipt: stored.receipt)
         return pull(hello, &turn)
     }
 
@@ -311,7 +328,10 @@ package struct PullMachine: Hashable, Sendable {
         let limit = max(1, min(shrunkPage ?? turn.policy.pageRows, hello.limits.pageRows))
         var actions: [SyncAction] = [
             .pull(
-                request, PullRequest(space: space, cursor: stored.cursor, limit: limit, account: hello.account))
+                request,
+                PullRequest(
+                    space: space, cursor: stored.cursor, receipt: stored.receipt?.cursor, limit: limit,
+                    account: hello.account))
         ]
         state = .pulling(
             request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions), cursor: stored.cursor,
@@ -412,7 +432,7 @@ extension PullMachine.Obstacle {
     var isBinding: Bool {
         switch self {
         case .transport(let failure): failure.asksForPause
-        case .store: false
+        case .store, .historyInDoubt: false
         case .reset: true
         }
     }

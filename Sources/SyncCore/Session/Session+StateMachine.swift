@@ -154,6 +154,9 @@ package struct SessionMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> [SyncAction] {
         let (actions, news) = outbox.pushEnded(request, result, &turn)
+        for case .record(let results, _, _) in actions {
+            for receipt in results.compactMap(\.receipt) { atPull(of: receipt.space) { $0.confirmed(by: receipt) } }
+        }
         return actions + heed(news, &turn)
     }
 
@@ -332,6 +335,7 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + hints.contactLost() + link.stop() + [.finish]
     }
 
+    @discardableResult
     private mutating func atPull<Result>(of space: SpaceID, _ body: (inout PullMachine) -> Result) -> Result? {
         guard let index = pulls.firstIndex(where: { $0.space == space }) else { return nil }
         return body(&pulls[index])

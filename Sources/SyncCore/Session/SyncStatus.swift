@@ -46,6 +46,10 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         /// False where the account may not read the space: the device holds nothing that the server has shown of it.
         public var hasAccess: Bool
 
+        /// Whether the server shows less than it has confirmed to this device: it was probably restored from an older copy, and
+        /// does not know it.
+        public var historyIsInDoubt: Bool
+
         /// Whether the device holds all of the space that it may hold.
         public var isInStep: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
     }
@@ -70,7 +74,7 @@ extension SessionMachine {
                 SyncStatus.Space(
                     space: pull.space, pull: activity(of: pull, now: now), version: pull.stored.version,
                     head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp,
-                    hasAccess: pull.stored.hasAccess)
+                    hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt)
             }.sorted { $0.space < $1.space },
             outbox: outbox.summary)
     }
@@ -125,6 +129,8 @@ extension PullMachine.Obstacle {
         case .store(let failure): failure.message
         case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
         case .reset(.epoch): "the server has another history"
+        case .historyInDoubt(let confirmed, let head):
+            "the server has confirmed version \(confirmed) to this device, and now shows \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
         case .reset(.cursor):
             "the server cannot read the cursor that this device holds, and it has given this device one before"
         }

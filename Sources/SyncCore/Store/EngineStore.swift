@@ -13,7 +13,7 @@ public protocol EngineStore: Sendable {
     /// the limit is still given, alone.
     func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch?
 
-    /// Writes down outcomes, in one transaction: uids and the state `answered`; or, for a rejection, the effect taken
+    /// Writes down outcomes, in one transaction: uids, receipts, and the state `answered`; or, for a rejection, the effect taken
     /// back, the transaction and its unsent dependants in the journal. Outcomes that are known already change nothing.
     ///
     /// - Parameter identity: as whom the transactions were pushed. Outcomes of another one than the stored change nothing:
@@ -114,13 +114,29 @@ public struct StoredSpace: Hashable, Sendable {
     public let isComplete: Bool
     /// False from the vacating of the space until the server shows something of it again.
     public let hasAccess: Bool
+    /// Proof of the newest commit that the server has confirmed, until the cursor has reached it.
+    public let receipt: CommitReceipt?
 
-    public init(space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool, hasAccess: Bool = true) {
+    public init(
+        space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool, hasAccess: Bool = true,
+        receipt: CommitReceipt? = nil
+    ) {
+        self.receipt = receipt
         self.space = space
         self.cursor = cursor
         self.version = version
         self.isComplete = isComplete
         self.hasAccess = hasAccess
+    }
+}
+
+extension StoredSpace {
+    /// The space once the server has given a receipt. Receipts arrive in any order; the newest one stays.
+    package func confirmed(by other: CommitReceipt) -> StoredSpace {
+        guard other.version > (receipt?.version ?? .zero), cursor == nil || other.version > version else { return self }
+        return StoredSpace(
+            space: space, cursor: cursor, version: version, isComplete: isComplete, hasAccess: hasAccess,
+            receipt: other)
     }
 }
 
@@ -145,11 +161,14 @@ public struct PushBatch: Hashable, Sendable {
     public let outbox: OutboxSummary
     /// Whether the one transaction of the batch stands in for one that was withdrawn.
     public let isWithdrawal: Bool
+    /// The newest proof that the device has of each space's history, for the server to compare.
+    public let cursors: [Cursor]
 
     public init(
         identity: ClientIdentity, epoch: Epoch?, acknowledged: MutationNumber, transactions: [NumberedTransaction],
-        outbox: OutboxSummary, isWithdrawal: Bool = false
+        outbox: OutboxSummary, isWithdrawal: Bool = false, cursors: [Cursor] = []
     ) {
+        self.cursors = cursors
         self.isWithdrawal = isWithdrawal
         self.identity = identity
         self.epoch = epoch

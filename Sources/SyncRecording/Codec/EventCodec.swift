@@ -58,6 +58,7 @@ extension JSONWriter {
             }
             member("outbox") { $0.outbox(batch.outbox) }
             if batch.isWithdrawal { member("withdrawal", true) }
+            if !batch.cursors.isEmpty { member("cursors", batch.cursors) { $0.string($1.rawValue) } }
         case .nothingToPush(let outbox): counted("nothing_to_push", outbox)
         case .outboxCounted(let outbox): counted("outbox_counted", outbox)
         case .resultsRecorded(let outbox): counted("results_recorded", outbox)
@@ -117,6 +118,11 @@ extension JSONWriter {
                 switch result.outcome {
                 case .applied(let version, _, _): writer.integer(version.rawValue)
                 case .rejected(let rejection): writer.string(rejection.code.rawValue)
+                }
+                if let receipt = result.receipt {
+                    writer.string(receipt.space.rawValue)
+                    writer.integer(receipt.version.rawValue)
+                    writer.string(receipt.cursor.rawValue)
                 }
                 writer.endArray()
             }
@@ -237,15 +243,22 @@ extension RecordingNode {
     }
 
     private func transactionResult() throws(RecordingProblem) -> TransactionResult {
-        let parts = try list(2) { node throws(RecordingProblem) in node }
-        guard parts.count == 2 else { throw wrong("a number and its outcome") }
+        let parts = try list(5) { node throws(RecordingProblem) in node }
+        guard parts.count == 2 || parts.count == 5 else {
+            throw wrong("a number and its outcome, and the space, version and cursor of a receipt,")
+        }
         let outcome: Outcome =
             if case .string = parts[1].value {
                 Redaction.rejected(try parts[1].text())
             } else {
                 .applied(version: try parts[1].version(), uids: [], conflicts: [])
             }
-        return TransactionResult(number: try parts[0].number(), outcome: outcome)
+        let receipt: CommitReceipt? =
+            if parts.count == 5 {
+                CommitReceipt(
+                    space: try parts[2].space(), version: try parts[3].version(), cursor: try parts[4].cursor())
+            } else { nil }
+        return TransactionResult(number: try parts[0].number(), outcome: outcome, receipt: receipt)
     }
 
     private func pullReply() throws(RecordingProblem) -> PullReply {
@@ -267,7 +280,10 @@ extension RecordingNode {
         }
         return PushBatch(
             identity: try identity(), epoch: try optionalEpoch(), acknowledged: try member("acknowledged").number(),
-            transactions: transactions, outbox: try member("outbox").outbox(), isWithdrawal: try isWithdrawal())
+            transactions: transactions, outbox: try member("outbox").outbox(), isWithdrawal: try isWithdrawal(),
+            cursors: try optional("cursors").map { node throws(RecordingProblem) in
+                try node.list { node throws(RecordingProblem) in try node.cursor() }
+            } ?? [])
     }
 
     private func run() throws(RecordingProblem) -> TransactionRun {

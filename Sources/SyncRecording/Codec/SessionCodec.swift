@@ -119,6 +119,8 @@ extension JSONWriter {
             case .transport(let failure): member("failure") { $0.failure(failure) }
             case .store(let failure): member("store", failure.code.rawValue)
             case .reset(let reason): member("reset", reason.rawValue)
+            case .historyInDoubt(let confirmed, let head):
+                member("history", [confirmed, head]) { $0.integer($1.rawValue) }
             }
         case .braked(let page, let deletes, let total, let poll):
             member("is", "braked")
@@ -265,6 +267,10 @@ extension RecordingNode {
                 state = .waiting(try timer(), .transport(try failure.failure()))
             } else if let store = optional("store") {
                 state = .waiting(try timer(), .store(StoreFailure(try store.choice(), "")))
+            } else if let history = optional("history") {
+                let versions = try history.list(2) { node throws(RecordingProblem) in try node.version() }
+                guard versions.count == 2 else { throw history.wrong("the confirmed version and the head") }
+                state = .waiting(try timer(), .historyInDoubt(confirmed: versions[0], head: versions[1]))
             } else {
                 state = .waiting(try timer(), .reset(try member("reset").choice()))
             }

@@ -17,6 +17,10 @@ extension JSONWriter {
         member("version", stored.version.rawValue)
         member("complete", stored.isComplete)
         if !stored.hasAccess { member("access", false) }
+        if let receipt = stored.receipt {
+            member("receipt", receipt.cursor.rawValue)
+            member("receipt_version", receipt.version.rawValue)
+        }
     }
 
     mutating func outbox(_ outbox: OutboxSummary) {
@@ -87,11 +91,16 @@ extension RecordingNode {
     }
 
     func stored() throws(RecordingProblem) -> StoredSpace {
-        StoredSpace(
-            space: try member("space").space(),
+        let space = try member("space").space()
+        let receipt = try optional("receipt").map { node throws(RecordingProblem) in
+            CommitReceipt(space: space, version: try member("receipt_version").version(), cursor: try node.cursor())
+        }
+        return StoredSpace(
+            space: space,
             cursor: try optional("cursor").map { node throws(RecordingProblem) in try node.cursor() },
             version: try member("version").version(), isComplete: try member("complete").boolean(),
-            hasAccess: try optional("access").map { node throws(RecordingProblem) in try node.boolean() } ?? true)
+            hasAccess: try optional("access").map { node throws(RecordingProblem) in try node.boolean() } ?? true,
+            receipt: receipt)
     }
 
     func outbox() throws(RecordingProblem) -> OutboxSummary {

@@ -35,13 +35,15 @@ extension Redaction {
                 serial,
                 PushRequest(
                     identity: identity(request.identity), epoch: request.epoch.map(epoch),
-                    account: request.account.map(account), acknowledged: request.acknowledged,
+                    account: request.account.map(account), cursors: request.cursors.map { cursor($0) ?? $0 },
+                    acknowledged: request.acknowledged,
                     transactions: request.transactions.map(transaction)))
         case .pull(let serial, let request):
             .pull(
                 serial,
                 PullRequest(
-                    space: space(request.space), cursor: cursor(request.cursor), limit: request.limit,
+                    space: space(request.space), cursor: cursor(request.cursor), receipt: cursor(request.receipt),
+                    limit: request.limit,
                     account: request.account.map(account)))
         case .openHints(let serial, let names): .openHints(serial, names.map(space))
         case .record(let results, let sender, let time):
@@ -99,7 +101,8 @@ extension Redaction {
     private func pull(_ pull: PullMachine) -> PullMachine {
         let state: PullMachine.State =
             switch pull.state {
-            case .resting, .resetting, .vacating, .waiting(_, .reset): pull.state
+            case .resting, .resetting, .vacating, .waiting(_, .reset), .waiting(_, .historyInDoubt):
+                pull.state
             case .pulling(let request, let deadline, let from, let then):
                 .pulling(request: request, deadline: deadline, cursor: cursor(from), then: then)
             case .applying(let answer, let then): .applying(page(answer), then: then)

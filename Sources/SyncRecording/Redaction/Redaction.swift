@@ -83,7 +83,13 @@ package struct Redaction: Sendable {
     func stored(_ stored: StoredSpace) -> StoredSpace {
         StoredSpace(
             space: space(stored.space), cursor: cursor(stored.cursor), version: stored.version,
-            isComplete: stored.isComplete, hasAccess: stored.hasAccess)
+            isComplete: stored.isComplete, hasAccess: stored.hasAccess, receipt: receipt(stored.receipt))
+    }
+
+    func receipt(_ receipt: CommitReceipt?) -> CommitReceipt? {
+        receipt.map {
+            CommitReceipt(space: space($0.space), version: $0.version, cursor: cursor($0.cursor) ?? $0.cursor)
+        }
     }
 
     func session(_ session: StoredSession) -> StoredSession {
@@ -96,7 +102,7 @@ package struct Redaction: Sendable {
         PushBatch(
             identity: identity(batch.identity), epoch: batch.epoch.map(epoch), acknowledged: batch.acknowledged,
             transactions: batch.transactions.map(transaction), outbox: batch.outbox,
-            isWithdrawal: batch.isWithdrawal)
+            isWithdrawal: batch.isWithdrawal, cursors: batch.cursors.map { cursor($0) ?? $0 })
     }
 
     func transaction(_ transaction: NumberedTransaction) -> NumberedTransaction {
@@ -149,7 +155,7 @@ package struct Redaction: Sendable {
             case .applied(let version, _, _): .applied(version: version, uids: [], conflicts: [])
             case .rejected(let rejection): Self.rejected(rejection.code.rawValue)
             }
-        return TransactionResult(number: result.number, outcome: outcome)
+        return TransactionResult(number: result.number, outcome: outcome, receipt: receipt(result.receipt))
     }
 
     /// A rejection by its code; a code that this build does not know could say anything, and becomes `other`.

@@ -15,6 +15,7 @@ struct SpaceRow: Hashable {
     var marks: Bool
     /// False from the server's refusal to show the space until its next page of it.
     var hasAccess: Bool
+    var receipt: CommitReceipt?
 
     /// empty → snapshot → catching_up → complete; a reset goes back to empty, a feed from its start skips the snapshot.
     enum Phase: String {
@@ -26,7 +27,8 @@ struct SpaceRow: Hashable {
 
     var stored: StoredSpace {
         StoredSpace(
-            space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess)
+            space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess,
+            receipt: receipt)
     }
 
     /// Whether every commit up to `version` is in the rows.
@@ -37,7 +39,16 @@ struct SpaceRow: Hashable {
         }
     }
 
-    private static let columns = "key, name, cursor, version, phase, complete_at, marks, has_access"
+    /// The newest proof that the device has of the space's history; nil before the first page and the first outcome.
+    var proof: Cursor? { receipt?.cursor ?? cursor }
+
+    /// Forgets the receipt once the cursor proves as much.
+    mutating func cursorMoved() {
+        if let known = receipt, version >= known.version { receipt = nil }
+    }
+
+    private static let columns =
+        "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version"
 
     private init(_ row: Statement) throws(StoreFailure) {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
@@ -51,6 +62,9 @@ struct SpaceRow: Hashable {
         completeAt = Version(row.integer(5))
         marks = row.integer(6) != 0
         hasAccess = row.integer(7) != 0
+        receipt = row.optionalText(8).map {
+            CommitReceipt(space: space, version: Version(row.integer(9)), cursor: Cursor(rawValue: $0))
+        }
     }
 
     /// The row of a space, made when it is first asked for. Only inside a write.
@@ -68,7 +82,8 @@ struct SpaceRow: Hashable {
     private static func find(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow? {
         let select = try connection.statement(
             """
-            SELECT key, name, cursor, version, phase, complete_at, marks, has_access FROM sync_space WHERE name = ?1
+            SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version
+            FROM sync_space WHERE name = ?1
             """)
         select.bind(1, space.rawValue)
         defer { select.reset() }
@@ -87,7 +102,8 @@ struct SpaceRow: Hashable {
     func save(_ connection: Connection) throws(StoreFailure) {
         let update = try connection.statement(
             """
-            UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7
+            UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7,
+                receipt = ?8, receipt_version = ?9
             WHERE key = ?1
             """)
         update.bind(1, key)
@@ -97,6 +113,8 @@ struct SpaceRow: Hashable {
         update.bind(5, completeAt.rawValue)
         update.bind(6, marks ? 1 : 0)
         update.bind(7, hasAccess ? 1 : 0)
+        update.bind(8, receipt?.cursor.rawValue)
+        update.bind(9, receipt?.version.rawValue)
         try update.run()
     }
 }

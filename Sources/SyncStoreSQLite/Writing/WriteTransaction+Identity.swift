@@ -44,6 +44,7 @@ extension WriteTransaction {
         var space = space
         try forgetMarks(of: &space)
         space.cursor = nil
+        if !inSameHistory { space.receipt = nil }
         // A server that has come so far cannot be behind it later: what is older is a stale answer.
         space.completeAt = inSameHistory ? max(space.version, space.completeAt) : .zero
         space.version = .zero

@@ -41,6 +41,7 @@ extension WriteTransaction {
         }
         if space.phase == .catchingUp && space.version >= space.completeAt { space.phase = .complete }
         space.cursor = page.cursor
+        space.cursorMoved()
         space.hasAccess = true
         if case .commits(let commits) = page.content, commits.isEmpty, space == before {
             // Nothing is shown, so the server's time need not be kept either: a poll while nothing happens writes nothing, and

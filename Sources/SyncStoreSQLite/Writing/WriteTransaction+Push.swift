@@ -56,7 +56,18 @@ extension WriteTransaction {
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
-            transactions: transactions, outbox: meta.outbox, isWithdrawal: isWithdrawal)
+            transactions: transactions, outbox: meta.outbox, isWithdrawal: isWithdrawal,
+            cursors: try proofs(startingWith: entries.map(\.space)))
+    }
+
+    /// The newest proof of the history of each space, those of `spaces` first, as many as a push may show.
+    private func proofs(startingWith spaces: [SpaceID]) throws(StoreFailure) -> [Cursor] {
+        let wanted = Set(spaces)
+        let rows = try SpaceRow.all(connection)
+        // Of the other spaces, receipts alone: their own pulls show the cursors.
+        let others = rows.filter { !wanted.contains($0.space) && $0.receipt != nil }
+        return Array(
+            (rows.filter { wanted.contains($0.space) } + others).compactMap(\.proof).prefix(ModelLimits.shownCursors))
     }
 
     func withdraw(
@@ -105,12 +116,20 @@ extension WriteTransaction {
             switch result.outcome {
             case .applied(let version, let uids, let conflicts):
                 try recordApplied(entry, version, uids, conflicts, now: now)
+                if let receipt = result.receipt, receipt.space == entry.space { try keep(receipt) }
             case .rejected(let rejection):
                 // What it says of an empty transaction is not the reason.
                 try recordRejected(entry, try refusal(of: entry) ?? rejection, now: now)
             }
         }
         return meta.outbox
+    }
+
+    private func keep(_ receipt: CommitReceipt) throws(StoreFailure) {
+        var space = try SpaceRow.load(receipt.space, connection)
+        guard space.stored.confirmed(by: receipt).receipt == receipt else { return }
+        space.receipt = receipt
+        try space.save(connection)
     }
 
     private func recordApplied(

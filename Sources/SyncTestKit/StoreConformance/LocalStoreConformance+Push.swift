@@ -45,6 +45,53 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary(), is: OutboxSummary(), "the outbox after the page")
                 try world.expect(try world.user(id), is: world.shownUser(id, uid: 40, version: 1, "ada"), "the record")
             },
+            Check("a receipt is kept and shown until the cursor has reached its version") { world in
+                try world.greet()
+                func receipt(_ version: Int64) -> CommitReceipt {
+                    CommitReceipt(
+                        space: world.space, version: Version(version), cursor: Cursor(rawValue: "receipt-\(version)"))
+                }
+                func answer(_ number: Int64, _ version: Int64) throws {
+                    _ = try world.store.record(
+                        [
+                            TransactionResult(
+                                number: MutationNumber(number), outcome: world.applied(version),
+                                receipt: receipt(version))
+                        ], of: world.store.session().identity, now: world.now())
+                }
+                let users = try (1...3).map { try world.createUser("u\($0)").0 }
+                _ = try world.push()
+                try answer(0, 1)
+                try world.expect(try world.stored()?.receipt, is: receipt(1), "the first receipt")
+                try answer(1, 2)
+                try world.expect(try world.stored()?.receipt, is: receipt(2), "the newer receipt")
+                try world.expect(try world.push().cursors, is: [receipt(2).cursor], "what a push shows")
+                try world.pull(world.feed([world.at(1, world.created(users[0], uid: 0, "u1"))], to: 1, head: 2))
+                try world.expect(try world.stored()?.receipt, is: receipt(2), "the receipt at version 1")
+                try world.pull(world.feed([world.at(2, world.created(users[1], uid: 1, "u2"))], to: 2))
+                try world.expect(try world.stored()?.receipt, is: nil, "the receipt once the cursor is there")
+                let shown = try world.stored()?.cursor
+                try world.expect(try world.push().cursors, is: [shown].compactMap(\.self), "what a push shows then")
+                try world.pull(world.feed([world.at(3, world.created(users[2], uid: 2, "u3"))], to: 3))
+                try answer(2, 3)
+                try world.expect(try world.stored()?.receipt, is: nil, "a receipt for what the cursor has reached")
+            },
+            Check("another history forgets the receipts of the one before; a new cursor does not") { world in
+                try world.greet()
+                _ = try world.createUser("ada")
+                _ = try world.push()
+                let receipt = CommitReceipt(
+                    space: world.space, version: Version(4), cursor: Cursor(rawValue: "receipt"))
+                _ = try world.store.record(
+                    [TransactionResult(number: .first, outcome: world.applied(4), receipt: receipt)],
+                    of: world.store.session().identity, now: world.now())
+                try world.store.resetCursor(of: world.space)
+                try world.expect(try world.stored()?.receipt, is: receipt, "after a reset")
+                let owner = try world.store.session().account
+                _ = try world.store.adopt(Epoch(rawValue: "restored"), as: owner ?? AccountID(rawValue: "anna"))
+                try world.expect(try world.stored()?.receipt, is: nil, "after a restore")
+                try world.expect(try world.store.outboxSummary().waiting, is: 1, "what is sent again")
+            },
             Check("an answer that comes after its page confirms at once") { world in
                 try world.greet()
                 let (id, sequence) = try world.createUser("ada")

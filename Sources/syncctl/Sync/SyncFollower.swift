@@ -70,7 +70,17 @@ struct SyncFollower: Sendable {
             case .idle, .working, .held, .waiting: break
             }
         }
-        return nil
+        return isPatient ? nil : standstill(of: status)
+    }
+
+    /// What is in the way where the engine has nothing to do before its next poll, and is not in sync.
+    private func standstill(of status: SyncStatus) -> SyncEnding? {
+        guard !status.spaces.isEmpty, status.push == .idle,
+            status.spaces.allSatisfy({ $0.pull == .idle && $0.hasCaughtUp })
+        else { return nil }
+        return .blocked(
+            "the server has confirmed \(status.outbox.count) transactions and does not show them yet; they stay in the outbox"
+        )
     }
 
     /// A line whenever there is something new to say.
