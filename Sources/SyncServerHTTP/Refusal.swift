@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 import SyncAuthority
 import SyncWire
 
@@ -26,6 +27,8 @@ struct Refusal: Error {
             self.init(.badRequest, .malformed, error.message)
         case let error as WireError where error.code == .damaged:
             self.init(.badRequest, .damaged, error.message)
+        // A body whose chunks are not what they say. Over HTTP/1.1 the request's gate has answered already.
+        case is HTTPParserError: self.init(.badRequest, .malformed, "the request is not valid HTTP")
         default: self.init(.internalServerError, .failed, "the server failed")
         }
     }
@@ -54,15 +57,44 @@ struct Refusal: Error {
 }
 
 extension Response {
-    static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
-        Response(
+    /// - Parameter seat: held until the last piece of the body is written.
+    static func json(
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, holding seat: RequestBudget.Seat? = nil
+    ) -> Response {
+        Response(json: ByteBuffer(bytes: bytes), status: status, holding: seat)
+    }
+
+    init(json bytes: ByteBuffer, status: HTTPResponse.Status = .ok, holding seat: RequestBudget.Seat? = nil) {
+        self.init(
             status: status, headers: .plain(type: "application/json"),
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            body: ResponseBody(pieces: bytes, holding: seat))
+    }
+}
+
+extension ResponseBody {
+    /// A body that is written in pieces, each when there is room for it: what waits for a slow peer is seen to shrink.
+    ///
+    /// - Parameter seat: held until the last piece is written.
+    init(pieces whole: ByteBuffer, holding seat: RequestBudget.Seat?) {
+        guard whole.readableBytes > SyncServerLimits.responseBytes else {
+            self.init(byteBuffer: whole)
+            return
+        }
+        self.init(contentLength: whole.readableBytes) { writer in
+            defer { seat?.leave() }
+            var rest = whole
+            while let piece = rest.readSlice(length: min(rest.readableBytes, SyncServerLimits.responseBytes)),
+                piece.readableBytes > 0
+            {
+                try await writer.write(piece)
+            }
+            try await writer.finish(nil)
+        }
     }
 }
 
 extension HTTPFields {
-    /// The fields of every answer: nothing is kept by caches, guessed at or run by browsers.
+    /// The fields of every response, so that caches keep nothing, and browsers guess and run nothing.
     static func plain(type: String) -> HTTPFields {
         var fields: HTTPFields = [
             .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",

@@ -12,7 +12,11 @@ import SyncWire
 extension Routes {
     /// Server-sent events: a hint for each space at first and whenever something was committed in it, a comment line now and then, until
     /// the client goes, the token is not good any more, or the server shuts down.
-    func hints(for request: Request, _ principal: Principal, _ secret: String) async throws -> Response {
+    ///
+    /// - Parameter seat: given back when the stream ends.
+    func hints(
+        for request: Request, _ principal: Principal, _ secret: String, _ seat: RequestBudget.Seat
+    ) async throws -> Response {
         let wanted = try Self.spaces(in: request.head.path ?? "")
         // Of the others nothing is told; that one of them may not be read is for its pull to say.
         let spaces = try await endpoint.readable(among: wanted, to: principal)
@@ -27,9 +31,10 @@ extension Routes {
         return Response(
             status: .ok, headers: .plain(type: "text/event-stream"),
             body: ResponseBody { [self] writer in
+                defer { seat.leave() }
                 try await body.consumeWithCancellationOnInboundClose { _ in
                     try await send(heads.heads, commits, of: Set(spaces), to: &writer) {
-                        authenticator.principal(bearing: secret) == principal
+                        try await self.principal(bearing: secret) == principal
                     }
                 }
                 try await writer.finish(nil)
@@ -55,7 +60,7 @@ extension Routes {
 
     private func send(
         _ heads: [SpaceID: Version], _ commits: CoalescingFeed<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
-        to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () -> Bool
+        to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () async throws -> Bool
     ) async throws {
         let news = CoalescingFeed<StreamNews>()
         let subscription = news.subscribe()
@@ -74,7 +79,7 @@ extension Routes {
                 try await writer.write(ByteBuffer(string: ": welcome\n\n"))
                 try await writer.write(StreamNews(heads: heads).text)
                 for await item in subscription {
-                    guard isWelcome() else { break }
+                    guard try await isWelcome() else { break }
                     try await writer.write(item.text)
                 }
                 group.cancelAll()

@@ -10,24 +10,29 @@ import SyncWire
 /// Which request means which call.
 ///
 /// A path is compared byte by byte with the few that exist: no other spelling of one leads anywhere, and everything
-/// but the two open routes asks for a token first.
+/// but the two open routes asks for a token first. What a principal may have answered at one time is bounded.
 struct Routes: HTTPResponder {
     typealias Context = RouteContext
 
     let endpoint: ServerEndpoint
     let authenticator: any Authenticator
     let configuration: SyncServerConfiguration
+    let connections: OpenConnections
+    let health: StoreHealth
+    let budget = RequestBudget()
     let logger: Logger
 
     func respond(to request: Request, context: RouteContext) async throws -> Response {
         let path = request.head.path ?? ""
         let route = Route(path: path.prefix { $0 != "?" })
-        if route.isOpen, request.method == route.method { return openAnswer(route) }
+        // A body that is not wanted is not waited for.
+        let closing = request.mayHaveBody ? context : nil
+        if route.isOpen, request.method == route.method { return await openResponse(route, closing: closing) }
         let call: Call
         do {
-            call = try await accept(request, route)
+            call = try await accept(request, route, context)
         } catch {
-            return refuse(error, route, request.id, closing: request.mayHaveBody ? context : nil)
+            return refuse(error, route, request.id, closing: closing)
         }
         do {
             let response = try await carryOut(call)
@@ -38,47 +43,63 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// What somebody may ask for, with all of its body.
+    /// What somebody may ask for, with all of its body, and the seat that it has in the budget.
     private enum Call {
-        case hello(Principal)
-        case push([UInt8], Principal)
-        case pull([UInt8], Principal)
-        case fetch([UInt8], Principal)
-        case hints(Request, Principal, secret: String)
+        case hello(Principal, RequestBudget.Seat)
+        case push([UInt8], Principal, RequestBudget.Seat)
+        case pull([UInt8], Principal, RequestBudget.Seat)
+        case fetch([UInt8], Principal, RequestBudget.Seat)
+        case hints(Request, Principal, secret: String, RequestBudget.Seat)
+    }
+
+    /// Who holds a token; nil when nobody does.
+    func principal(bearing secret: String) async throws -> Principal? {
+        try await endpoint.principal(bearing: secret, by: authenticator)
     }
 
     /// Finds out who asks, and for what; reads the body only then.
-    private func accept(_ request: Request, _ route: Route) async throws -> Call {
+    private func accept(_ request: Request, _ route: Route, _ context: RouteContext) async throws -> Call {
         let secret = try bearer(of: request)
-        guard let principal = authenticator.principal(bearing: secret) else {
+        guard let principal = try await principal(bearing: secret) else {
             throw Refusal(.unauthorized, .unauthorized, "the token is not known, or not good any more")
         }
+        connections.authenticated(context.connection)
         guard let method = route.method else { throw Refusal(.notFound, .malformed, "there is no such route") }
         guard request.method == method else {
             throw Refusal(
                 .methodNotAllowed, .malformed, "\(route) wants \(method.rawValue)", headers: [.allow: method.rawValue])
         }
+        guard let seat = budget.seat(for: principal, route == .hints ? .stream : .request) else { throw busy }
         switch route {
-        case .hello: return .hello(principal)
-        case .push: return .push(try await body(of: request), principal)
-        case .pull: return .pull(try await body(of: request), principal)
-        case .fetch: return .fetch(try await body(of: request), principal)
-        case .hints: return .hints(request, principal, secret: secret)
+        case .hello: return .hello(principal, seat)
+        case .push: return .push(try await body(of: request, seat), principal, seat)
+        case .pull: return .pull(try await body(of: request, seat), principal, seat)
+        case .fetch: return .fetch(try await body(of: request, seat), principal, seat)
+        case .hints: return .hints(request, principal, secret: secret, seat)
         case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "there is no such route")
         }
     }
 
+    private var busy: Refusal {
+        Refusal(
+            .tooManyRequests, .throttled, "too many requests of this account are being answered; try again later",
+            headers: [.retryAfter: "\(SyncServerLimits.busyRetrySeconds)"])
+    }
+
     private func carryOut(_ call: Call) async throws -> Response {
         switch call {
-        case .hello(let principal): return .json(try await endpoint.hello(principal))
-        case .push(let body, let principal): return .json(try await endpoint.push(body, by: principal))
-        case .pull(let body, let principal): return .json(try await endpoint.pull(body, by: principal))
-        case .fetch(let body, let principal):
+        case .hello(let principal, let seat): return .json(try await endpoint.hello(principal), holding: seat)
+        case .push(let body, let principal, let seat):
+            return .json(try await endpoint.push(body, by: principal), holding: seat)
+        case .pull(let body, let principal, let seat):
+            return .json(try await endpoint.pull(body, by: principal), holding: seat)
+        case .fetch(let body, let principal, let seat):
             guard let record = try await endpoint.fetch(body, by: principal) else {
                 throw Refusal(.notFound, .notFound, "there is no such record, or none that you may see")
             }
-            return .json(record)
-        case .hints(let request, let principal, let secret): return try await hints(for: request, principal, secret)
+            return .json(record, holding: seat)
+        case .hints(let request, let principal, let secret, let seat):
+            return try await hints(for: request, principal, secret, seat)
         }
     }
 
@@ -100,17 +121,28 @@ struct Routes: HTTPResponder {
         default: break
         }
         var response = refusal.response(to: request)
-        if let context {
-            // On HTTP/2 the channel is one stream, and the field would be malformed (RFC 9113 §8.2.2).
-            if !context.isStream { response.headers[.connection] = "close" }
-            let channel = context.channel
-            channel.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.lingering)) { channel.close(promise: nil) }
-        }
+        if let context { context.close(after: &response) }
         return response
     }
 
-    private func openAnswer(_ route: Route) -> Response {
-        route == .openAPI ? .json(WireSchema.openAPI) : .json(Array(#"{"status":"ok"}"#.utf8))
+    private func openResponse(_ route: Route, closing context: RouteContext?) async -> Response {
+        var response = route == .health ? await healthResponse() : Response(json: Self.openAPI)
+        if let context { context.close(after: &response) }
+        return response
+    }
+
+    /// One copy for all who ask for it.
+    private static let openAPI = ByteBuffer(bytes: WireSchema.openAPI)
+
+    private func healthResponse() async -> Response {
+        do {
+            try await health.check()
+            return .json(Array(#"{"status":"ok"}"#.utf8))
+        } catch {
+            // Why is for the log: strangers may ask.
+            logger.debug("the store is not healthy", metadata: ["error": "\(error)"])
+            return .json(Array(#"{"status":"unavailable"}"#.utf8), status: .serviceUnavailable)
+        }
     }
 
     private func bearer(of request: Request) throws -> String {
@@ -127,23 +159,29 @@ struct Routes: HTTPResponder {
     ///
     /// What is a little too long is read to its end and forgotten: a client that is still sending would otherwise see a
     /// broken connection, and not the answer.
-    private func body(of request: Request) async throws -> [UInt8] {
+    private func body(of request: Request, _ seat: RequestBudget.Seat) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
             throw Refusal(.unsupportedMediaType, .malformed, "application/json without a content encoding expected")
         }
         let limit = configuration.maximumBodyBytes
-        let patience = limit.multipliedReportingOverflow(by: SyncServerLimits.patienceWithBodies)
+        let longest = limit.multipliedReportingOverflow(by: SyncServerLimits.unreadBodies)
         let tooLong = Refusal(.contentTooLarge, .tooLarge, "the body is longer than \(limit) bytes")
-        func isBeyondPatience(_ count: Int) -> Bool { !patience.overflow && count > patience.partialValue }
-        if let text = request.headers[.contentLength], isBeyondPatience(Int(text) ?? .max) { throw tooLong }
+        func isFarTooLong(_ count: Int) -> Bool { !longest.overflow && count > longest.partialValue }
+        if let text = request.headers[.contentLength], isFarTooLong(Int(text) ?? .max) { throw tooLong }
         let began = NIODeadline.now()
         var bytes: [UInt8] = []
         var count = 0
         for try await chunk in request.body {
             count += chunk.readableBytes
-            guard !isBeyondPatience(count) else { throw tooLong }
-            if count <= limit { bytes.append(contentsOf: chunk.readableBytesView) } else { bytes = [] }
+            guard !isFarTooLong(count) else { throw tooLong }
+            if count <= limit {
+                guard seat.take(chunk.readableBytes) else { throw busy }
+                bytes.append(contentsOf: chunk.readableBytesView)
+            } else {
+                bytes = []
+                seat.giveBackBody()
+            }
             let allowed = configuration.bodyTimeout + .seconds(count / SyncServerLimits.slowestBody)
             guard NIODeadline.now() < began + TimeAmount(allowed) else {
                 throw Refusal(
@@ -198,8 +236,21 @@ struct RouteContext: RequestContext {
         coreContext = .init(source: source)
         channel = source.channel
     }
+
     /// Whether this is one of many streams on a connection of HTTP/2.
-    var isStream: Bool { channel.parent?.parent != nil }
+    private var isStream: Bool { channel.parent?.parent != nil }
+
+    /// The connection on which the request came.
+    var connection: any Channel { isStream ? channel.parent ?? channel : channel }
+
+    /// Tells the peer that the connection closes, and cuts it after some time in which the peer can read the response.
+    func close(after response: inout Response) {
+        // On HTTP/2 the channel is one stream, and the field would be malformed (RFC 9113 §8.2.2).
+        if !isStream { response.headers[.connection] = "close" }
+        channel.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.closeDelay)) { [channel] in
+            channel.close(promise: nil)
+        }
+    }
 }
 
 extension Request {

@@ -1,3 +1,4 @@
+import NIOCore
 import NIOPosix
 import SyncAuthority
 import SyncModel
@@ -38,6 +39,21 @@ struct ServerEndpoint: Sendable {
             return try FetchCodec.encode(record, of: request.collection, catalog: catalog)
         }
     }
+
+    /// Who holds a token. The authenticator may look at a file.
+    func principal(bearing token: String, by authenticator: any Authenticator) async throws -> Principal? {
+        try await threads.runIfActive { authenticator.principal(bearing: token) }
+    }
+
+    /// Reads from the store; the result fails when that fails.
+    func lookAtStore() -> EventLoopFuture<Void> {
+        threads.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) {
+            _ = try authority.hello(for: Self.inspector, now: now())
+        }
+    }
+
+    /// On whose behalf the store is looked at. No token names it: the name has a space.
+    private static let inspector = Principal(name: "health check")
 
     /// The newest versions of the spaces.
     func heads(of spaces: [SpaceID], for principal: Principal) async throws -> SpaceHeads {

@@ -45,16 +45,19 @@ public struct SyncServer: Service {
     ///   address cannot be listened on.
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: configuration.threads)
+        let endpoint = ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now)
+        let connections = OpenConnections(
+            limits: .init(
+                total: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress),
+            logger: logger)
         let routes = Routes(
-            endpoint: ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now),
-            authenticator: authenticator, configuration: configuration, logger: logger)
-        let connections = OpenConnections()
+            endpoint: endpoint, authenticator: authenticator, configuration: configuration, connections: connections,
+            health: StoreHealth { endpoint.lookAtStore() }, logger: logger)
         let application = Application(
             responder: routes, server: try server(connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: nil,
-                backlog: SyncServerLimits.backlog,
-                availableConnectionsDelegate: .maximum(configuration.maximumConnections, logger: logger)),
+                backlog: SyncServerLimits.backlog),
             onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger)
         // Behind everything that may throw: nobody else would end them.
@@ -77,35 +80,35 @@ public struct SyncServer: Service {
     }
 
     private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
-        let channel = HTTP1Channel.Configuration(
-            idleTimeout: TimeAmount(configuration.idleTimeout),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: SyncServerLimits.headerBytes, maxHeaderListSize: SyncServerLimits.headerBytes,
-                maxHeaderFieldCount: SyncServerLimits.headerFields))
-        guard let files = configuration.tls else {
-            return HTTPServerBuilder { responder in
-                BoundedChannel(
-                    base: HTTP1Channel(responder: responder, configuration: channel), connections: connections,
-                    handshake: nil)
-            }
-        }
-        let tls = try Self.tls(files)
-        let (idle, handshake) = (configuration.idleTimeout, configuration.handshakeTimeout)
-        return HTTPServerBuilder { responder in
-            BoundedChannel(
-                base: try HTTP2UpgradeChannel(
-                    tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: channel),
-                    responder: responder), connections: connections, handshake: handshake)
+        let idle = TimeAmount(configuration.idleTimeout)
+        let limits = HTTP1Channel.Configuration.DecoderConfiguration(
+            maxHeaderFieldSize: SyncServerLimits.headerBytes, maxHeaderListSize: SyncServerLimits.headerBytes,
+            maxHeaderFieldCount: SyncServerLimits.headerFields)
+        let tls = try configuration.tls.map { try Self.tls($0) }
+        return HTTPServerBuilder { [configuration] responder in
+            ConnectionChannel(
+                http1: HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(idleTimeout: idle, httpDecoderConfiguration: limits)),
+                http2: HTTP2Channel(
+                    responder: responder,
+                    configuration: .init(
+                        idleTimeout: configuration.idleTimeout,
+                        streamConfiguration: .init(
+                            additionalChannelHandlers: [StreamGuard()], idleTimeout: idle))),
+                tls: tls, handshakeTimeout: configuration.handshakeTimeout, idleTimeout: configuration.idleTimeout,
+                connections: connections)
         }
     }
 
-    private static func tls(_ files: SyncServerConfiguration.TLS) throws -> TLSConfiguration {
+    private static func tls(_ files: SyncServerConfiguration.TLS) throws -> NIOSSLContext {
         do {
             var tls = TLSConfiguration.makeServerConfiguration(
                 certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificateChain).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: files.privateKey, format: .pem)))
             tls.minimumTLSVersion = .tlsv12
-            return tls
+            tls.applicationProtocols = ["h2", "http/1.1"]
+            return try NIOSSLContext(configuration: tls)
         } catch {
             throw SyncServerConfigurationError(
                 description:

@@ -17,8 +17,11 @@ public struct SyncServerConfiguration: Sendable {
     public var drain: Duration
     /// How often an event stream that has nothing to tell says so: less than clients wait.
     public var heartbeat: Duration
-    /// Connections at one time; more wait to be accepted.
+    /// Connections at one time. A newcomer beyond them takes the place of one that has shown no good token, or that is idle.
     public var maximumConnections: Int
+    /// Connections of one address at one time: an IPv4 address, or the first 64 bits of an IPv6 address. Behind a proxy, whose
+    /// clients share an address, as many as `maximumConnections`.
+    public var maximumConnectionsPerAddress: Int
     /// Threads on which the authority may wait for its store.
     public var threads: Int
 
@@ -37,7 +40,7 @@ public struct SyncServerConfiguration: Sendable {
         host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, maximumBodyBytes: Int = 8 * 1_024 * 1_024,
         bodyTimeout: Duration = .seconds(30), idleTimeout: Duration = .seconds(75),
         handshakeTimeout: Duration = .seconds(10), drain: Duration = .seconds(10), heartbeat: Duration = .seconds(15),
-        maximumConnections: Int = 10_000, threads: Int = 4
+        maximumConnections: Int = 10_000, maximumConnectionsPerAddress: Int = 256, threads: Int = 4
     ) {
         self.host = host
         self.port = port
@@ -49,6 +52,7 @@ public struct SyncServerConfiguration: Sendable {
         self.drain = drain
         self.heartbeat = heartbeat
         self.maximumConnections = maximumConnections
+        self.maximumConnectionsPerAddress = maximumConnectionsPerAddress
         self.threads = threads
     }
 }

@@ -12,11 +12,12 @@ import Musl
 /// Bearer tokens from a file: each line a principal, white space, and the SHA-256 of its token in hexadecimal. Empty
 /// lines and lines that begin with `#` say nothing.
 ///
-/// The file holds no token, only hashes: a copy of it opens nothing. It must be readable by its owner alone (0600).
-/// A changed file is read again at the next request. When it is then not good, the tokens that were good stay so, and
-/// each look at it is logged; when it is gone, no token is good.
+/// The file holds no token, only hashes: a copy of it opens nothing. It must be readable by its owner alone (0600), who is
+/// the server's user or root. A changed file is read again at the next request. When it is then not good, the tokens that
+/// were good stay so; when it is gone, no token is good. Either is logged once, however many requests come.
 public final class TokenFile: Authenticator {
     private struct State: Sendable {
+        /// What was last seen in the file's place.
         var stamp: FileStamp?
         var principals: [[UInt8]: Principal] = [:]
     }
@@ -51,18 +52,27 @@ public final class TokenFile: Authenticator {
     }
 
     private func refresh() {
-        guard let stamp = FileStamp(path: path) else {
-            state.withLock { state in state = State() }
-            logger.error("the file of tokens is gone: no token is good", metadata: ["path": "\(path)"])
+        let stamp = FileStamp(path: path)
+        // Whoever changes the state reads the file and logs: of many requests at once, one.
+        let isNews = state.withLock { state in
+            guard state.stamp != stamp else { return false }
+            state.stamp = stamp
+            if stamp == nil { state.principals = [:] }
+            return true
+        }
+        guard isNews else { return }
+        guard stamp != nil else {
+            logger.error(
+                "the token file is missing: no token is accepted until it is back", metadata: ["path": "\(path)"])
             return
         }
-        guard state.withLock({ state in state.stamp != stamp }) else { return }
         do throws(TokenFileError) {
             let (stamp, principals) = try Self.read(path)
             state.withLock { state in state = State(stamp: stamp, principals: principals) }
-            logger.notice("tokens read again", metadata: ["count": "\(principals.count)"])
+            logger.notice("the token file was read again", metadata: ["tokens": "\(principals.count)"])
         } catch {
-            logger.error("the file of tokens is not good, the earlier tokens stay", metadata: ["error": "\(error)"])
+            logger.error(
+                "the token file is not valid: the earlier tokens stay accepted", metadata: ["error": "\(error)"])
         }
     }
 
@@ -72,7 +82,12 @@ public final class TokenFile: Authenticator {
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw TokenFileError("\(path) is to be a plain file")
+            throw TokenFileError("\(path) is not a regular file; expected one with a principal and a hash in each line")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw TokenFileError(
+                "\(path) belongs to user \(status.st_uid); expected the user that runs the server (\(geteuid())) or root, so run chown on it"
+            )
         }
         guard status.st_mode & 0o077 == 0 else {
             throw TokenFileError("\(path) is open to others: expected mode 0600, so run chmod 600 on it")

@@ -35,7 +35,8 @@ enum ImportArrows {
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
-            "HummingbirdHTTP2", "HTTPTypes", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle", "Logging",
+            "HummingbirdHTTP2", "HTTPTypes", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "ServiceLifecycle",
+            "Logging",
             "Crypto",
         ],
         // The model of the application, which the engine does not know.

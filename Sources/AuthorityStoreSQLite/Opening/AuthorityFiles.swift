@@ -39,6 +39,13 @@ struct AuthorityFiles: Hashable, Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw AuthorityStoreFailure(.missingFile, "\(folder) is not a folder")
         }
+        // Its owner may write in it, whatever its mode says.
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw AuthorityStoreFailure(
+                .unsafePermissions,
+                "\(folder) belongs to user \(status.st_uid), and this program runs as user \(geteuid()): run it as the folder's owner"
+            )
+        }
         guard status.st_mode & 0o022 == 0 else {
             throw AuthorityStoreFailure(
                 .unsafePermissions,
@@ -59,6 +66,12 @@ struct AuthorityFiles: Hashable, Sendable {
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw AuthorityStoreFailure(.unsafePermissions, "\(path) is not a regular file; links are refused")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw AuthorityStoreFailure(
+                .unsafePermissions,
+                "\(path) belongs to user \(status.st_uid), and this program runs as user \(geteuid()): run it as the file's owner"
+            )
         }
         guard status.st_mode & 0o077 == 0 || chmod(path, 0o600) == 0 else { throw .file(path, "protect") }
     }

@@ -54,7 +54,8 @@ extension ServerRecipes {
                 drain: settings.shutdownDeadline)
             // More would be accepted and could not be served: neither the database nor the tokens could be opened then.
             let room = OpenFiles.raiseLimit() - OpenFiles.reserve
-            configuration.maximumConnections = min(configuration.maximumConnections, max(room, 1))
+            configuration.maximumConnections = min(settings.connections, max(room, 1))
+            configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
             return ServerListener { [configuration] listening in
                 try await SyncServer(
                     configuration: configuration, authority: service.authority, catalog: CommunityCatalog.catalog,

@@ -84,6 +84,14 @@ public enum ConfigurationKeys {
         "listen.certificate-file", "The server's certificate with those between it and the root (PEM).", for: [.syncd])
     static let listenKeyFile = ConfigurationKey<String>.path(
         "listen.key-file", "The private key of the certificate (PEM).", for: [.syncd])
+    static let listenConnections = ConfigurationKey<Int>.integer(
+        "listen.connections",
+        "Number of connections at one time. A new one beyond it replaces one without an accepted token, or an idle one.",
+        in: 16...1_000_000, unit: "connections", default: 10_000, for: [.syncd])
+    static let listenConnectionsPerAddress = ConfigurationKey<Int>.integer(
+        "listen.connections-per-address",
+        "Number of connections at one time from one IPv4 address or IPv6 network of 64 bits. Behind a reverse proxy, set it to listen.connections.",
+        in: 1...1_000_000, unit: "connections", default: 256, for: [.syncd])
     static let authorityFolder = ConfigurationKey<String>.path(
         "authority.folder", "The folder of the server's database.", default: .homeFolder("tombolo-server"),
         for: [.syncd])
@@ -109,7 +117,8 @@ public enum ConfigurationKeys {
         serverRequestTimeout.about, syncPollInterval.about, syncHints.about, syncBatchTransactions.about,
         syncBatchBytes.about, syncPageRows.about, syncBackoffInitial.about, syncBackoffCap.about,
         syncStopDeadline.about, recorderEvents.about, listenHost.about, listenPort.about, listenPortFile.about,
-        listenCertificateFile.about, listenKeyFile.about, authorityFolder.about,
+        listenCertificateFile.about, listenKeyFile.about, listenConnections.about, listenConnectionsPerAddress.about,
+        authorityFolder.about,
         authorityDurability.about, authorityKeptCommits.about, authorityTokenFile.about, shutdownDeadline.about,
     ]
 }

@@ -8,6 +8,9 @@ public struct ServerSettings: Sendable {
     public let portFile: String?
     /// The certificate's file and that of its key; nil serves without encryption.
     public let tls: TLS?
+    /// Connections at one time, of all addresses and of one.
+    public let connections: Int
+    public let connectionsPerAddress: Int
     public let folder: String
     public let durability: Durability
     /// How many commits of each space are kept to tell devices what has changed.
@@ -35,6 +38,8 @@ public struct ServerSettings: Sendable {
                 "listen.host: \(host) is open to a network, and the environment \(environment) sends nothing there in plain text",
                 advice: "give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy")
         }
+        connections = try configuration.required(ConfigurationKeys.listenConnections)
+        connectionsPerAddress = try configuration.required(ConfigurationKeys.listenConnectionsPerAddress)
         folder = try configuration.path(ConfigurationKeys.authorityFolder)
         durability = try configuration.required(ConfigurationKeys.authorityDurability)
         keptCommits = try configuration.required(ConfigurationKeys.authorityKeptCommits)

@@ -1,0 +1,47 @@
+import NIOHTTP1
+
+/// What a request's head has to keep to beyond its grammar, so that no two parties read it differently (RFC 9112).
+enum RequestHeadRules {
+    /// Why a head is refused; nil when it keeps to the rules.
+    static func violation(of head: HTTPRequestHead) -> String? {
+        guard head.version == .http1_1 || head.version == .http1_0 else {
+            return "the request is of another version of HTTP; HTTP/1.1 expected"
+        }
+        let hosts = head.headers["host"]
+        // HTTP/1.0 knows no Host (RFC 9112 §3.2).
+        guard hosts.count == 1 || (hosts.isEmpty && head.version == .http1_0) else {
+            return "the request has \(hosts.count) Host fields; exactly one expected"
+        }
+        if let host = hosts.first, !isHost(host) { return "the Host field is not a host name with an optional port" }
+        let lengths = head.headers["content-length"]
+        let encodings = head.headers["transfer-encoding"]
+        guard lengths.count <= 1 else {
+            return "the request has \(lengths.count) Content-Length fields; at most one expected"
+        }
+        if let length = lengths.first, length.isEmpty || !length.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return "the Content-Length field is not a decimal number"
+        }
+        guard lengths.isEmpty || encodings.isEmpty else {
+            return "the request has both Content-Length and Transfer-Encoding; one of them expected"
+        }
+        guard encodings.isEmpty || (encodings.count == 1 && encodings[0].lowercased() == "chunked") else {
+            return "the Transfer-Encoding is not supported; chunked expected"
+        }
+        guard encodings.isEmpty || head.version == .http1_1 else {
+            return "Transfer-Encoding needs HTTP/1.1"
+        }
+        return nil
+    }
+
+    /// The characters of a host name, an IPv4 or bracketed IPv6 address, and a port (RFC 3986 §3.2.2), or nothing at all.
+    private static func isHost(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-._~!$&'()*+;=:[]%".utf8.contains(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import NIOCore
+
+/// How long a peer may take what waits for it.
+///
+/// It has `timeout` from the moment at which something waits. What it takes earns it time back, a second for each
+/// `slowest` bytes, but never more than `timeout`: neither a peer that takes nothing nor one that takes a byte now and
+/// then holds a connection's memory for long.
+struct WriteAllowance: Hashable, Sendable {
+    private let timeout: TimeAmount
+    private let slowest: Int
+    private var deadline: NIODeadline?
+    private var taken = 0
+
+    enum Verdict: Hashable {
+        /// Nothing waits.
+        case rest
+        case wait(until: NIODeadline)
+        case cut
+    }
+
+    init(
+        timeout: TimeAmount = TimeAmount(SyncServerLimits.writeTimeout), slowest: Int = SyncServerLimits.slowestReader
+    ) {
+        self.timeout = timeout
+        self.slowest = slowest
+    }
+
+    /// - Parameters:
+    ///   - taken: the bytes that the peer has taken since the connection began.
+    ///   - waiting: the bytes that wait for it.
+    mutating func looked(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
+        let progress = total - taken
+        taken = total
+        guard waiting > 0 else {
+            deadline = nil
+            return .rest
+        }
+        guard let old = deadline else {
+            deadline = now + timeout
+            return .wait(until: now + timeout)
+        }
+        let earned = TimeAmount.nanoseconds(
+            Int64(clamping: progress).multipliedClamping(by: 1_000_000_000) / Int64(slowest))
+        let new = min(old + min(earned, timeout), now + timeout)
+        deadline = new
+        return new <= now ? .cut : .wait(until: new)
+    }
+}
+
+extension Int64 {
+    fileprivate func multipliedClamping(by factor: Int64) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: factor)
+        return overflow ? .max : product
+    }
+}

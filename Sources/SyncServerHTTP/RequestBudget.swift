@@ -1,0 +1,135 @@
+import SyncAuthority
+import SyncConcurrency
+
+/// What principals may have in the server's memory at one time: requests that are being answered, event streams, and the
+/// bodies of requests.
+final class RequestBudget: Sendable {
+    struct Limits: Hashable, Sendable {
+        var requests = SyncServerLimits.requestsPerPrincipal
+        var streams = SyncServerLimits.streamsPerPrincipal
+        var bytes = SyncServerLimits.bodyBytesPerPrincipal
+        var bytesOfAll = SyncServerLimits.bodyBytes
+    }
+
+    /// What is taken of the budget by one principal.
+    private struct Use {
+        var requests = 0
+        var streams = 0
+        var bytes = 0
+
+        var isNone: Bool { requests == 0 && streams == 0 && bytes == 0 }
+    }
+
+    private struct State {
+        var uses: [Principal: Use] = [:]
+        var bytes = 0
+    }
+
+    enum Kind: Sendable {
+        case request
+        case stream
+    }
+
+    private let limits: Limits
+    private let state = Guarded(State())
+
+    init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// For tests: whether everything was given back.
+    var isUnused: Bool { state.withLock { $0.uses.isEmpty && $0.bytes == 0 } }
+
+    /// A seat for one request; nil when its principal has too many.
+    func seat(for principal: Principal, _ kind: Kind) -> Seat? {
+        let isFree = state.withLock { state in
+            var use = state.uses[principal] ?? Use()
+            switch kind {
+            case .request:
+                guard use.requests < limits.requests else { return false }
+                use.requests += 1
+            case .stream:
+                guard use.streams < limits.streams else { return false }
+                use.streams += 1
+            }
+            state.uses[principal] = use
+            return true
+        }
+        return isFree ? Seat(budget: self, principal: principal, kind: kind) : nil
+    }
+
+    private func take(_ bytes: Int, for principal: Principal) -> Bool {
+        state.withLock { state in
+            var use = state.uses[principal] ?? Use()
+            guard use.bytes + bytes <= limits.bytes, state.bytes + bytes <= limits.bytesOfAll else { return false }
+            use.bytes += bytes
+            state.uses[principal] = use
+            state.bytes += bytes
+            return true
+        }
+    }
+
+    private func giveBack(_ bytes: Int, _ kind: Kind?, for principal: Principal) {
+        state.withLock { state in
+            guard var use = state.uses[principal] else { return }
+            use.bytes -= bytes
+            state.bytes -= bytes
+            switch kind {
+            case .request?: use.requests -= 1
+            case .stream?: use.streams -= 1
+            case nil: break
+            }
+            state.uses[principal] = use.isNone ? nil : use
+        }
+    }
+
+    /// What one request has taken. It is given back with `leave()`, at the latest when nobody holds the seat any more.
+    final class Seat: Sendable {
+        private let budget: RequestBudget
+        private let principal: Principal
+        private let kind: Kind
+        /// The bytes of the request's body; nil once the seat was left.
+        private let bytes = Guarded<Int?>(0)
+
+        fileprivate init(budget: RequestBudget, principal: Principal, kind: Kind) {
+            self.budget = budget
+            self.principal = principal
+            self.kind = kind
+        }
+
+        deinit {
+            leave()
+        }
+
+        /// - Returns: whether there is room for these bytes.
+        func take(_ count: Int) -> Bool {
+            guard budget.take(count, for: principal) else { return false }
+            let isLate = bytes.withLock { bytes in
+                guard let old = bytes else { return true }
+                bytes = old + count
+                return false
+            }
+            if isLate { budget.giveBack(count, nil, for: principal) }
+            return !isLate
+        }
+
+        /// The body is not needed any more.
+        func giveBackBody() {
+            let count = bytes.withLock { bytes in
+                let count = bytes ?? 0
+                if bytes != nil { bytes = 0 }
+                return count
+            }
+            budget.giveBack(count, nil, for: principal)
+        }
+
+        func leave() {
+            let count = bytes.withLock { bytes in
+                let count = bytes
+                bytes = nil
+                return count
+            }
+            if let count { budget.giveBack(count, kind, for: principal) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import NIOCore
+import NIOEmbedded
+import SyncAuthority
+import SyncConcurrency
+import Testing
+
+@testable import SyncServerHTTP
+
+@Suite struct RequestBudgetTests {
+    private static let ann = Principal(name: "ann")
+    private static let ben = Principal(name: "ben")
+
+    @Test func `a principal has so many requests at a time, and takes none of another's`() {
+        let budget = RequestBudget(limits: .init(requests: 2, streams: 1))
+        let first = budget.seat(for: Self.ann, .request)
+        let second = budget.seat(for: Self.ann, .request)
+        #expect(first != nil && second != nil && budget.seat(for: Self.ann, .request) == nil)
+        let other = budget.seat(for: Self.ben, .request)
+        #expect(other != nil)
+        // Streams are counted by themselves.
+        let stream = budget.seat(for: Self.ann, .stream)
+        #expect(stream != nil && budget.seat(for: Self.ann, .stream) == nil)
+        first?.leave()
+        first?.leave()
+        let third = budget.seat(for: Self.ann, .request)
+        #expect(third != nil && budget.seat(for: Self.ann, .request) == nil)
+        for seat in [second, third, other, stream] { seat?.leave() }
+        #expect(budget.isUnused)
+    }
+
+    @Test func `bodies are bounded for a principal and for all, and given back`() throws {
+        let budget = RequestBudget(limits: .init(bytes: 100, bytesOfAll: 150))
+        let first = try #require(budget.seat(for: Self.ann, .request))
+        let second = try #require(budget.seat(for: Self.ann, .request))
+        let other = try #require(budget.seat(for: Self.ben, .request))
+        #expect(first.take(60) && second.take(40) && !second.take(1))
+        #expect(other.take(50) && !other.take(1))
+        first.giveBackBody()
+        #expect(other.take(50) && second.take(10) && !second.take(1))
+        second.leave()
+        #expect(!second.take(1))
+        other.leave()
+        first.leave()
+        #expect(budget.isUnused)
+    }
+
+    @Test func `a seat that is forgotten is given back`() {
+        let budget = RequestBudget()
+        do {
+            let seat = budget.seat(for: Self.ann, .request)
+            #expect(seat?.take(10) == true && !budget.isUnused)
+        }
+        #expect(budget.isUnused)
+    }
+}
+
+@Suite struct StoreHealthTests {
+    private struct Failure: Error {}
+
+    @Test func `many who ask share one look, and the next second has another`() async throws {
+        let now = Guarded(NIODeadline.uptimeNanoseconds(0))
+        let looks = Guarded(0)
+        let loop = NIOAsyncTestingEventLoop()
+        let health = StoreHealth(now: { now.withLock { $0 } }) {
+            let count = looks.withLock { looks in
+                looks += 1
+                return looks
+            }
+            return count == 1 ? loop.makeSucceededVoidFuture() : loop.makeFailedFuture(Failure())
+        }
+        for _ in 0..<100 { try await health.check() }
+        #expect(looks.withLock { $0 } == 1)
+        now.withLock { $0 = $0 + .seconds(1) }
+        for _ in 0..<3 { await #expect(throws: Failure.self) { try await health.check() } }
+        #expect(looks.withLock { $0 } == 2)
+        await loop.shutdownGracefully()
+    }
+}
