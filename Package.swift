@@ -239,9 +239,11 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Says how much of the tests runs.
+        .target(name: "TestRings", path: "Tests/TestRings", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"], swiftSettings: strict),
-        .testTarget(name: "SyncModelTests", dependencies: ["SyncModel"], swiftSettings: strict),
+        .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"], swiftSettings: strict),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"], swiftSettings: strict),
         .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"], swiftSettings: strict),
         .testTarget(
@@ -253,7 +255,7 @@ let package = Package(
         .testTarget(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
-                "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
+                "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
                 "SimulationRecipes",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -262,14 +264,14 @@ let package = Package(
         .testTarget(
             name: "SyncRecordingTests",
             dependencies: [
-                "SyncRecording", "SyncCore", "SyncModel", "SyncJSON", "SyncConcurrency",
+                "TestRings", "SyncRecording", "SyncCore", "SyncModel", "SyncJSON", "SyncConcurrency",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SyncStoreSQLiteTests",
             dependencies: [
-                "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
+                "TestRings", "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
                 "SyncSimulation", "SimulationRecipes",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -278,8 +280,8 @@ let package = Package(
         .testTarget(
             name: "SyncTransportTests",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
+                "SyncTransportInProcess", "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -293,23 +295,25 @@ let package = Package(
         .testTarget(
             name: "ModelsTests",
             dependencies: [
-                "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire",
-                "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
+                "TestRings", "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SyncSimulationTests",
             dependencies: [
-                "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore", "SyncModel",
-                "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording", "SyncTestKit",
+                "TestRings", "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore",
+                "SyncModel", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
+                "SyncTestKit",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["KeptScripts"],
             swiftSettings: strict),
         .testTarget(
-            name: "SyncReachabilityLinuxTests", dependencies: ["SyncReachabilityLinux", "SyncCore", "SyncTestKit"],
+            name: "SyncReachabilityLinuxTests",
+            dependencies: ["TestRings", "SyncReachabilityLinux", "SyncCore", "SyncTestKit"],
             swiftSettings: strict),
         .testTarget(
             name: "RecordImportTests",
@@ -325,16 +329,17 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SyncTestKitTests",
-            dependencies: ["SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"], swiftSettings: strict),
+            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "SyncctlTests",
-            dependencies: ["syncctl", "syncd", "syncsim", "SyncModel", "SyncCore", "SyncSimulation"],
+            dependencies: ["TestRings", "syncctl", "syncd", "syncsim", "SyncModel", "SyncCore", "SyncSimulation"],
             swiftSettings: strict),
         // The programs as they are: real processes, signals, sockets and disks.
         .testTarget(
             name: "BlackBoxTests",
             dependencies: [
-                "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

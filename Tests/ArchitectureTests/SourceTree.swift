@@ -36,11 +36,23 @@ enum SourceTree {
     }
 
     /// All Swift files below `Sources` and `Schemas`.
-    static func files() throws -> [File] {
+    static func files() throws -> [File] { try sources.get() }
+
+    /// All Swift files below `Tests`.
+    static func tests() throws -> [File] { try ofTests.get() }
+
+    // Read once: several rules look at all of them.
+    private static let sources = Result {
         try swiftFiles(below: "Sources").map { path in
             try file(path, module: String(path.split(separator: "/")[1]))
         }
             + swiftFiles(below: "Schemas").map { try file($0, module: "Schemas") }
+    }
+
+    private static let ofTests = Result {
+        try swiftFiles(below: "Tests").map { path in
+            try file(path, module: String(path.split(separator: "/")[1]))
+        }
     }
 
     private static func swiftFiles(below folder: String) throws -> [String] {

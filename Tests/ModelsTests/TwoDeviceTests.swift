@@ -1,10 +1,11 @@
 import Models
 import SyncCore
 import SyncModel
+import TestRings
 import Testing
 
 /// The same objects on two devices and on the server: SQLite on both sides, the real engine, the real authority.
-@Suite struct TwoDeviceTests {
+@Suite(.ring(.test)) struct TwoDeviceTests {
     private let server: LiveServer
 
     init() throws {

@@ -1,3 +1,4 @@
+import TestRings
 import Testing
 
 @testable import SyncModel
@@ -15,7 +16,7 @@ import Testing
     }
 
     /// Every graph of four places, against a definition that asks who reaches whom.
-    @Test func `every small graph is grouped as by definition`() {
+    @Test(.ring(.test)) func `every small graph is grouped as by definition`() {
         let count = 4
         for bits in 0..<(1 << (count * count)) {
             let references = (0..<count).map { place in (0..<count).filter { bits >> (place * count + $0) & 1 == 1 } }

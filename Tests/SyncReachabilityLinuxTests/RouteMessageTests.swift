@@ -1,5 +1,6 @@
 import SyncCore
 import SyncTestKit
+import TestRings
 import Testing
 
 @testable import SyncReachabilityLinux
@@ -133,7 +134,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
     }
 }
 
-@Suite struct LinuxReachabilityTests {
+@Suite(.ring(.test)) struct LinuxReachabilityTests {
     @Test func `a server on this machine needs no link`() {
         #expect(LinuxReachability(serverIsLoopback: true).current == .up)
     }

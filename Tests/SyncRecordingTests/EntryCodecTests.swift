@@ -1,6 +1,7 @@
 import SyncCore
 import SyncJSON
 import SyncModel
+import TestRings
 import Testing
 
 @testable import SyncRecording
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `the random events reach every kind of event and of state`() {
+    @Test(.ring(.check)) func `the random events reach every kind of event and of state`() {
         var words: Set<String> = []
         for seed in 0..<120 {
             var life = RandomLife(seed: UInt64(seed))

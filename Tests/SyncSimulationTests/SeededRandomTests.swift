@@ -1,7 +1,8 @@
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite
+@Suite(.ring(.unit))
 struct SeededRandomTests {
     @Test func `the numbers are those of xoshiro256 with a state filled by SplitMix64`() {
         // From the reference implementations in C, with seed 0.

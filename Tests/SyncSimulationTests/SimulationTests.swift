@@ -2,9 +2,10 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite(.onWorldThreads)
+@Suite(.ring(.unit), .onWorldThreads)
 struct SimulationTests {
     @Test(arguments: SchedulingPolicy.allCases)
     func `the same seed gives the same trace`(policy: SchedulingPolicy) throws {

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import SyncConcurrency
+import TestRings
 import Testing
 
 /// Threads for tests that compute for long without a pause.
@@ -49,7 +50,9 @@ struct OnWorldThreads: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         // Around the suite as a whole it would be of no use: each case is a task of its own.
         guard testCase != nil else { return try await function() }
-        try await withTaskExecutorPreference(WorldThreads.shared) { try await function() }
+        try await withTaskExecutorPreference(WorldThreads.shared) {
+            try await TestTimes.measure(test, function)
+        }
     }
 }
 
@@ -57,7 +60,7 @@ extension Trait where Self == OnWorldThreads {
     static var onWorldThreads: OnWorldThreads { OnWorldThreads() }
 }
 
-@Suite(.onWorldThreads)
+@Suite(.ring(.unit), .onWorldThreads)
 struct WorldThreadsTests {
     @Test func `worlds do not run on the threads of all tests`() {
         #expect(WorldThreads.isCurrent)

@@ -2,6 +2,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 /// The store on a disk that fails at every point in turn.
@@ -75,7 +76,7 @@ import Testing
         return start...disk.count(of: .changes)
     }
 
-    @Test func `a process that is killed at any write has done each call wholly or not at all`() throws {
+    @Test(.ring(.test)) func `a process that is killed at any write has done each call wholly or not at all`() throws {
         let range = try operations(of: 3)
         try #require(range.count > 20)
         for point in 0...range.upperBound {
@@ -101,7 +102,7 @@ import Testing
         #expect(try store.isPending("users", next))
     }
 
-    @Test(arguments: [DiskFault.Answer.inputOutput, .full])
+    @Test(.ring(.test), arguments: [DiskFault.Answer.inputOutput, .full])
     func `a write that fails at any point leaves nothing behind, and the next one succeeds`(
         answer: DiskFault.Answer
     ) throws {

@@ -4,6 +4,7 @@ import Glibc
 import SyncCore
 import SyncModel
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 /// What is opened, and what is refused.
@@ -80,7 +81,7 @@ import Testing
         other.close()
     }
 
-    @Test func `opening a database again leaves the locks of those who have it open`() throws {
+    @Test(.ring(.test)) func `opening a database again leaves the locks of those who have it open`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)

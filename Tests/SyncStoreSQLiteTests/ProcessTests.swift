@@ -5,10 +5,11 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 /// Real processes on one file.
-@Suite struct ProcessTests {
+@Suite(.ring(.test)) struct ProcessTests {
     private static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
         var random = SeededRandom(seed: 42)
         return try SQLiteStore.open(
@@ -24,11 +25,14 @@ import Testing
                 [file = file as String, log = log as String, round = round as Int] in
                 let told = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
                 let store = try Self.open(file)
-                let killer = DispatchQueue(label: "killer")
-                killer.asyncAfter(deadline: .now() + .milliseconds(20 + 15 * round)) { @Sendable in
+                // Another thread kills the process in the middle of whatever it does after so many writes.
+                let enough = DispatchSemaphore(value: 0)
+                DispatchQueue(label: "killer").async { @Sendable in
+                    enough.wait()
                     kill(getpid(), SIGKILL)
                 }
                 for number in 0..<1_000_000 {
+                    if number == 20 + 15 * round { enough.signal() }
                     let id = UInt64(round * 1_000_000 + number)
                     _ = try store.commit([Samples.create(id)], in: .default, now: Samples.now)
                     let line = Array("\(id)\n".utf8)

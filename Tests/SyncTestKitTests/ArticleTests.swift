@@ -1,7 +1,8 @@
 import Foundation
+import TestRings
 import Testing
 
-@Suite struct ArticleTests {
+@Suite(.ring(.unit)) struct ArticleTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 

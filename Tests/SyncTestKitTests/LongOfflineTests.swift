@@ -2,10 +2,11 @@ import Foundation
 import SyncCore
 import SyncModel
 import SyncTestKit
+import TestRings
 import Testing
 
 /// Months without a network. `LONG_OFFLINE_OPERATIONS=1000000` makes it years.
-@Suite struct LongOfflineTests {
+@Suite(.ring(.check)) struct LongOfflineTests {
     private static let operations = ProcessInfo.processInfo.environment["LONG_OFFLINE_OPERATIONS"].flatMap { Int($0) }
     /// Edits of one record in a row: they become one transaction.
     private static let editsInARow = 16

@@ -2,10 +2,11 @@ import SyncConcurrency
 import SyncCore
 import SyncSimulation
 import SyncTestKit
+import TestRings
 import Testing
 
 /// The suite holds for the links of the test kit, and sees what is wrong with others.
-@Suite struct ReachabilityConformanceTests {
+@Suite(.ring(.unit)) struct ReachabilityConformanceTests {
     private static let simulated = ReachabilityConformance(
         .init(make: { SimulatedReachability() }, set: { ($0 as? SimulatedReachability)?.set($1) }))
 

@@ -3,9 +3,10 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncTestKit
+import TestRings
 import Testing
 
-@Suite struct SyncLabTests {
+@Suite(.ring(.unit)) struct SyncLabTests {
     private func lab(seed: UInt64 = 1) -> SyncLab { SyncLab(seed: seed, catalog: CommunityCatalog.catalog) }
 
     @Test func `what is not confirmed at the end is a failure that names the device`() throws {

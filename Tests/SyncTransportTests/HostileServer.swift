@@ -7,8 +7,8 @@ enum HostileServer {
     enum Answer: Sendable {
         /// Sends this and closes.
         case bytes(String)
-        /// Sends this and closes, so long after this many bytes have arrived.
-        case bytesLate(String, once: Int, after: TimeAmount)
+        /// Sends this and closes, once so many bytes have arrived.
+        case bytesOnce(String, arrived: Int)
         /// Sends this and says no more.
         case bytesAndSilence(String)
         /// Sends the first, and then the second again and again until nobody listens.
@@ -62,20 +62,15 @@ private final class HostileHandler: ChannelInboundHandler {
         arrived += bytes.readableBytes
         // The head comes first, and is all that is looked at.
         if request.utf8.count < 4_096 { request += String(buffer: bytes) }
-        if case .bytesLate(_, let enough, _) = answer, arrived < enough { return }
+        if case .bytesOnce(_, let enough) = answer, arrived < enough { return }
         guard !hasAnswered else { return }
         hasAnswered = true
         switch answer {
-        case .bytes(let text):
+        case .bytes(let text), .bytesOnce(let text, _):
             let id = request.firstRange(of: "Tombolo-Request: ").map { request[$0.upperBound...].prefix(32) } ?? ""
             let answer = text.replacing(HostileServer.requestID, with: id)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
             context.close(promise: nil)
-        case .bytesLate(let text, _, let delay):
-            context.eventLoop.assumeIsolated().scheduleTask(in: delay) {
-                context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
-                context.close(promise: nil)
-            }
         case .bytesAndSilence(let text):
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
         case .endless(let head, let rest):

@@ -2,10 +2,11 @@ import NIOCore
 import SyncCore
 import SyncModel
 import SyncTransportHTTP
+import TestRings
 import Testing
 
-/// What a client makes of answers that are none. The only tests that let real time pass, and little of it.
-@Suite struct HostileServerTests {
+/// What a client makes of answers that are none. Where time has to run out, it does so on any machine: nothing ever comes.
+@Suite(.ring(.test)) struct HostileServerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: HostileServer.Answer
@@ -147,23 +148,17 @@ import Testing
     }
 
     @Test func `a long request has time for its upload`() async throws {
-        let text = String(repeating: "a", count: 16 * 8_192)
-        let mutation = Mutation(
-            collection: "notes", record: RecordID(bits: Identifier128(high: 1, low: 1)), time: .zero,
-            intent: .create(["title": .text("long"), "body": .text(text)]))
-        let request = PushRequest(
-            identity: ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0),
-            epoch: Epoch(rawValue: "test-epoch"), account: AccountID(rawValue: "ann"), acknowledged: MutationNumber(0),
-            transactions: [
-                NumberedTransaction(
-                    number: MutationNumber(0), hash: PayloadHash(rawValue: String(repeating: "0", count: 64)),
-                    transaction: Transaction(space: .default, mutations: [mutation]))
-            ])
+        // 8 MiB: more than a quarter of an hour at the slowest rate, and nothing for the call itself.
+        let body = [UInt8](repeating: 0x20, count: 1_024 * 8_192)
         let refusal = HostileServer.http("409 Conflict", ["Content-Length: 0"], "")
-        try await HostileServer.run(.bytesLate(refusal, once: text.utf8.count, after: .milliseconds(500))) { url in
-            try await TestServer.withTransport(Self.configuration(url, call: .milliseconds(200))) { transport in
-                let error = await #expect(throws: TransportFailure.self) { try await transport.push(request) }
-                #expect(error?.code == .refused, "\(error?.description ?? "")")
+        try await HostileServer.run(.bytesOnce(refusal, arrived: body.count)) { url in
+            try await TestServer.withTransport(Self.configuration(url, call: .zero)) { transport in
+                let short = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+                #expect(short?.code == .timedOut, "\(short?.description ?? "")")
+                let long = await #expect(throws: TransportFailure.self) {
+                    try await transport.exchange("push", body: body)
+                }
+                #expect(long?.code == .refused, "\(long?.description ?? "")")
             }
         }
     }

@@ -2,10 +2,11 @@ import SyncCore
 import SyncModel
 import SyncServerHTTP
 import SyncTransportHTTP
+import TestRings
 import Testing
 
 /// Connections whose other end is gone without a word are not used again once a call was given up.
-@Suite(.timeLimit(.minutes(15))) struct LostConnectionTests {
+@Suite(.ring(.check), .timeLimit(.minutes(15))) struct LostConnectionTests {
     /// Far more calls than one needs on a busy machine, where some run out of time for nothing.
     private static let tries = 20
 
@@ -54,7 +55,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `the call after one that was cancelled has another connection`(allowsHTTP2: Bool) async throws {
-        try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(60)) { transport, router in
+        try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(900)) { transport, router in
             _ = try await transport.hello()
             router.forget()
             await withTaskGroup { group in
@@ -71,7 +72,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `the event stream after a silent one has another connection`(allowsHTTP2: Bool) async throws {
-        try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(60), silence: .seconds(1)) { transport, router in
+        try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(900), silence: .seconds(1)) { transport, router in
             /// Whether a stream begins with the head of its space. Its connection is lost then, and it ends by that.
             func begins() async throws -> Bool {
                 var hasBegun = false

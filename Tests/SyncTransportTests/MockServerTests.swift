@@ -4,9 +4,10 @@ import SyncCore
 import SyncModel
 import SyncTestKit
 import SyncWire
+import TestRings
 import Testing
 
-@Suite struct MockServerTests {
+@Suite(.ring(.unit)) struct MockServerTests {
     private let waits = Guarded<[Duration]>([])
 
     private func makeMock(_ authority: any AuthorityService = TestServer.authority()) -> MockServer {

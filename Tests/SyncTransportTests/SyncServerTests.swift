@@ -7,12 +7,13 @@ import SyncCore
 import SyncModel
 import SyncTransportHTTP
 import SyncWire
+import TestRings
 import Testing
 
 @testable import SyncServerHTTP
 
 /// What the server makes of requests that no client of ours sends.
-@Suite struct SyncServerTests {
+@Suite(.ring(.test)) struct SyncServerTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
 

@@ -1,9 +1,10 @@
 import Foundation
 import SyncAuthority
 import SyncServerHTTP
+import TestRings
 import Testing
 
-@Suite struct TokenFileTests {
+@Suite(.ring(.unit)) struct TokenFileTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "tombolo-tokens-\(UUID().uuidString)")
         .path(percentEncoded: false)
 

@@ -5,9 +5,10 @@ import SyncServerHTTP
 import SyncTestKit
 import SyncTransportHTTP
 import SyncTransportInProcess
+import TestRings
 import Testing
 
-@Suite struct TransportConformanceTests {
+@Suite(.ring(.unit)) struct TransportConformanceTests {
     /// The rules that need no bytes and no strangers.
     static let rules = TransportConformance(TestServer.subject(Unreachable())).rules
     /// All rules.
@@ -47,7 +48,9 @@ import Testing
         await #expect(throws: ConformanceViolation.self) { try await suite.run(rule) }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a server over HTTP 1 keeps the rules of transports`() async throws {
+    @Test(.ring(.test), .timeLimit(.minutes(10))) func `a server over HTTP 1 keeps the rules of transports`()
+        async throws
+    {
         let violations = try await TestServer.run(TestServer.authority()) { port in
             try await Self.check(HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"))
         }
@@ -55,7 +58,7 @@ import Testing
         #expect(Self.everyRule.count > Self.rules.count)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+    @Test(.ring(.test), .timeLimit(.minutes(10)), arguments: [true, false])
     func `a server over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }

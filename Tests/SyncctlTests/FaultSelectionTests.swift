@@ -1,10 +1,11 @@
 import SyncSimulation
+import TestRings
 import Testing
 
 @testable import syncsim
 
 /// Which troubles `syncsim --faults` leaves in a world.
-@Suite struct FaultSelectionTests {
+@Suite(.ring(.unit)) struct FaultSelectionTests {
     /// All rates of a plan by their names, whichever there are.
     private static func rates(_ plan: WorldPlan) -> [String: Double] {
         Dictionary(

@@ -1,9 +1,10 @@
 import Foundation
+import TestRings
 import Testing
 
 @testable import syncctl
 
-@Suite struct SyncctlProgramTests {
+@Suite(.ring(.test)) struct SyncctlProgramTests {
     @Test func `without a database it says what to do, and init makes one for the owner alone`() throws {
         let programs = try Programs()
         let missing = try programs.syncctl("status")
@@ -153,7 +154,7 @@ import Testing
     }
 }
 
-@Suite struct ServerProgramTests {
+@Suite(.ring(.test)) struct ServerProgramTests {
     @Test func `a simulated world is run by the program beside this one`() throws {
         let programs = try Programs()
         let answer = try programs.syncctl("simulate", "--seed", "3", "--steps", "20", "--clients", "2")

@@ -1,10 +1,11 @@
 import Foundation
+import TestRings
 import Testing
 
 @testable import syncctl
 
 /// syncctl record and syncctl replay, over a real server and none.
-@Suite struct RecordingProgramTests {
+@Suite(.ring(.test)) struct RecordingProgramTests {
     /// Secrets wherever one could get into a recording.
     private static let canary = "canary7f3a"
 

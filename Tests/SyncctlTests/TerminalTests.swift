@@ -1,10 +1,11 @@
 import SyncCore
 import SyncModel
+import TestRings
 import Testing
 
 @testable import syncctl
 
-@Suite struct TerminalTextTests {
+@Suite(.ring(.unit)) struct TerminalTextTests {
     @Test(arguments: [
         ("plain", "plain"), ("naïve 北 👩", "naïve 北 👩"), ("a\u{1B}[2Jb", "a\\u{1B}[2Jb"), ("a\u{7}b", "a\\u{7}b"),
         ("a\nb\tc\r", "a\\nb\\tc\\r"), ("\u{202E}abc\u{2069}", "\\u{202E}abc\\u{2069}"), ("\u{9B}31m", "\\u{9B}31m"),
@@ -27,7 +28,7 @@ import Testing
     }
 }
 
-@Suite struct RecordDigestTests {
+@Suite(.ring(.unit)) struct RecordDigestTests {
     private let schema = ModelSchema(collection: "user", fields: [.text("username"), .integer("age")])
 
     private func digest(_ name: String, uid: Int64 = 1, version: Int64 = 1, age: FieldValue = .null) -> String {
@@ -56,7 +57,7 @@ import Testing
     }
 }
 
-@Suite struct JSONLineTests {
+@Suite(.ring(.unit)) struct JSONLineTests {
     @Test func `a JSON value over several lines stays on the line of its record`() {
         var line = JSONLine()
         line.set("value", .json("[1,\n{\"type\":\"user\"}\r\n, \"a\\nb\"]"))

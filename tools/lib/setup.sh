@@ -45,12 +45,29 @@ need_ground() {
   need_packages libsqlite3-dev ca-certificates
 }
 
-# run_tests LOG ARGUMENTS...: runs the tests that were built, with progress, failures and no line for each that passed.
+# need_python: runs the tests' progress and report, and the second client.
+need_python() {
+  command -v python3 >/dev/null 2>&1 || need_packages python3
+}
+
+# build_tests: the debug build of everything, tests included.
+build_tests() { swift build --build-tests; }
+
+# run_tests RING LOG ARGUMENTS...: runs the tests of the debug build with progress, failures, and where the time went.
 # Everything that they say is in LOG. Fails when a test failed.
 run_tests() {
-  local log="$1"
-  shift
-  swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log" | {
-    grep --line-buffered -vE '^◇ (Test|Suite) .* started\.$|^✔ (Test|Suite) ("|[A-Za-z]+ passed).* passed after|^✔ Suite ' || true
-  }
+  local width=()
+  # Nothing waits in this ring. A few tests at a time, and the report says how long each took, not how long it waited.
+  if [ "$1" = unit ]; then width=(--experimental-maximum-parallelization-width "$(($(nproc) * 2))"); fi
+  # The built program itself: `swift test` looks at the whole package for ten seconds first.
+  run_test_program "$1" "$2" .build/debug/tomboloPackageTests.xctest --testing-library swift-testing "${width[@]}" "${@:3}"
+}
+
+# run_other_tests RING LOG ARGUMENTS...: the same for a build of another kind, which the arguments of `swift test` name.
+run_other_tests() {
+  run_test_program "$1" "$2" swift test --skip-build --disable-xctest "${@:3}"
+}
+
+run_test_program() {
+  TOMBOLO_TEST_RING="$1" python3 tools/lib/run-tests.py "${@:2}"
 }

@@ -89,9 +89,10 @@ public final class SQLiteStore: Sendable {
 
     /// Closes all connections and ends the feed of changes. Later calls throw.
     public func close() {
-        changes.finish()
         readers?.close()
         writer.withLock { $0.writer = nil }
+        // Last: a task that waits for news looks into the store once more when they end, and must find it closed.
+        changes.finish()
     }
 
     // MARK: Plumbing

@@ -44,8 +44,7 @@ final class ChaosRun: Sendable {
         let began = ContinuousClock.now
         let looks = samples.withLock { $0 }
         let evidence = try town.settle(
-            ledger, samples: looks, quiet: .seconds(1),
-            patience: plan.duration < .seconds(20) ? .seconds(60) : .seconds(120))
+            ledger, samples: looks, quiet: .seconds(1), resetsSilentLines: plan.duration < .seconds(20))
         let findings = try Checker.findings(in: evidence)
         let writes = ledger.writes
         let faults = counts.withLock { $0 }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

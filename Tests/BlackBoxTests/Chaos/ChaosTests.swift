@@ -1,8 +1,9 @@
 import Foundation
+import TestRings
 import Testing
 
 /// Everything at once, from a seed. More seeds: `BLACKBOX_SEEDS='0..<60'`; longer ones: `BLACKBOX_SECONDS='60'`.
-@Suite(.serialized) struct BlackBoxChaosTests {
+@Suite(.ring(.test), .serialized) struct BlackBoxChaosTests {
     @Test(.timeLimit(.minutes(15)), arguments: ChaosPlan.seeds)
     func `whatever fails, the promises hold once it is over`(seed: UInt64) async throws {
         try await onOwnThread {

@@ -37,7 +37,7 @@ final class Crew: Sendable {
         let start = ContinuousClock.now
         while !isOver, ContinuousClock.now - start < duration { usleep(5_000) }
         state.withLock { $0.isOver = true }
-        try eventually("the crew's end", within: .seconds(90)) { state.withLock { $0.working == 0 } }
+        try eventually("the crew's end") { state.withLock { $0.working == 0 } }
         if let error = state.withLock({ $0.error }) { throw error }
     }
 

@@ -1,8 +1,9 @@
 import Foundation
+import TestRings
 import Testing
 
 /// The checker, shown that it sees: each fault is planted in databases that were found whole, and it names the promise.
-@Suite struct BlackBoxCheckerTests {
+@Suite(.ring(.check)) struct BlackBoxCheckerTests {
     /// What is done to the databases or the evidence, and what has to be found.
     struct Plant: Sendable {
         let what: String

@@ -9,14 +9,15 @@ extension Town {
     ///
     /// - Parameters:
     ///   - quiet: how long to watch devices that have nothing to do; zero does not.
-    ///   - patience: how long all may take to come to rest. A device that only listens finds out after 60 s that its
-    ///     line is dead, so with less patience than that silent lines are reset.
+    ///   - resetsSilentLines: whether silent lines are reset first. A device that only listens finds out after 60 s that
+    ///     its line is dead, for which a short run does not wait.
     func settle(
-        _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, patience: Duration = .seconds(20)
+        _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, resetsSilentLines: Bool = true
     ) throws -> Evidence {
         for device in devices {
             device.proxy.setWeather(.fair)
-            if patience < .seconds(90) { device.proxy.cutAll() }
+            if resetsSilentLines { device.proxy.cutAll() }
+            device.setTimeouts(.patience)
         }
         server.send(SIGCONT)
         for device in devices { device.signalWatch(SIGCONT) }
@@ -24,12 +25,12 @@ extension Town {
             for device in devices { try device.startWatch() }
         } else {
             for device in devices + devices where !device.isWatching {
-                let answer = try device.run(["sync", "--wait", "20s"], within: patience * 3)
+                let answer = try device.run(["sync", "--wait", "240s"])
                 // 6: synced, and the journal has something new. All else is told by the databases.
                 if ![0, 6].contains(answer.status) { break }
             }
         }
-        try? eventually("all devices at rest", within: patience) { try isAtRest() }
+        try? eventually("all devices at rest") { try isAtRest() }
 
         var evidence = Evidence(
             server: server.database, devices: devices.map { ($0.name, $0.database) }, writes: ledger.writes,
@@ -41,7 +42,7 @@ extension Town {
         if quiet > .zero {
             // Let what a device asks at once after its last change be over.
             var before = devices.map(\.proxy.traffic)
-            try? eventually("silence", within: .seconds(5)) {
+            try? eventually("silence") {
                 usleep(150_000)
                 let now = devices.map(\.proxy.traffic)
                 defer { before = now }
@@ -86,9 +87,9 @@ extension Town {
 
     /// Ends the test with every broken promise, unless there is none.
     func demandNoFinding(
-        _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, patience: Duration = .seconds(20)
+        _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero
     ) throws {
-        let evidence = try settle(ledger, samples: samples, quiet: quiet, patience: patience)
+        let evidence = try settle(ledger, samples: samples, quiet: quiet)
         let findings = try Checker.findings(in: evidence)
         try demand(findings.isEmpty, findings.prefix(12).map(\.description).joined(separator: "\n"))
     }

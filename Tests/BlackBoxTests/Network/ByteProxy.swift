@@ -51,7 +51,7 @@ final class ByteProxy: Sendable {
 
     func stop() {
         control.withLock { $0.isStopped = true }
-        try? eventually("the proxy's end", within: .seconds(5)) { control.withLock { $0.hasEnded } }
+        try? eventually("the proxy's end") { control.withLock { $0.hasEnded } }
     }
 }
 

@@ -53,9 +53,11 @@ struct ProxyLoop {
             pairs = []
         }
         var polled = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
+        let holdsAnswers = orders.weather.holdsAnswersFrom.map { traffic.requests >= $0 } ?? false
         for pair in pairs {
             for lane in [pair.up, pair.down] {
-                let listens = !lane.hasEnded && lane.waiting.count < Self.waitingPieces
+                let isHeld = holdsAnswers && !lane.isUp
+                let listens = !isHeld && !lane.hasEnded && lane.waiting.count < Self.waitingPieces
                 // Nothing that happens on a silent connection is heard: not even its end.
                 polled.append(
                     pollfd(fd: pair.isSilent ? -1 : lane.from, events: listens ? Int16(POLLIN) : 0, revents: 0))
@@ -70,9 +72,12 @@ struct ProxyLoop {
                 traffic.silenced += 1
             } else {
                 if polled[1 + 2 * index].revents != 0 { read(&pair.up, &pair.isOver, orders.weather, now) }
-                if polled[2 + 2 * index].revents != 0 { read(&pair.down, &pair.isOver, orders.weather, now) }
                 write(&pair.up, &pair.isOver, orders.weather, now)
-                write(&pair.down, &pair.isOver, orders.weather, now)
+                // Asked again for each: what was just read may have been the request that ends all answers.
+                if orders.weather.holdsAnswersFrom.map({ traffic.requests < $0 }) ?? true {
+                    if polled[2 + 2 * index].revents != 0 { read(&pair.down, &pair.isOver, orders.weather, now) }
+                    write(&pair.down, &pair.isOver, orders.weather, now)
+                }
                 if pair.up.isShut, pair.down.isShut { pair.isOver = true }
             }
             pairs[index] = pair

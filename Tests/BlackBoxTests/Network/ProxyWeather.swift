@@ -11,6 +11,8 @@ struct ProxyWeather: Hashable, Sendable {
     /// Connections are reset once this many bytes have gone to the client, or to the server.
     var cutAfterDown: Int?
     var cutAfterUp: Int?
+    /// Nothing goes to the client any more once so many requests have passed since the proxy was made.
+    var holdsAnswersFrom: Int?
     /// The byte of the way to the client whose lowest bit is turned over, counted from 0 on each connection.
     var damagedByteDown: Int?
 

@@ -15,6 +15,7 @@ final class Device: Sendable {
     private struct State {
         var runs = 0
         var launcher: [String] = []
+        var timeouts: [String: String] = [:]
         var watch: Child?
     }
 
@@ -27,12 +28,12 @@ final class Device: Sendable {
         self.logs = logs
         self.proxy = proxy
         tokenFile = token
-        // Short waits: what is tested is that they end, not how long people wait.
+        // Short waits between tries, and long timeouts: on a busy machine, too, a request has its answer in time.
         var all = [
             "TOMBOLO_STORE_FOLDER": folder,
             "TOMBOLO_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
-            "TOMBOLO_SERVER_TOKEN_FILE": token, "TOMBOLO_SERVER_CONNECT_TIMEOUT": "1s",
-            "TOMBOLO_SERVER_REQUEST_TIMEOUT": "1500ms", "TOMBOLO_SYNC_BACKOFF_INITIAL": "50ms",
+            "TOMBOLO_SERVER_TOKEN_FILE": token, "TOMBOLO_SERVER_CONNECT_TIMEOUT": "300s",
+            "TOMBOLO_SERVER_REQUEST_TIMEOUT": "300s", "TOMBOLO_SYNC_BACKOFF_INITIAL": "50ms",
             "TOMBOLO_SYNC_BACKOFF_CAP": "400ms", "TOMBOLO_SYNC_POLL_INTERVAL": "1s",
             "TOMBOLO_SYNC_STOP_DEADLINE": "500ms",
         ]
@@ -45,14 +46,22 @@ final class Device: Sendable {
     /// What stands before the program's words from now on.
     func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
 
+    /// Gives a connection and a request this long, from the next process on.
+    func setTimeouts(_ timeout: Duration) {
+        let text = timeout.words.filter { $0 != " " }
+        state.withLock {
+            $0.timeouts = ["TOMBOLO_SERVER_CONNECT_TIMEOUT": text, "TOMBOLO_SERVER_REQUEST_TIMEOUT": text]
+        }
+    }
+
     func start(_ arguments: [String], input: String? = nil) throws -> Child {
-        let (number, launcher) = state.withLock { state in
+        let (number, launcher, timeouts) = state.withLock { state in
             state.runs += 1
-            return (state.runs, state.launcher)
+            return (state.runs, state.launcher, state.timeouts)
         }
         return try Child(
             "\(name): syncctl \(arguments.prefix(3).joined(separator: " "))",
-            launcher + [BuiltProgram.syncctl.path] + arguments, variables: variables,
+            launcher + [BuiltProgram.syncctl.path] + arguments, variables: variables.merging(timeouts) { $1 },
             log: "\(logs)/\(name)-\(number)", input: input)
     }
 
@@ -60,7 +69,7 @@ final class Device: Sendable {
     ///
     /// - Parameter killedAfter: when it is to be killed, should it still run.
     func run(
-        _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .seconds(60)
+        _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .patience
     ) throws -> Answer {
         let child = try start(arguments, input: input)
         if let killedAfter {
@@ -75,9 +84,9 @@ final class Device: Sendable {
     /// Runs a command that is to end with this status.
     @discardableResult
     func expect(
-        _ status: Int32 = 0, _ arguments: String..., input: String? = nil, within: Duration = .seconds(60)
+        _ status: Int32 = 0, _ arguments: String..., input: String? = nil
     ) throws -> Answer {
-        let answer = try run(arguments, input: input, within: within)
+        let answer = try run(arguments, input: input)
         try demand(
             answer.status == status,
             "\(name): syncctl \(arguments.joined(separator: " ")) ended with \(answer.status), expected \(status): \(answer.errors)\(answer.output.suffix(1_000))"

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import TestRings
 import Testing
 
 /// Commands that are killed, and a device without room.
-@Suite(.serialized) struct BlackBoxClientTests {
+@Suite(.ring(.test), .serialized) struct BlackBoxClientTests {
     @Test(.timeLimit(.minutes(15)))
     func `what a killed syncctl had acknowledged is there, and what it had not is whole or absent`()
         async throws

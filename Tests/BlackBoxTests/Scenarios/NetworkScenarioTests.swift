@@ -1,14 +1,16 @@
 import Foundation
 import Glibc
+import TestRings
 import Testing
 
 /// Bytes that do not come, come late, or come wrong.
-@Suite(.serialized) struct BlackBoxNetworkTests {
+@Suite(.ring(.test), .serialized) struct BlackBoxNetworkTests {
     @Test(.timeLimit(.minutes(15))) func `a connection on which nothing comes any more is given up and made anew`()
         async throws
     {
         try await inTown { town, ledger, scribes in
             let laptop = town.devices[0]
+            laptop.setTimeouts(.milliseconds(1_500))
             try laptop.startWatch()
             try eventually("the laptop is in sync") { laptop.watchOutput.contains(#""in_sync":true"#) }
             try scribes[0].create("on a good line")
@@ -91,6 +93,8 @@ import Testing
         try await inTown(isEncrypted: true) { town, ledger, scribes in
             let scribe = scribes[0]
             let whole = try scribe.trafficOfOneSync()
+            // A record whose damaged length is too long never ends.
+            scribe.device.setTimeouts(.milliseconds(1_500))
             for step in 0..<8 {
                 try scribe.create("damaged.\(step)")
                 var weather = ProxyWeather.fair

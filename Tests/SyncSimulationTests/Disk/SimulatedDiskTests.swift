@@ -1,9 +1,10 @@
 import CFaultVFS
 import GRDB
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite(.onWorldThreads)
+@Suite(.ring(.check), .onWorldThreads)
 struct SimulatedDiskTests {
     @Test(arguments: Bank.JournalMode.allCases)
     func `a database works, and is found again by the next process`(mode: Bank.JournalMode) throws {

@@ -1,8 +1,9 @@
 import SyncSimulation
+import TestRings
 import Testing
 
 /// Small worlds, completely. Larger ones are explored by the soak.
-@Suite(.onWorldThreads) struct ExplorerTests {
+@Suite(.ring(.test), .onWorldThreads) struct ExplorerTests {
     @Test func `every state of two devices with one write each keeps the invariants`() {
         let report = Explorer(writes: 1, faults: 0).run()
         #expect(report.violation == nil, "\(report.violation.map(\.description) ?? "")")

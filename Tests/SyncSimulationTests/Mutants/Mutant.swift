@@ -3,6 +3,7 @@ import SyncAuthority
 import SyncCore
 import SyncModel
 import SyncSimulation
+import TestRings
 import Testing
 
 /// A bug that is planted at a seam around the real parts, to see whether the oracles notice.
@@ -17,8 +18,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
     /// Whether the bug is in the parts; otherwise it is a policy out of range, and the world's shape is all of it.
     var isPlantedInParts = true
-    /// Whether so few worlds are enough that each change to the code can be checked with it.
-    var isQuick = true
+    /// Whether it takes so many worlds that only `tools/soak mutants` looks for it.
+    var isRare = false
 
     init(
         _ name: String, breaks: [Invariant], _ sentence: String,
@@ -34,11 +35,17 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The same, found by the wide run alone.
+    /// The same, looked for by `tools/soak mutants` alone.
     var rare: Mutant {
         var mutant = self
-        mutant.isQuick = false
+        mutant.isRare = true
         return mutant
+    }
+
+    /// The narrowest ring of tests that looks for it.
+    var ring: TestRing {
+        if isRare { return .soak }
+        return Mutant.quick.contains(name) ? .test : .check
     }
 
     /// The same, planted by nothing but the shape of the world.

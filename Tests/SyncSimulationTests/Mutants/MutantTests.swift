@@ -1,13 +1,13 @@
 import SimulationRecipes
 import SyncConcurrency
 import SyncSimulation
+import TestRings
 import Testing
 
 /// The proof that the oracles see: a world with a planted bug does not get far.
-@Suite(.onWorldThreads)
+@Suite(.ring(.test), .onWorldThreads)
 struct MutantTests {
-    /// The quick run leaves out those that need many worlds.
-    static let mutants = Mutant.all.filter { Soak.isOn || $0.isQuick }
+    static let mutants = Mutant.all.filter { Soak.isOn || $0.ring <= .current }
 
     /// A mutant that is not found in so many worlds is a hole: in what the users do, or in what the oracles look at.
     private static let worlds: UInt64 = Soak.isOn ? 60 : 16
@@ -31,7 +31,8 @@ struct MutantTests {
                 }
                 #expect(
                     mutant.breaks.contains(violation.invariant), "\(mutant.name) was found, but by \(violation)")
-                if mutant.isPlantedInParts { try checkThatThePartsAreToBlame(plan) }
+                // Costs more than finding it: the world without the bug runs to its end.
+                if mutant.isPlantedInParts, TestRing.current >= .check { try checkThatThePartsAreToBlame(plan) }
                 print(
                     Row(
                         mutant: mutant, invariant: violation.invariant, worlds: Int(seed) + 1,
@@ -53,6 +54,14 @@ struct MutantTests {
 
     @Test func `mutants have names of their own`() {
         #expect(Set(Mutant.all.map(\.name)).count == Mutant.all.count)
+    }
+
+    @Test func `the quick mutants exist, and there is one for each promise that worlds check`() {
+        let quick = Mutant.all.filter { $0.ring == .test }
+        #expect(Mutant.quick.subtracting(quick.map(\.name)).isEmpty, "no mutants have these names")
+        let all = Set(Mutant.all.map { $0.breaks[0] })
+        let missing = all.subtracting(quick.flatMap(\.breaks)).map(\.rawValue).sorted()
+        #expect(missing.isEmpty, "no quick mutant breaks \(missing)")
     }
 
     @Test func `at least two bugs are planted for each promise`() {

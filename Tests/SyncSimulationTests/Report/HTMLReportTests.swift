@@ -2,9 +2,10 @@ import Crypto
 import Foundation
 import SimulationRecipes
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite(.onWorldThreads)
+@Suite(.ring(.test), .onWorldThreads)
 struct HTMLReportTests {
     /// Texts that would end an element, or that are changed easily.
     static let hostile = [

@@ -1,8 +1,9 @@
 import SimulationRecipes
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite(.onWorldThreads)
+@Suite(.ring(.check), .onWorldThreads)
 struct WorldRecordingTests {
     @Test(arguments: [0, 3, 5, 9, 10, 12] as [UInt64])
     func `a run is the same with a recording and without`(seed: UInt64) throws {

@@ -1,10 +1,11 @@
 import SimulationRecipes
 import SyncModel
 import SyncSimulation
+import TestRings
 import Testing
 
 /// Wall clocks decide nothing but which of two edits is the later (I22).
-@Suite(.onWorldThreads)
+@Suite(.ring(.check), .onWorldThreads)
 struct ClockTests {
     /// What may not depend on the clock: everything but names and stamps.
     struct Outcome: Hashable {

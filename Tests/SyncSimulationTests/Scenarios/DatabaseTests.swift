@@ -2,10 +2,11 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 /// A newer database is left alone (I23); a damaged one is an error, never an empty database (I25).
-@Suite
+@Suite(.ring(.test))
 struct DatabaseTests {
     private static let now = WallTime(milliseconds: 1_767_225_600_000)
     private static let count = 120

@@ -1,12 +1,13 @@
 import SyncAuthority
 import SyncModel
 import SyncSimulation
+import TestRings
 import Testing
 
 /// Nobody is shown what they may not read (I21).
-@Suite(.onWorldThreads)
+@Suite(.ring(.test), .onWorldThreads)
 struct ScopeTests {
-    static let seeds = 0..<(Soak.isOn ? 40 : 4) as Range<UInt64>
+    static let seeds = 0..<(Soak.isOn ? 40 : TestRing.current < .check ? 1 : 4) as Range<UInt64>
 
     @Test(arguments: seeds)
     func `no byte of a foreign space reaches a device`(seed: UInt64) throws {

@@ -1,10 +1,11 @@
 import Foundation
 import SimulationRecipes
 import SyncSimulation
+import TestRings
 import Testing
 
 /// Scripts that once broke a promise, reduced; each must keep them all now. `syncsim shrink` makes them.
-@Suite(.onWorldThreads) struct KeptScriptTests {
+@Suite(.ring(.test), .onWorldThreads) struct KeptScriptTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("KeptScripts")
 

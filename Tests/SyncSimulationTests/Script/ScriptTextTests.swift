@@ -1,8 +1,9 @@
 import SyncCore
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite struct ScriptTextTests {
+@Suite(.ring(.unit)) struct ScriptTextTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
     func `a script that is written and read again is the same`(seed: UInt64) throws {
         var script = WorldPlan.drawn(seed: seed, steps: 40).script

@@ -1,8 +1,9 @@
 import SimulationRecipes
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite(.onWorldThreads) struct ShrinkerTests {
+@Suite(.ring(.test), .onWorldThreads) struct ShrinkerTests {
     @Test func `a failing world is reduced to the few happenings that make it fail`() throws {
         let (script, failure) = try Self.failing(.forgetsWhatItHasSeen)
         var shrinker = Shrinker(budget: 300) { Self.run($0, .forgetsWhatItHasSeen) }

@@ -1,14 +1,18 @@
 import SimulationRecipes
 import SyncSimulation
+import TestRings
 import Testing
 
 /// A slice of the crash points; `syncsim crash` runs all of them.
-@Suite(.onWorldThreads) struct CrashPointTests {
+@Suite(.ring(.test), .onWorldThreads) struct CrashPointTests {
     static let series = CrashSeries.all.filter { $0.scenario.name == "two devices write" }
+
+    /// Every so manieth crash point of each series.
+    static let stride = TestRing.current < .check ? 67 : 7
 
     @Test(arguments: series)
     func `a scenario that fails at any operation keeps every promise`(series: CrashSeries) throws {
-        let points = try series.run(every: 7) { try World($0, parts: .onSQLite()).run() }
+        let points = try series.run(every: Self.stride) { try World($0, parts: .onSQLite()).run() }
         #expect(points > 0, "the fault has never struck")
     }
 

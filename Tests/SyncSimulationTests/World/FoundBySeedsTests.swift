@@ -6,10 +6,11 @@ import SyncSimulation
 import SyncStoreSQLite
 import SyncTestKit
 import SyncWire
+import TestRings
 import Testing
 
 /// What worlds of many seeds have found, each as a story of its own.
-@Suite(.onWorldThreads)
+@Suite(.ring(.unit), .onWorldThreads)
 struct FoundBySeedsTests {
     private let old = Epoch(rawValue: "old")
     private let new = Epoch(rawValue: "new")

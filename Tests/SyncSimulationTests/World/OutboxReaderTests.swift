@@ -3,10 +3,11 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncSimulation
+import TestRings
 import Testing
 
 /// The outbox as the oracles read it: each entry once, until its file holds it otherwise.
-struct OutboxReaderTests {
+@Suite(.ring(.unit)) struct OutboxReaderTests {
     private let process = SimulatedDisk(seed: 1).makeProcess()
     private let store: SimulatedDevice.Store
     private let look: any ReplicaLook

@@ -6,6 +6,7 @@ import SyncModel
 import SyncRecording
 import SyncSimulation
 import SyncStoreSQLite
+import TestRings
 import Testing
 
 /// Notes when it is written to, and keeps nothing.
@@ -33,7 +34,7 @@ private final class CountingRing: RecordingStore {
 }
 
 /// Devices that live through faults with a flight recorder in their databases: what the ring holds is run again.
-@Suite(.onWorldThreads) struct RecordedWorldTests {
+@Suite(.ring(.check), .onWorldThreads) struct RecordedWorldTests {
     /// What was found in the rings.
     private struct Found: Sendable {
         var lives = 0

@@ -1,19 +1,29 @@
 import Glibc
+import TestRings
 
 /// The wide run, asked for by the environment: `SIMULATION_SEEDS=1000..<3000 SIMULATION_STEPS=500 swift test`.
 enum Soak {
-    static let isOn = text("SIMULATION_SEEDS") != nil
+    static let isOn = TestRing.current == .soak || text("SIMULATION_SEEDS") != nil
 
-    /// The seeds to run; a few when nobody asks for more.
+    /// The seeds to run.
     static let seeds: Range<UInt64> = {
-        let bounds = (text("SIMULATION_SEEDS") ?? "0..<20").split(separator: "..<").compactMap { UInt64($0) }
+        let bounds = (text("SIMULATION_SEEDS") ?? standard).split(separator: "..<").compactMap { UInt64($0) }
         guard bounds.count == 2, bounds[0] <= bounds[1] else {
             preconditionFailure("SIMULATION_SEEDS is not of the form 0..<100")
         }
         return bounds[0]..<bounds[1]
     }()
 
-    static let steps = text("SIMULATION_STEPS").flatMap { Int($0) } ?? 100
+    /// The seeds that each ring runs when the environment does not name any.
+    private static var standard: String {
+        switch TestRing.current {
+        case .unit, .test: "0..<8"
+        case .check: "0..<20"
+        case .soak: "0..<900"
+        }
+    }
+
+    static let steps = text("SIMULATION_STEPS").flatMap { Int($0) } ?? (TestRing.current == .soak ? 300 : 100)
 
     private static func text(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }

@@ -1,8 +1,9 @@
 import SimulationRecipes
 import SyncSimulation
+import TestRings
 import Testing
 
-@Suite(.onWorldThreads)
+@Suite(.ring(.test), .onWorldThreads)
 struct WorldTests {
     @Test func `a calm world comes to rest`() throws {
         let report = try World(.calm(seed: 1), parts: .onSQLite()).run()
@@ -32,7 +33,7 @@ struct WorldTests {
         }
     }
 
-    @Test func `a device that does not flush each commit loses some with its power`() throws {
+    @Test(.ring(.check)) func `a device that does not flush each commit loses some with its power`() throws {
         var lost = 0
         for seed in 0..<12 as Range<UInt64> {
             var plan = WorldPlan.calm(seed: seed, steps: 60)
@@ -84,6 +85,6 @@ struct WorldTests {
         #expect(deeds > Soak.seeds.count * Soak.steps / 2)
         if Soak.isOn { #expect(coverage.missing.isEmpty, "never seen: \(coverage.missing)") }
         print("\(Soak.seeds.count) worlds, \(deeds) deeds, longest rest \(longestRest)")
-        for line in coverage.table { print(line) }
+        if Soak.isOn { for line in coverage.table { print(line) } }
     }
 }

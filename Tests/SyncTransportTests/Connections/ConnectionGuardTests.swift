@@ -1,11 +1,12 @@
 import NIOCore
 import NIOEmbedded
+import TestRings
 import Testing
 
 @testable import SyncServerHTTP
 
 /// The guards of sockets and of HTTP/2, on virtual time.
-@Suite struct ConnectionGuardTests {
+@Suite(.ring(.unit)) struct ConnectionGuardTests {
     @Test func `a connection whose peer takes nothing is closed`() throws {
         let socket = StuckSocket()
         let channel = EmbeddedChannel()

@@ -1,9 +1,10 @@
 import NIOCore
+import TestRings
 import Testing
 
 @testable import SyncServerHTTP
 
-@Suite struct ConnectionTableTests {
+@Suite(.ring(.unit)) struct ConnectionTableTests {
     private static let here = PeerAddress(bytes: [10, 0, 0, 1])
 
     private static func address(_ number: Int) -> PeerAddress {
@@ -185,7 +186,7 @@ import Testing
     }
 }
 
-@Suite struct AgeQueueTests {
+@Suite(.ring(.unit)) struct AgeQueueTests {
     @Test func `the first is the oldest that is still there`() {
         var queue = AgeQueue<Int>()
         for number in 0..<1_000 {

@@ -1,9 +1,10 @@
 import NIOCore
+import TestRings
 import Testing
 
 @testable import SyncServerHTTP
 
-@Suite struct HTTP1ExchangeTests {
+@Suite(.ring(.unit)) struct HTTP1ExchangeTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
     private static func at(_ seconds: Int64) -> NIODeadline { start + .seconds(seconds) }
@@ -98,7 +99,7 @@ import Testing
     }
 }
 
-@Suite struct WriteAllowanceTests {
+@Suite(.ring(.unit)) struct WriteAllowanceTests {
     private static func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
 
     private static func allowance() -> WriteAllowance { WriteAllowance(timeout: .seconds(30), slowest: 1_000) }

@@ -2,11 +2,12 @@ import NIOCore
 import NIOEmbedded
 import SyncAuthority
 import SyncConcurrency
+import TestRings
 import Testing
 
 @testable import SyncServerHTTP
 
-@Suite struct RequestBudgetTests {
+@Suite(.ring(.unit)) struct RequestBudgetTests {
     private static let ann = Principal(name: "ann")
     private static let ben = Principal(name: "ben")
 
@@ -54,7 +55,7 @@ import Testing
     }
 }
 
-@Suite struct StoreHealthTests {
+@Suite(.ring(.unit)) struct StoreHealthTests {
     private struct Failure: Error {}
 
     @Test func `many who ask share one look, and the next second has another`() async throws {

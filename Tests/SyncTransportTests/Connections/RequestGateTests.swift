@@ -1,12 +1,13 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import TestRings
 import Testing
 
 @testable import SyncServerHTTP
 
 /// The gate and the pacer around NIO's parser, on virtual time.
-@Suite struct RequestGateTests {
+@Suite(.ring(.unit)) struct RequestGateTests {
     private static let get = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
     /// What the routes see of a connection.

@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+/// Rules for the tests themselves: each slow suite says in which ring it runs, and none depends on the machine's speed.
+@Suite struct TestRuleTests {
+    /// Targets whose suites run processes, sockets, or simulated worlds, each of them with or without need of time.
+    static let slowTargets = ["BlackBoxTests", "SyncSimulationTests", "SyncTransportTests", "SyncctlTests"]
+
+    @Test(arguments: slowTargets)
+    func `every suite of a slow target says in which ring it runs`(target: String) throws {
+        let files = try SourceTree.tests().filter { $0.module == target }
+        #expect(!files.isEmpty)
+        for file in files {
+            for line in Self.suitesWithoutRing(in: file.lines) {
+                Issue.record("\(file.path):\(line): write @Suite(.ring(.unit)), or another ring")
+            }
+        }
+    }
+
+    @Test func `a suite without a ring is seen, in each of its forms`() {
+        #expect(Self.suitesWithoutRing(in: ["@Suite struct ATests {", "    @Test func a() {}"]) == [1])
+        #expect(Self.suitesWithoutRing(in: ["import Testing", "", "@Suite(.serialized)", "struct ATests {"]) == [3])
+        #expect(Self.suitesWithoutRing(in: ["struct ATests {", "    @Test func a() {}", "}"]) == [1])
+        #expect(Self.suitesWithoutRing(in: ["@Suite(.ring(.unit), .serialized)", "struct ATests {"]).isEmpty)
+        #expect(Self.suitesWithoutRing(in: ["struct Sample {", "    let a: Int", "}"]).isEmpty)
+    }
+
+    /// The numbers of the lines in which suites without a ring begin.
+    private static func suitesWithoutRing(in lines: [String]) -> [Int] {
+        lines.indices.filter { index in
+            let line = lines[index]
+            if line.hasPrefix("@Suite") { return !line.contains(".ring(.") }
+            // A suite needs no attribute: a type with tests is one.
+            guard line.range(of: #"^(final )?(struct|class|actor) \w+Tests\b"#, options: .regularExpression) != nil
+            else { return false }
+            return index == 0 || !lines[index - 1].hasPrefix("@Suite")
+        }.map { $0 + 1 }
+    }
+
+    /// Files that look at the machine's clock or sleep, and why that decides no test.
+    static let clocks = [
+        "Tests/ArchitectureTests/": "they hold these words",
+        "Tests/BlackBoxTests/Chaos/ChaosRun.swift": "prints how long it took",
+        "Tests/BlackBoxTests/Chaos/Crew.swift": "faults strike for a while; no result is waited for",
+        "Tests/BlackBoxTests/Checker/Town+Settling.swift": "a quiet time in which too much must not happen",
+        "Tests/BlackBoxTests/Network/ProxyLoop.swift": "delays pieces",
+        "Tests/BlackBoxTests/Processes/Child.swift": "processes tell nobody that they have ended",
+        "Tests/BlackBoxTests/Processes/Device.swift": "kills a command at a random moment",
+        "Tests/BlackBoxTests/Processes/Patience.swift": "waits for the outside world",
+        "Tests/BlackBoxTests/Scenarios/ClientScenarioTests.swift": "kills a command at a random moment",
+        "Tests/BlackBoxTests/Scenarios/NetworkScenarioTests.swift":
+            "a time in which too much must not happen; less happens on a slow machine",
+        "Tests/ModelsTests/LiveWorld.swift": "the real engine's clock; nothing is timed",
+        "Tests/SyncSimulationTests/Mutants/MutantTests.swift": "prints how long it took",
+        "Tests/SyncTransportTests/SyncServerTests.swift": "waits for a count that tells nobody of its changes",
+        "Tests/SyncTransportTests/TestServer.swift": "the real client's clock; nothing is timed",
+        "Tests/TestRings/TestTimes.swift": "prints how long tests took",
+    ]
+
+    private static let clock =
+        #"\bTask\.sleep|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bDispatchTime\.now|\bu?sleep\(|\bThread\.sleep|asyncAfter|\bclock_gettime\(|\bgettimeofday\("#
+
+    @Test func `no test looks at the machine's clock but where that decides nothing`() throws {
+        for file in try SourceTree.tests() where !Self.clocks.keys.contains(where: file.path.hasPrefix) {
+            for (index, line) in file.lines.enumerated()
+            where line.range(of: Self.clock, options: .regularExpression) != nil
+                // The simulation's clock sleeps in virtual time.
+                && !line.contains("clock.sleep(")
+            {
+                Issue.record("\(file.path):\(index + 1): no test may depend on the machine's speed: \(line)")
+            }
+        }
+    }
+
+    @Test func `each exception is made use of`() throws {
+        let files = try SourceTree.tests()
+        for (place, reason) in Self.clocks {
+            #expect(!reason.isEmpty)
+            let isUsed = files.contains { file in
+                file.path.hasPrefix(place)
+                    && file.lines.contains { $0.range(of: Self.clock, options: .regularExpression) != nil }
+            }
+            #expect(isUsed, "nothing in \(place) looks at the clock")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+extension Mutant {
+    /// The names of those that `tools/test` looks for: found in the first world, in about a second, and between them at
+    /// least one for each promise that worlds check. `tools/check` looks for the others.
+    static let quick: Set<String> = [
+        // I1 to I4: no write lost, doubled, reordered or unconfirmed.
+        "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost",
+        "outcome of another", "plain forgetsWhatItHasSeen",
+        "outbox row edited after it was sent", "answer invented", "plain reordersAnswers",
+        "uid lost",
+        // I5 to I8: what devices show.
+        "link to a record lost", "half a commit in the feed", "cursor runs ahead", "row of a page lost",
+        "stale read", "write acknowledged and not done",
+        "base version lowered", "field versions lost",
+        "cursor goes back",
+        // I9 to I13: what the server keeps.
+        "feed rewritten", "plain stopsShowing", "last commit of a page skipped",
+        "outbox row torn", "waiting entry changed",
+        "reference forgotten",
+        "tombstone cleared", "plain resurrects",
+        "uid given twice",
+        // I14 to I19: resets, restores, identities, rejections, progress, limits.
+        "horizon moved too far", "reset for ever",
+        "consent to vacate not asked",
+        "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
+        "success taken for rejection", "valid writes rejected",
+        "stops when it likes", "no wait between tries", "no cap on waits", "answer forgotten",
+        "no limit to the outbox", "batch of any count",
+        // I21 to I25: access, stamps, feed.
+        "record left behind", "rules for readers alone",
+        "stamps go back",
+        "batch kept in memory",
+        "commit not in the feed", "head ahead of the feed",
+    ]
+}
