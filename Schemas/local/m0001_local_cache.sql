@@ -20,6 +20,18 @@ CREATE TABLE sync_meta (
     unseen INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- What is remembered of the contact with the server. At most one row; times are milliseconds since 1970.
+CREATE TABLE sync_contact (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    -- When everything was last in sync, and what has failed first since then.
+    last_sync INTEGER,
+    failure_code TEXT,
+    failure_message TEXT,
+    failure_at INTEGER,
+    -- Until when the server asked to be left alone.
+    paused_until INTEGER
+) STRICT;
+
 -- The collections and fields that have tables and columns here, as the application declared them.
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,
@@ -45,7 +57,12 @@ CREATE TABLE sync_space (
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,
     -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
-    marks INTEGER NOT NULL DEFAULT 0
+    marks INTEGER NOT NULL DEFAULT 0,
+    -- While a snapshot is taken: the collections that it has shown, in their order and between spaces, the last record, and how
+    -- many. The next page goes on behind that.
+    shown_collections TEXT NOT NULL DEFAULT '',
+    shown_last BLOB,
+    shown_rows INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- What a snapshot beside live rows has shown so far; what is not in here at its end is gone.

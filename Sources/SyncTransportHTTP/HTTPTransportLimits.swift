@@ -4,6 +4,8 @@ enum HTTPTransportLimits {
     static let errorBytes = 64 * 1_024
     /// What is given to a connection at once, in bytes of a request's body: two seconds of the slowest upload.
     static let pieceBytes = 16 * 1_024
+    /// Bytes a second at which a reply may go on past its deadline: slower than any link that is worth waiting for.
+    static let slowestReply = 1_024
     /// The longest line of an event stream, in bytes: a hint is short.
     static let eventLineBytes = 8 * 1_024
     /// Hints that nobody has taken yet; the oldest are dropped. A reader that is so late hears of those by its next poll.

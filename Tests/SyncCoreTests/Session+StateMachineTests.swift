@@ -615,6 +615,188 @@ import Testing
         #expect(words.contains("begins again with a snapshot"))
     }
 
+    /// Answers pulls and page orders until something else is asked for, or so many pulls are over.
+    private static func pulls(_ harness: inout SessionHarness, _ count: Int, _ page: (Int) -> PullPage) -> Int {
+        var served = 0
+        for _ in 0..<10_000 where served < count {
+            if harness.pull != nil {
+                harness.answerPull(.success(.page(page(served))))
+                served += 1
+            } else if case .apply(let page, _, _)? = harness.storeOrders.first {
+                harness.answerStore(SessionHarness.applied(version: page.version, cursor: page.cursor.rawValue))
+            } else if case .resetCursor? = harness.storeOrders.first {
+                harness.answerStore(.cursorReset(.default))
+            } else {
+                return served
+            }
+        }
+        return served
+    }
+
+    @Test func `a server that alternates two cursors and shows nothing is asked no more than at any poll`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        let served = Self.pulls(&harness, 100) { turn in
+            SessionHarness.page(version: .zero, head: Version(9), cursor: turn.isMultiple(of: 2) ? "a" : "b")
+        }
+        #expect(served == 1)
+    }
+
+    @Test(arguments: 2...9)
+    func `a circle of cursors is found, however new the rows on it are`(length: Int) {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        harness.answerGreeting()
+        let served = Self.pulls(&harness, 100) { turn in
+            PullPage(
+                space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
+                content: .snapshot([], isFirst: turn == 0, isLast: false),
+                cursor: Cursor(rawValue: "on-\(turn % length)"), version: Version(1), head: Version(1), hasMore: true)
+        }
+        #expect(served <= 3 * length + 2)
+        guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(words.contains("in a circle"))
+        #expect(harness.notes.contains(.failed(code: "contradiction", message: words)))
+    }
+
+    @Test func `a page that contradicts is asked for again, then a fresh snapshot is taken, and at last only seldom`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
+        var resets = 0
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+            harness.answerStore(.storeFailed(.applyingPage(.default), contradiction))
+            #expect(
+                harness.session.status(now: harness.now).spaces[0].pull.words == contradiction.message,
+                "\(harness.session.status(now: harness.now))")
+            let before = harness.now
+            for _ in 0..<50 where harness.pull == nil && harness.storeOrders.isEmpty { harness.wake() }
+            waits.append(harness.now - before)
+            if case .resetCursor? = harness.storeOrders.first {
+                resets += 1
+                harness.answerStore(.cursorReset(.default))
+                #expect(harness.pull?.request.cursor == nil)
+            }
+        }
+        #expect(resets == 7)
+        #expect(waits.prefix(5).allSatisfy { $0 <= harness.policy.backoff.cap })
+        #expect(waits.dropFirst(5).allSatisfy { $0 == PullMachine.restAfterContradictions })
+        // What is true at last is taken, and forgets the rest.
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
+        harness.answerStore(SessionHarness.applied(version: Version(3)))
+        #expect(harness.session.status(now: harness.now).isInSync)
+        #expect(harness.session.pulls[0].contradictions == 0)
+        #expect(harness.notes.last == .inSync)
+    }
+
+    @Test func `a snapshot that is begun again and again waits longer each time`() {
+        var harness = SessionHarness()
+        harness.send(.started(SessionHarness.stored(), .up))
+        harness.answerGreeting()
+        var waits: [Duration] = []
+        for turn in 0..<40 {
+            let page = PullPage(
+                space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
+                content: .snapshot([], isFirst: true, isLast: false), cursor: Cursor(rawValue: "page-\(turn)"),
+                version: Version(1), head: Version(1), hasMore: true)
+            harness.answerPull(.success(.page(page)))
+            harness.answerStore(
+                .pageApplied(
+                    .default,
+                    .applied(
+                        StoredSpace(space: .default, cursor: page.cursor, version: Version(1), isComplete: false),
+                        outbox: OutboxSummary(), changedRecords: 1)))
+            harness.answerPull(.success(.mustReset(.horizon)))
+            let before = harness.now
+            for _ in 0..<50 where harness.storeOrders.isEmpty { harness.wake() }
+            waits.append(harness.now - before)
+            harness.answerStore(.cursorReset(.default))
+        }
+        #expect(waits.max()! > .seconds(30))
+    }
+
+    @Test func `a pause that a server asked an earlier run for is kept`() {
+        var stored = SessionHarness.stored()
+        stored.pause = .seconds(90)
+        var harness = SessionHarness()
+        harness.send(.started(stored, .up))
+        harness.send(.syncRequested)
+        #expect(harness.greeting == nil)
+        guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
+            Issue.record("\(harness.session.status(now: harness.now))")
+            return
+        }
+        #expect(failure.code == .throttled)
+        harness.wake()
+        #expect(harness.greeting != nil && harness.now == .seconds(90))
+    }
+
+    @Test func `a pause that a server asks for is told to later runs, and no longer than is granted`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.failure(TransportFailure(.throttled, "busy", retryAfter: .seconds(90_000))))
+        #expect(
+            harness.notes.suffix(2) == [
+                .failed(code: "throttled", message: "busy"), .paused(harness.policy.backoff.longestRetryAfter),
+            ])
+    }
+
+    @Test func `on a very slow link pages shrink to one row, and are given more time`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        var limits: [Int] = []
+        var deadlines: [Duration] = []
+        for _ in 0..<12 {
+            limits.append(harness.pull!.request.limit)
+            let asked = harness.now
+            for _ in 0..<10 where harness.pull != nil { harness.wake() }
+            deadlines.append(harness.now - asked)
+            for _ in 0..<10 where harness.greeting == nil { harness.wake() }
+            harness.answerGreeting()
+        }
+        #expect(limits == [500, 500, 250, 125, 62, 50, 12, 3, 1, 1, 1, 1])
+        #expect(deadlines.prefix(6).allSatisfy { $0 == harness.policy.requestDeadline })
+        #expect(deadlines.suffix(6) == [60, 120, 240, 480, 600, 600].map { .seconds($0) })
+    }
+
+    @Test(arguments: [(90, true), (91, false)])
+    func `consent that is given while the server is asked once more is kept, for no more than was agreed to`(
+        deletes: Int, isEnough: Bool
+    ) {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
+        for _ in 0..<10 where harness.pull == nil { harness.wake() }
+        harness.send(.deletesAllowed(.default))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: deletes, of: 100)))
+        if isEnough {
+            guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
+                Issue.record("\(harness.storeOrders)")
+                return
+            }
+        } else {
+            #expect(harness.storeOrders.isEmpty)
+            #expect(
+                harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: deletes, of: 100))
+        }
+    }
+
+    @Test func `consent that nobody was asked for is none`() {
+        var harness = SessionHarness.online()
+        harness.send(.deletesAllowed(.default))
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(.pageApplied(.default, .braked(deletes: 9, of: 9)))
+        #expect(harness.storeOrders.isEmpty)
+    }
+
     @Test func `a page is applied after the cursor that was asked with, and a store that stands elsewhere is followed`()
     {
         var harness = SessionHarness()
@@ -904,5 +1086,11 @@ import Testing
         harness.send(.stopRequested)
         #expect(harness.isFinished)
         #expect(harness.timers.isEmpty)
+    }
+}
+
+extension SyncStatus.Activity {
+    fileprivate var words: String? {
+        if case .waiting(let words, _) = self { words } else { nil }
     }
 }

@@ -13,6 +13,7 @@ struct SessionHarness {
     private(set) var hintStreams: Set<Serial> = []
     /// Orders to the store that the test has not answered yet, oldest first.
     var storeOrders: [SyncAction] = []
+    private(set) var notes: [ContactNews] = []
     private(set) var isFinished = false
     private(set) var log: [String] = []
 
@@ -53,6 +54,7 @@ struct SessionHarness {
         case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt, .renewIdentity:
             storeOrders.append(action)
         case .checkpoint: break
+        case .note(let news): notes.append(news)
         case .finish: isFinished = true
         }
     }

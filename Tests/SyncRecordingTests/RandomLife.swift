@@ -49,7 +49,7 @@ struct RandomLife {
         switch action {
         case .arm(let serial, _): timers.append(serial)
         case .disarm(let serial): timers.removeAll { $0 == serial }
-        case .checkpoint, .abandon, .closeHints, .finish: break
+        case .note, .checkpoint, .abandon, .closeHints, .finish: break
         case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
             .vacate,
             .adopt, .renewIdentity:
@@ -118,7 +118,7 @@ struct RandomLife {
                     space, .vacated(VacatedSpace(stored: stored, outbox: outbox(), removedRecords: 4)))
         case .adopt: return one(in: 6) ? .storeFailed(.adopting, broken()) : .sessionChanged(stored())
         case .renewIdentity: return one(in: 4) ? .storeFailed(.renewingIdentity, broken()) : .sessionChanged(stored())
-        case .closeHints, .abandon, .checkpoint, .arm, .disarm, .finish: return .outboxTouched
+        case .closeHints, .abandon, .note, .checkpoint, .arm, .disarm, .finish: return .outboxTouched
         }
     }
 

@@ -108,7 +108,7 @@ import Testing
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: .zero,
             content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
-            cursor: Cursor(rawValue: "1"), version: Version(1), head: Version(1), hasMore: false)
+            cursor: Cursor(rawValue: "1"), version: Version(2), head: Version(2), hasMore: false)
         _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
         // Its base holds what the server has shown.
         _ = try store.commit([.update("users", Samples.id(7), ["age": .integer(2)])], in: .default, now: Samples.now)

@@ -54,6 +54,17 @@ CREATE TABLE sync_conflict (
     PRIMARY KEY (journal, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sync_contact (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    -- When everything was last in sync, and what has failed first since then.
+    last_sync INTEGER,
+    failure_code TEXT,
+    failure_message TEXT,
+    failure_at INTEGER,
+    -- Until when the server asked to be left alone.
+    paused_until INTEGER
+) STRICT;
+
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,
     position INTEGER NOT NULL,
@@ -168,14 +179,16 @@ CREATE TABLE sync_space (
     -- Opaque, made by the server; NULL before the first page.
     cursor TEXT,
     version INTEGER NOT NULL DEFAULT 0,
-    -- The newest receipt of the server, and the version that it proves; NULL once the cursor has reached that version.
-    receipt TEXT,
-    receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
     -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,
     -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
-    marks INTEGER NOT NULL DEFAULT 0
+    marks INTEGER NOT NULL DEFAULT 0,
+    -- While a snapshot is taken: the collections that it has shown, in their order and between spaces, the last record, and how
+    -- many. The next page goes on behind that.
+    shown_collections TEXT NOT NULL DEFAULT '',
+    shown_last BLOB,
+    shown_rows INTEGER NOT NULL DEFAULT 0
 , has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1))) STRICT;
 
 CREATE UNIQUE INDEX "sync_uid_avatars" ON "avatars" (uid) WHERE uid >= 0;

@@ -59,7 +59,7 @@ extension ModelFailure {
             case .missingRecord: .notHere
             case .duplicateRecord: .alreadyExists
             case .outboxFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema, .otherSchema,
-                .corrupt,
+                .corrupt, .contradiction,
                 .unsafePermissions, .missingFile, .diskFull, .readOnly, .busy, .inputOutput:
                 .store
             }

@@ -46,7 +46,7 @@ extension SyncEngine {
                 }
             }
         case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
-            .renewIdentity, .checkpoint, .arm, .disarm, .finish:
+            .renewIdentity, .note, .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(action) is not a request")
         }
     }

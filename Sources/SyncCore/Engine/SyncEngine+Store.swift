@@ -47,6 +47,8 @@ extension SyncEngine {
             answer(.adopting) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch, as: account)) }
         case .renewIdentity:
             answer(.renewingIdentity) { () throws(StoreFailure) in .sessionChanged(try store.renewIdentity()) }
+        case .note(let news):
+            note(news)
         case .checkpoint:
             checkpoint()
         case .greet, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
@@ -62,6 +64,18 @@ extension SyncEngine {
                 "The local store failed.", metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
             return .storeFailed(task, error)
         }
+    }
+
+    /// News that cannot be written down are told in this run alone.
+    private func note(_ news: ContactNews) -> SyncEvent? {
+        let now = runtime.now()
+        guard contact.note(news, now: now) else { return nil }
+        do {
+            try store.note(news, now: now)
+        } catch {
+            logger.debug("The state of the contact was not written down.", metadata: ["reason": "\(error)"])
+        }
+        return nil
     }
 
     /// A checkpoint that fails costs disk space, not data: the next one does its work.

@@ -22,6 +22,8 @@ public actor SyncEngine {
     var tasks: [Serial: Task<Void, Never>] = [:]
     nonisolated let mailbox: AsyncStream<SyncEvent>.Continuation
     private var events: AsyncStream<SyncEvent>?
+    /// What the store remembers, told with the status.
+    var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
 
     /// Tells each change of the status.
@@ -111,7 +113,9 @@ public actor SyncEngine {
             mailbox.finish()
             status.finish()
         }
-        let start = try store.session()
+        var start = try store.session()
+        contact = try store.contact()
+        start.pause = contact.pause(at: runtime.now(), atMost: policy.backoff.longestRetryAfter)
         var isFinished = handle(.started(start, reachability.current))
         var iterator = events.makeAsyncIterator()
         while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
@@ -176,7 +180,8 @@ public actor SyncEngine {
     private static let recordingDelay = Duration.seconds(1)
 
     private func publishStatus() {
-        let new = session.status(now: runtime.uptime())
+        var new = session.status(now: runtime.uptime())
+        new.contact = contact
         let isNew = lastStatus.withLock { last in
             defer { last = new }
             return last != new
@@ -209,7 +214,7 @@ public actor SyncEngine {
             tasks.removeValue(forKey: serial)?.cancel()
         case .arm(let serial, let delay): arm(serial, after: delay)
         case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt, .renewIdentity,
-            .checkpoint:
+            .note, .checkpoint:
             return ask(action)
         case .finish: break
         }

@@ -37,6 +37,15 @@ package struct LinkMachine: Hashable, Sendable {
 
     // MARK: Events, in the order of a link's life
 
+    /// - Parameter pause: how much longer the server has asked an earlier run to leave it alone.
+    mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
+        guard case .up = link, let pause else { return linkChanged(link, &turn) }
+        let failure = TransportFailure(.throttled, "the server asked to be left alone for a while", retryAfter: pause)
+        var actions: [SyncAction] = []
+        state = .waiting(turn.arm(after: pause, &actions), failure)
+        return actions
+    }
+
     mutating func linkChanged(_ link: LinkState, _ turn: inout Turn) -> [SyncAction] {
         switch (link, state) {
         case (.up, .down), (.up, .waiting):

@@ -8,13 +8,16 @@ public struct SyncPolicy: Hashable, Sendable {
     /// How long an answer may take. Longer than a slow mobile link needs for one page, shorter than patience. Batches and
     /// pages that come too late are cut; a transaction that is alone cannot be, and gets its upload time on top.
     public var requestDeadline = Duration.seconds(30)
+    /// How long an answer to a pull may take on a link so slow that small pages came too late: a single large row at a kilobyte
+    /// a second.
+    public var longestDeadline = Duration.seconds(600)
     /// How long a graceful stop waits for requests on their way.
     public var stopDeadline = Duration.seconds(5)
     /// How much one push carries: large enough to amortise a round trip, small enough to be lost and sent again.
     public var batch = BatchLimit(transactions: 200, bytes: 512 * 1_024)
     /// Rows of one page: at a thousand, the cost of a transaction no longer shows.
     public var pageRows = 1_000
-    /// Rows below which a page is not cut when answers come too late.
+    /// Rows at which a page that comes too late again is given more time, and not only cut.
     public var smallestPage = 50
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server knows us not, or speaks another protocol: only a person

@@ -19,8 +19,18 @@ package struct PullMachine: Hashable, Sendable {
     package private(set) var hasCaughtUp = false
     package private(set) var backoff = Backoff()
     package private(set) var resets = 0
+    /// Pages that contradicted themselves or what is stored, since the last time that a pull has caught up.
+    package private(set) var contradictions = 0
+    /// A cursor of the pages that now follow each other: one that comes back shows that the server leads in a circle.
+    package private(set) var trail: CursorTrail?
     /// Cut after a page came too late, and larger again with each that came; nil is the policy's size.
     package private(set) var shrunkPage: Int?
+    /// How often the deadline is doubled: pages that are small already get more time.
+    package private(set) var stretch = 0
+    /// The deletions that a person was last asked about, until there is no question any more.
+    package private(set) var asked: Int?
+    /// The deletions that a person has agreed to while the server was asked once more.
+    package private(set) var consent: Int?
 
     init(stored: StoredSpace) {
         space = stored.space
@@ -31,8 +41,14 @@ package struct PullMachine: Hashable, Sendable {
     /// A pull that stands where a recording says.
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
-        shrunkPage: Int?
+        contradictions: Int, trail: CursorTrail?, shrunkPage: Int?,
+        stretch: Int, asked: Int?, consent: Int?
     ) {
+        self.stretch = stretch
+        self.asked = asked
+        self.consent = consent
+        self.contradictions = contradictions
+        self.trail = trail
         space = stored.space
         self.state = state
         self.stored = stored
@@ -69,6 +85,8 @@ package struct PullMachine: Hashable, Sendable {
         case reset(ResetReason)
         /// The server shows less than it has confirmed, and does not say that it was restored.
         case historyInDoubt(confirmed: Version, head: Version)
+        /// What the server said cannot be true. A fresh snapshot beside the outbox follows, unless it was only once.
+        case contradiction(String)
     }
 
     enum News: Hashable, Sendable {
@@ -146,7 +164,7 @@ package struct PullMachine: Hashable, Sendable {
                 )
             }
             if let fault = fault(of: page, after: cursor) {
-                return ([disarm] + wait(for: .transport(fault), &turn), nil)
+                return ([disarm] + contradicted(fault, &turn), nil)
             }
             state = .applying(page, then: then)
             return ([disarm, .apply(page, after: stored.cursor, brake: turn.policy.deleteBrake)], nil)
@@ -183,6 +201,7 @@ package struct PullMachine: Hashable, Sendable {
 
     mutating func cursorReset(hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard case .resetting = state else { return [] }
+        trail = nil
         stored = StoredSpace(
             space: space, cursor: nil, version: stored.version, isComplete: false, hasAccess: stored.hasAccess,
             receipt: stored.receipt)
@@ -207,8 +226,13 @@ package struct PullMachine: Hashable, Sendable {
             resets = 0
             if isNews, then.asksAgain(at: head) { return (pull(hello, &turn), .progressed(vacated.outbox)) }
             hasCaughtUp = true
+            (asked, consent) = (nil, nil)
             return (rest(hintsAreOpen: then == .rest, &turn), .progressed(vacated.outbox))
         case .braked(let deletes, let total):
+            if let epoch = hello?.epoch, hasConsent(to: deletes) {
+                state = .vacating(then: then)
+                return ([.vacate(space, of: epoch, brake: nil)], nil)
+            }
             return (brake(nil, deletes: deletes, of: total, &turn), nil)
         }
     }
@@ -219,26 +243,41 @@ package struct PullMachine: Hashable, Sendable {
         guard case .applying(let page, let then) = state else { return ([], nil) }
         switch result {
         case .applied(let stored, let outbox, _):
-            let hasMoved = stored.cursor != self.stored.cursor
+            let isProgress = page.isProgress(from: self.stored, to: stored)
             self.stored = stored
             head = max(page.head, page.version)
-            backoff.reset()
+            trail.follow(stored.cursor)
+            // A snapshot that begins again and again is no progress.
+            if resets == 0, contradictions == 0 { backoff.reset() }
+            stretch = max(0, stretch - 1)
             shrunkPage = shrunkPage.flatMap { $0.grown < turn.policy.pageRows ? $0.grown : nil }
             // A server that promises what it does not show must not make a loop: without a move, the poll is enough.
-            if then.asksAgain(at: head) || (hasMoved && (page.hasMore || !isCaughtUp)) {
+            if then.asksAgain(at: head) || (isProgress && (page.hasMore || !isCaughtUp)) {
                 return (pull(hello, &turn), .progressed(outbox))
             }
             resets = 0
+            contradictions = 0
+            trail = nil
+            backoff.reset()
             hasCaughtUp = true
+            (asked, consent) = (nil, nil)
             return (rest(hintsAreOpen: hintsAreOpen, &turn), .progressed(outbox))
         case .braked(let deletes, let total):
+            if hasConsent(to: deletes) {
+                state = .applying(page, then: then)
+                return ([.apply(page, after: self.stored.cursor, brake: nil)], nil)
+            }
             return (brake(page, deletes: deletes, of: total, &turn), nil)
         }
     }
 
     /// A person has agreed to the deletions that the brake held back.
     mutating func deletesAllowed(epoch: Epoch?) -> [SyncAction] {
-        guard case .braked(let page, _, _, let poll) = state else { return [] }
+        guard case .braked(let page, _, _, let poll) = state else {
+            // The server is being asked once more: what it says now may need the same consent.
+            if let asked { consent = asked }
+            return []
+        }
         if let page {
             state = .applying(page, then: .rest)
             return disarm(poll) + [.apply(page, after: stored.cursor, brake: nil)]
@@ -248,8 +287,16 @@ package struct PullMachine: Hashable, Sendable {
         return disarm(poll) + [.vacate(space, of: epoch, brake: nil)]
     }
 
+    /// Whether a person has agreed to so many deletions; the consent is used up then.
+    private mutating func hasConsent(to deletes: Int) -> Bool {
+        guard let agreed = consent, deletes <= agreed else { return false }
+        consent = nil
+        return true
+    }
+
     mutating func storeFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
         switch state {
+        case .applying where failure.code == .contradiction: contradicted(failure.message, &turn)
         case .applying, .resetting, .vacating: wait(for: .store(failure), &turn)
         case .resting, .pulling, .waiting, .braked: []
         }
@@ -267,15 +314,13 @@ package struct PullMachine: Hashable, Sendable {
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
             let failure = TransportFailure(
-                .timedOut, "the server did not answer a pull in \(turn.policy.requestDeadline)")
+                .timedOut, "the server did not answer a pull in \(self.deadline(turn.policy))")
             let (actions, news) = failed(failure, &turn)
             return ([.abandon(request)] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
-            if case .reset = obstacle {
-                state = .resetting(then: .rest)
-                return ([.resetCursor(space)], nil)
-            }
-            return (pull(hello, &turn), nil)
+            guard obstacle.needsSnapshot(after: contradictions) else { return (pull(hello, &turn), nil) }
+            state = .resetting(then: .rest)
+            return ([.resetCursor(space)], nil)
         case .resting, .pulling, .applying, .resetting, .vacating, .waiting, .braked:
             return ([], nil)
         }
@@ -316,6 +361,12 @@ package struct PullMachine: Hashable, Sendable {
 
     // MARK: Moves
 
+    /// Whether nothing is under way or in the way, and all that is known to exist is here.
+    var isAtRest: Bool {
+        guard case .resting = state else { return false }
+        return hasCaughtUp && (isCaughtUp || !stored.hasAccess)
+    }
+
     private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }
 
     /// Without contact the machine rests: the session wants every space when the contact comes.
@@ -334,9 +385,13 @@ package struct PullMachine: Hashable, Sendable {
                     account: hello.account))
         ]
         state = .pulling(
-            request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions), cursor: stored.cursor,
+            request: request, deadline: turn.arm(after: deadline(turn.policy), &actions), cursor: stored.cursor,
             then: .rest)
         return actions
+    }
+
+    private func deadline(_ policy: SyncPolicy) -> Duration {
+        min(policy.requestDeadline * (1 << stretch), max(policy.requestDeadline, policy.longestDeadline))
     }
 
     private mutating func rest(hintsAreOpen: Bool, _ turn: inout Turn) -> [SyncAction] {
@@ -352,30 +407,30 @@ package struct PullMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         var actions: [SyncAction] = []
         let poll = turn.arm(after: turn.policy.pollIntervalWithHints, &actions)
+        (asked, consent) = (deletes, nil)
         state = .braked(page, deletes: deletes, of: total, poll: poll)
         return actions
     }
 
     /// What a page says that it must not say: each would otherwise be a way to loop or to go back.
-    private func fault(of page: PullPage, after cursor: Cursor?) -> TransportFailure? {
+    private func fault(of page: PullPage, after cursor: Cursor?) -> String? {
+        if page.hasMore, let trail, trail.mark == page.cursor {
+            return "the server leads in a circle: its pages of space \(space) come back to an earlier cursor"
+        }
         if page.space != space {
-            return TransportFailure(.notUnderstood, "a page of space \(page.space) in answer to a pull of \(space)")
+            return "a page of space \(page.space) in answer to a pull of \(space)"
         }
         if page.hasMore, page.cursor == cursor {
-            return TransportFailure(
-                .notUnderstood, "the server promises more of space \(space), but its cursor stands still")
+            return "the server promises more of space \(space), but its cursor stands still"
         }
         if case .commits = page.content, page.hasMore, page.version <= stored.version {
-            return TransportFailure(
-                .notUnderstood, "the server promises more of space \(space), and stays at version \(page.version)")
+            return "the server promises more of space \(space), and stays at version \(page.version)"
         }
         if case .snapshot(_, isFirst: true, _) = page.content, cursor != nil {
-            return TransportFailure(
-                .notUnderstood, "space \(space) begins again with a snapshot, although it was asked to go on")
+            return "space \(space) begins again with a snapshot, although it was asked to go on"
         }
         if case .commits = page.content, page.version < stored.version {
-            return TransportFailure(
-                .notUnderstood, "space \(space) went back from version \(stored.version) to \(page.version)")
+            return "space \(space) went back from version \(stored.version) to \(page.version)"
         }
         return nil
     }
@@ -388,13 +443,39 @@ package struct PullMachine: Hashable, Sendable {
             state = .resting(poll: nil)
             return ([], .contactLost(failure))
         case .timedOut:
-            shrunkPage = max(turn.policy.smallestPage, (shrunkPage ?? turn.policy.pageRows) / 2)
+            let rows = shrunkPage ?? turn.policy.pageRows
+            if rows > turn.policy.smallestPage {
+                shrunkPage = max(turn.policy.smallestPage, rows / 2)
+            } else {
+                // Not their number, but the length of the rows, or the link: fewer still, and more time.
+                shrunkPage = max(1, rows / 4)
+                stretch = min(stretch + 1, Self.mostStretch)
+            }
             state = .resting(poll: nil)
             return ([], .contactLost(failure))
         case .forbidden, .tooLarge, .throttled, .serverFailed, .refused, .notUnderstood, .cancelled:
             return (wait(for: .transport(failure), &turn), nil)
         }
     }
+
+    /// Once it may be a stale answer, and the page is asked for again. From the second time on a fresh snapshot is taken; after
+    /// some of these only seldom.
+    private mutating func contradicted(_ words: String, _ turn: inout Turn) -> [SyncAction] {
+        contradictions += 1
+        trail = nil
+        guard contradictions > Self.contradictionsBeforeRest else { return wait(for: .contradiction(words), &turn) }
+        var actions: [SyncAction] = []
+        state = .waiting(turn.arm(after: Self.restAfterContradictions, &actions), .contradiction(words))
+        return actions
+    }
+
+    /// Thirty seconds double to more than any deadline in fewer steps.
+    private static let mostStretch = 10
+
+    /// Contradictions after which the server is asked only seldom: four snapshots have not helped.
+    static let contradictionsBeforeRest = 5
+    /// How long the server is left alone then. A person who asks for a sync does not wait for it.
+    static let restAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
@@ -406,6 +487,42 @@ package struct PullMachine: Hashable, Sendable {
 
     private func disarm(_ timer: ArmedTimer?) -> [SyncAction] {
         timer.map { [.disarm($0.serial)] } ?? []
+    }
+}
+
+/// Finds a circle in a row of cursors with room for one of them: the mark moves on after one step, two, four, and so on, so that
+/// it comes to stand inside of any circle, whose end is then met (Brent 1980).
+package struct CursorTrail: Hashable, Sendable {
+    package private(set) var mark: Cursor
+    package private(set) var steps: Int
+    package private(set) var reach: Int
+
+    package init(mark: Cursor, steps: Int = 0, reach: Int = 1) {
+        self.mark = mark
+        self.steps = steps
+        self.reach = reach
+    }
+}
+
+extension CursorTrail? {
+    mutating func follow(_ cursor: Cursor?) {
+        guard let cursor else { return self = nil }
+        guard let trail = self else { return self = CursorTrail(mark: cursor) }
+        self =
+            trail.steps + 1 == trail.reach
+            ? CursorTrail(mark: cursor, steps: 0, reach: trail.reach.multipliedReportingOverflow(by: 2).partialValue)
+            : CursorTrail(mark: trail.mark, steps: trail.steps + 1, reach: trail.reach)
+    }
+}
+
+extension PullPage {
+    /// Whether more of the space is known than before. Rows of a snapshot grow, which the store sees to.
+    fileprivate func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
+        guard before.cursor != after.cursor else { return false }
+        return switch content {
+        case .snapshot: true
+        case .commits: after.version > before.version || after.isComplete != before.isComplete
+        }
     }
 }
 
@@ -432,8 +549,16 @@ extension PullMachine.Obstacle {
     var isBinding: Bool {
         switch self {
         case .transport(let failure): failure.asksForPause
-        case .store, .historyInDoubt: false
+        case .store, .historyInDoubt, .contradiction: false
         case .reset: true
+        }
+    }
+
+    func needsSnapshot(after contradictions: Int) -> Bool {
+        switch self {
+        case .transport, .store, .historyInDoubt: false
+        case .reset: true
+        case .contradiction: contradictions > 1
         }
     }
 }

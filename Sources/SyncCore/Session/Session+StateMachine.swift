@@ -57,9 +57,9 @@ package struct SessionMachine: Hashable, Sendable {
             guard case .started(let session, let linkState) = event else { return [] }
             phase = .running
             adopt(session)
-            return link.linkChanged(linkState, &turn)
+            return link.started(linkState, pause: session.pause, &turn)
         case .running:
-            return run(event, &turn) + proceed(&turn)
+            return run(event, &turn) + proceed(&turn) + notes(after: event, &turn)
         case .stopping(let deadline):
             if case .timerFired(deadline.serial) = event { return finish() }
             let actions = run(event, &turn)
@@ -292,6 +292,36 @@ package struct SessionMachine: Hashable, Sendable {
     /// After every event: is there something to send, and someone to send it to?
     private mutating func proceed(_ turn: inout Turn) -> [SyncAction] {
         outbox.advance(to: contact, &turn)
+    }
+
+    /// What later runs and other programs should know of this event.
+    private func notes(after event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
+        switch event {
+        case .greeted(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
+            .pullEnded(_, _, .failure(let failure)):
+            guard failure.code != .cancelled else { return [] }
+            var actions = [SyncAction.note(.failed(code: failure.code.rawValue, message: failure.message))]
+            if failure.asksForPause, let pause = failure.retryAfter {
+                actions.append(.note(.paused(min(pause, turn.policy.backoff.longestRetryAfter))))
+            }
+            return actions
+        case .greeted(_, .success):
+            guard case .refused(_, let failure) = link.state else { return [] }
+            return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
+        case .storeFailed(_, let failure):
+            return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
+        case .pageApplied, .spaceVacated:
+            return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isAtRest) ? [.note(.inSync)] : []
+        case .pullEnded(_, let space, .success):
+            guard let pull = pulls.first(where: { $0.space == space }),
+                case .waiting(_, .contradiction(let words)) = pull.state
+            else { return [] }
+            return [.note(.failed(code: StoreFailure.Code.contradiction.rawValue, message: words))]
+        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
+            .outboxTouched, .outboxCounted, .timerFired, .pushEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
+            .resultsRecorded, .transactionWithdrawn, .cursorReset, .sessionChanged:
+            return []
+        }
     }
 
     private mutating func heed(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {

@@ -26,6 +26,8 @@ package enum SyncAction: Hashable, Sendable {
     case vacate(SpaceID, of: Epoch, brake: DeleteBrake?)
     case adopt(Epoch, AccountID)
     case renewIdentity
+    /// Remember this of the contact with the server. Not answered.
+    case note(ContactNews)
     /// Write the log into the database file, when that is due. Not answered.
     case checkpoint
 

@@ -8,6 +8,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     /// One per space, in the order of their names.
     public var spaces: [Space]
     public var outbox: OutboxSummary
+    /// When everything was last in sync, and what has failed since.
+    public var contact = ServerContact()
 
     public enum Connection: Hashable, Sendable {
         case notRunning
@@ -127,6 +129,7 @@ extension PullMachine.Obstacle {
         switch self {
         case .transport(let failure): failure.message
         case .store(let failure): failure.message
+        case .contradiction(let words): words
         case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
         case .reset(.epoch): "the server has another history"
         case .historyInDoubt(let confirmed, let head):

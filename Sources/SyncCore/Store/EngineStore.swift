@@ -41,8 +41,10 @@ public protocol EngineStore: Sendable {
     /// store stands: another engine of this database has gone on meanwhile, or begun anew.
     ///
     /// - Parameter cursor: the one that was asked with; nil for the beginning.
-    /// - Throws: `corrupt` when the page contradicts what is stored (a version that goes back, also over a reset; an unknown
-    ///   collection); nothing is applied then.
+    /// Rows of a snapshot grow: over all its pages no record comes twice, and no collection is left and taken up again.
+    ///
+    /// - Throws: `contradiction` when the page contradicts itself or what is stored (a version that goes back, also over a
+    ///   reset; rows that do not grow; a uid of another record); nothing is applied then.
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult
@@ -78,6 +80,12 @@ public protocol EngineStore: Sendable {
     /// Lets the device's hybrid clock hear of the server's.
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure)
 
+    /// What is remembered of the contact with the server.
+    func contact() throws(StoreFailure) -> ServerContact
+
+    /// Takes in news of the contact. Writes nothing when it is none.
+    func note(_ news: ContactNews, now: WallTime) throws(StoreFailure)
+
     /// Writes the log into the database file, when that is due. Called between transactions, by the lease holder.
     func checkpoint() throws(StoreFailure)
 }
@@ -92,6 +100,8 @@ public struct StoredSession: Hashable, Sendable {
     /// In the order of their names.
     public let spaces: [StoredSpace]
     public let outbox: OutboxSummary
+    /// How much longer the server has asked to be left alone, when the engine starts.
+    package var pause: Duration?
 
     public init(
         identity: ClientIdentity, epoch: Epoch?, account: AccountID?, spaces: [StoredSpace], outbox: OutboxSummary

@@ -26,6 +26,9 @@ public struct StoreFailure: Error, Hashable, Sendable {
         /// The file or its folder does not exist and was not to be created.
         case missingFile
 
+        /// The server contradicts itself, or what it has shown before. The file is as good as it was.
+        case contradiction
+
         // The machine is in the way, perhaps not for long.
         case diskFull, readOnly, busy, inputOutput
     }
@@ -46,6 +49,7 @@ extension StoreFailure {
         case .busy, .inputOutput: .tryAgain
         case .readOnly, .unsafePermissions, .missingFile: .mendTheFolder
         case .newerSchema, .otherSchema: .useTheRightBuild
+        case .contradiction: .tryAgain
         case .notADatabase, .corrupt: .report
         }
     }

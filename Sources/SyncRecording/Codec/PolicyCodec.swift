@@ -6,6 +6,7 @@ extension JSONWriter {
         member("poll_interval", policy.pollInterval)
         member("poll_interval_with_hints", policy.pollIntervalWithHints)
         member("request_deadline", policy.requestDeadline)
+        member("longest_deadline", policy.longestDeadline)
         member("stop_deadline", policy.stopDeadline)
         member("batch") { $0.limit(policy.batch) }
         member("page_rows", policy.pageRows)
@@ -36,6 +37,7 @@ extension RecordingNode {
         policy.pollInterval = try member("poll_interval").duration()
         policy.pollIntervalWithHints = try member("poll_interval_with_hints").duration()
         policy.requestDeadline = try member("request_deadline").duration()
+        if let longest = optional("longest_deadline") { policy.longestDeadline = try longest.duration() }
         policy.stopDeadline = try member("stop_deadline").duration()
         policy.batch = try member("batch").limit()
         policy.pageRows = try member("page_rows").count()

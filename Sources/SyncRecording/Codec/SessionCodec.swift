@@ -121,6 +121,7 @@ extension JSONWriter {
             case .reset(let reason): member("reset", reason.rawValue)
             case .historyInDoubt(let confirmed, let head):
                 member("history", [confirmed, head]) { $0.integer($1.rawValue) }
+            case .contradiction: member("contradiction", true)
             }
         case .braked(let page, let deletes, let total, let poll):
             member("is", "braked")
@@ -134,7 +135,18 @@ extension JSONWriter {
         member("caught_up", pull.hasCaughtUp)
         member("failures", pull.backoff.failures)
         member("resets", pull.resets)
+        if pull.contradictions > 0 { member("contradictions", pull.contradictions) }
+        if let trail = pull.trail {
+            member("trail") {
+                $0.member("cursor", trail.mark.rawValue)
+                $0.member("steps", trail.steps)
+                $0.member("reach", trail.reach)
+            }
+        }
         if let rows = pull.shrunkPage { member("shrunk_page", rows) }
+        if pull.stretch > 0 { member("stretch", pull.stretch) }
+        if let asked = pull.asked { member("asked", asked) }
+        if let consent = pull.consent { member("consent", consent) }
     }
 
     private mutating func then(_ then: PullMachine.Then) {
@@ -271,6 +283,8 @@ extension RecordingNode {
                 let versions = try history.list(2) { node throws(RecordingProblem) in try node.version() }
                 guard versions.count == 2 else { throw history.wrong("the confirmed version and the head") }
                 state = .waiting(try timer(), .historyInDoubt(confirmed: versions[0], head: versions[1]))
+            } else if optional("contradiction") != nil {
+                state = .waiting(try timer(), .contradiction(""))
             } else {
                 state = .waiting(try timer(), .reset(try member("reset").choice()))
             }
@@ -285,7 +299,18 @@ extension RecordingNode {
             state: state, stored: try member("stored").stored(), head: try member("head").version(),
             hasCaughtUp: try member("caught_up").boolean(), backoff: try backoff(),
             resets: try member("resets").count(),
-            shrunkPage: try optional("shrunk_page").map { node throws(RecordingProblem) in try node.count() })
+            contradictions: try optional("contradictions").map { node throws(RecordingProblem) in try node.count() }
+                ?? 0,
+            trail: try optional("trail").map { node throws(RecordingProblem) in
+                CursorTrail(
+                    mark: try node.member("cursor").cursor(), steps: try node.member("steps").count(),
+                    reach: try node.member("reach").count())
+            },
+            shrunkPage: try optional("shrunk_page").map { node throws(RecordingProblem) in try node.count() },
+            stretch: Int(
+                try optional("stretch").map { node throws(RecordingProblem) in try node.integer(0...10) } ?? 0),
+            asked: try optional("asked").map { node throws(RecordingProblem) in try node.count() },
+            consent: try optional("consent").map { node throws(RecordingProblem) in try node.count() })
     }
 
     private func then() throws(RecordingProblem) -> PullMachine.Then {

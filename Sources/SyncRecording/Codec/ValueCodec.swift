@@ -37,6 +37,7 @@ extension JSONWriter {
         member("account", ifAny: session.account?.rawValue)
         member("spaces", session.spaces) { writer, stored in writer.object { $0.stored(stored) } }
         member("outbox") { $0.outbox(session.outbox) }
+        if let pause = session.pause { member("pause", pause) }
     }
 
     mutating func hello(_ hello: ServerHello) {
@@ -123,10 +124,12 @@ extension RecordingNode {
     }
 
     func session() throws(RecordingProblem) -> StoredSession {
-        StoredSession(
+        var session = StoredSession(
             identity: try identity(), epoch: try optionalEpoch(), account: try optionalAccount(),
             spaces: try member("spaces").list { node throws(RecordingProblem) in try node.stored() },
             outbox: try member("outbox").outbox())
+        session.pause = try optional("pause").map { node throws(RecordingProblem) in try node.duration() }
+        return session
     }
 
     func hello() throws(RecordingProblem) -> ServerHello {

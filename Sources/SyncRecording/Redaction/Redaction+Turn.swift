@@ -49,6 +49,8 @@ extension Redaction {
         case .record(let results, let sender, let time):
             .record(results.map(result), of: identity(sender), serverTime: time)
         case .apply(let answer, let asked, let brake): .apply(page(answer), after: cursor(asked), brake: brake)
+        case .note(.failed(let code, _)): .note(.failed(code: code, message: ""))
+        case .note: action
         case .withdraw(let number, let rejection, let sender):
             .withdraw(number, Self.rejection(rejection.code.rawValue), of: identity(sender))
         case .resetCursor(let name): .resetCursor(space(name))
@@ -108,12 +110,15 @@ extension Redaction {
             case .applying(let answer, let then): .applying(page(answer), then: then)
             case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
             case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
+            case .waiting(let timer, .contradiction): .waiting(timer, .contradiction(""))
             case .braked(let answer, let deletes, let total, let poll):
                 .braked(answer.map(page), deletes: deletes, of: total, poll: poll)
             }
         return PullMachine(
             state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
-            backoff: pull.backoff, resets: pull.resets, shrunkPage: pull.shrunkPage)
+            backoff: pull.backoff, resets: pull.resets, contradictions: pull.contradictions,
+            trail: pull.trail.map { CursorTrail(mark: cursor($0.mark) ?? $0.mark, steps: $0.steps, reach: $0.reach) },
+            shrunkPage: pull.shrunkPage, stretch: pull.stretch, asked: pull.asked, consent: pull.consent)
     }
 }
 

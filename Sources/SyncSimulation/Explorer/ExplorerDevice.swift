@@ -49,7 +49,7 @@ struct ExplorerDevice: Hashable, Sendable {
                 case .disarm(let serial): timers[serial] = nil
                 case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
                     .renewIdentity,
-                    .checkpoint:
+                    .note, .checkpoint:
                     if let answer = store.answer(action) { queue.append(answer) }
                 case .openHints, .closeHints, .finish: break
                 }

@@ -152,7 +152,7 @@ struct ExplorerWorld: Hashable, Sendable {
             .pullEnded(serial, .default, .success(server.pull(pull, by: devices[index].store.client)))
         case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
             .vacate,
-            .adopt, .renewIdentity, .checkpoint, .arm, .disarm, .finish:
+            .adopt, .renewIdentity, .note, .checkpoint, .arm, .disarm, .finish:
             preconditionFailure("\(request) is not a request")
         }
     }

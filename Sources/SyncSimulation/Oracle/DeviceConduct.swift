@@ -71,7 +71,9 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func pageRefused(_ failure: StoreFailure, by device: String) {
         state.withLock { state in
             let known = state.devices[device] ?? Device()
-            guard failure.code == .corrupt, !known.hasTwoEngines, !known.metStaleAnswers else { return }
+            guard [.corrupt, .contradiction].contains(failure.code), !known.hasTwoEngines, !known.metStaleAnswers else {
+                return
+            }
             violations.report(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
         }
     }

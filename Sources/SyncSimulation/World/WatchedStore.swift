@@ -161,6 +161,14 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.changingSession) { () throws(StoreFailure) in try store.observe(serverTime, now: now) }
     }
 
+    func contact() throws(StoreFailure) -> ServerContact {
+        try watch(.reading) { () throws(StoreFailure) in try store.contact() }
+    }
+
+    func note(_ news: ContactNews, now: WallTime) throws(StoreFailure) {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.note(news, now: now) }
+    }
+
     func checkpoint() throws(StoreFailure) {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
         try watch(.writing) { () throws(StoreFailure) in try store.checkpoint() }

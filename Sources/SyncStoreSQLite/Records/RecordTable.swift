@@ -118,12 +118,13 @@ extension RecordTable {
 
     /// Binds a record to `upsert`.
     ///
-    /// - Throws: `corrupt` when a value is not of its field's type: a server has sent it, or the file is damaged.
+    /// - Throws: `contradiction` when a value is not of its field's type: a server has sent it.
     func bind(_ row: StoredRow, to statement: Statement) throws(StoreFailure) {
         let record = row.record
         guard record.values.count == model.fields.count else {
             throw StoreFailure(
-                .corrupt, "\(name) \(record.id) has \(record.values.count) values, \(model.fields.count) expected")
+                .contradiction, "\(name) \(record.id) has \(record.values.count) values, \(model.fields.count) expected"
+            )
         }
         statement.bind(1, record.id)
         statement.bind(2, record.uid.rawValue)
@@ -140,11 +141,11 @@ extension RecordTable {
             if let type = value.type {
                 guard type == field.type else {
                     throw StoreFailure(
-                        .corrupt,
+                        .contradiction,
                         "\(name) \(record.id): \(field.name) holds \(field.type.rawValue), not \(type.rawValue)")
                 }
                 if case .real(let number) = value, !number.isFinite {
-                    throw StoreFailure(.corrupt, "\(name) \(record.id): \(field.name) is not a finite number")
+                    throw StoreFailure(.contradiction, "\(name) \(record.id): \(field.name) is not a finite number")
                 }
             }
             statement.bind(parameter, value)

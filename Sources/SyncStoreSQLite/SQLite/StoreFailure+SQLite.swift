@@ -18,7 +18,7 @@ extension StoreFailure {
         case SQLITE_NOTADB: return StoreFailure(.notADatabase, "the file is not an SQLite database; \(text)")
         case SQLITE_CORRUPT: return StoreFailure(.corrupt, "the database file is damaged; \(text)")
         case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT:
-            return StoreFailure(.corrupt, "the data contradicts what is stored; \(text)")
+            return StoreFailure(.contradiction, "the data contradicts what is stored; \(text)")
         case SQLITE_TOOBIG: return StoreFailure(.tooLarge, "a value is larger than SQLite takes; \(text)")
         // The index of the log cannot grow: SQLite's word for a disk that is full before anything is written.
         case SQLITE_IOERR where code == Self.noRoomForLogIndex:

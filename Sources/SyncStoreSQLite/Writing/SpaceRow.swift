@@ -16,6 +16,8 @@ struct SpaceRow: Hashable {
     /// False from the server's refusal to show the space until its next page of it.
     var hasAccess: Bool
     var receipt: CommitReceipt?
+    /// What the snapshot in progress has shown so far.
+    var shown: SnapshotExtent
 
     /// empty → snapshot → catching_up → complete; a reset goes back to empty, a feed from its start skips the snapshot.
     enum Phase: String {
@@ -48,7 +50,8 @@ struct SpaceRow: Hashable {
     }
 
     private static let columns =
-        "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version"
+        "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version, "
+        + "shown_collections, shown_last, shown_rows"
 
     private init(_ row: Statement) throws(StoreFailure) {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
@@ -65,6 +68,9 @@ struct SpaceRow: Hashable {
         receipt = row.optionalText(8).map {
             CommitReceipt(space: space, version: Version(row.integer(9)), cursor: Cursor(rawValue: $0))
         }
+        shown = SnapshotExtent(
+            collections: row.text(10).split(separator: " ").compactMap { CollectionName(rawValue: String($0)) },
+            last: row.isNull(11) ? nil : try row.recordID(11), rows: row.integer(12))
     }
 
     /// The row of a space, made when it is first asked for. Only inside a write.
@@ -82,7 +88,8 @@ struct SpaceRow: Hashable {
     private static func find(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow? {
         let select = try connection.statement(
             """
-            SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version
+            SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version,
+                shown_collections, shown_last, shown_rows
             FROM sync_space WHERE name = ?1
             """)
         select.bind(1, space.rawValue)
@@ -103,7 +110,8 @@ struct SpaceRow: Hashable {
         let update = try connection.statement(
             """
             UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7,
-                receipt = ?8, receipt_version = ?9
+                receipt = ?8, receipt_version = ?9, shown_collections = ?10, shown_last = ?11,
+                shown_rows = ?12
             WHERE key = ?1
             """)
         update.bind(1, key)
@@ -115,6 +123,9 @@ struct SpaceRow: Hashable {
         update.bind(7, hasAccess ? 1 : 0)
         update.bind(8, receipt?.cursor.rawValue)
         update.bind(9, receipt?.version.rawValue)
+        update.bind(10, shown.collections.map(\.rawValue).joined(separator: " "))
+        if let last = shown.last { update.bind(11, last) } else { update.bind(11, blob: nil) }
+        update.bind(12, shown.rows)
         try update.run()
     }
 }

@@ -49,6 +49,7 @@ extension WriteTransaction {
         space.completeAt = inSameHistory ? max(space.version, space.completeAt) : .zero
         space.version = .zero
         space.phase = .empty
+        space.shown = SnapshotExtent()
         try space.save(connection)
         change.touchesOutbox = true
     }

@@ -8,7 +8,8 @@ extension WriteTransaction {
     ) throws(StoreFailure) -> ApplyResult {
         guard meta.epoch == page.epoch else {
             throw StoreFailure(
-                .corrupt, "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
+                .contradiction,
+                "a page of epoch \(page.epoch) for a database of epoch \(meta.epoch?.rawValue ?? "none")")
         }
         let before = try SpaceRow.load(page.space, connection)
         var space = before
@@ -31,6 +32,7 @@ extension WriteTransaction {
                 try forgetMarks(of: &space)
                 space.phase = .catchingUp
                 space.completeAt = page.head
+                space.shown = SnapshotExtent()
             }
         case .commits(let commits):
             guard let count = try applyCommits(commits, of: page, to: &space, now: now) else {
@@ -69,17 +71,18 @@ extension WriteTransaction {
             let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
             guard page.version >= floor else {
                 throw StoreFailure(
-                    .corrupt, "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown")
+                    .contradiction, "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown")
             }
             try forgetMarks(of: &space)
             space.phase = .snapshot
             space.version = page.version
             space.completeAt = .zero
+            space.shown = SnapshotExtent()
             space.marks = try holdsShownRecords(in: space)
         } else {
             guard space.phase == .snapshot, space.version == page.version else {
                 throw StoreFailure(
-                    .corrupt,
+                    .contradiction,
                     "a page of a snapshot at version \(page.version) of \(space.space), which is \(space.phase.rawValue) at \(space.version)"
                 )
             }
@@ -91,11 +94,12 @@ extension WriteTransaction {
         var lost: [Mutation] = []
         var count = 0
         for group in groups {
-            let table = try table(group.collection, orElse: .corrupt)
+            try space.shown.extend(by: group, of: space.space, head: page.head)
+            let table = try table(group.collection, orElse: .contradiction)
             for record in group.records {
                 try check(record.uid, of: record.id, in: table)
                 guard record.version > .zero else {
-                    throw StoreFailure(.corrupt, "\(table.name) \(record.id) has version \(record.version)")
+                    throw StoreFailure(.contradiction, "\(table.name) \(record.id) has version \(record.version)")
                 }
                 let place = RecordPlace(table: table.position, id: record.id)
                 var isPending = false
@@ -121,7 +125,8 @@ extension WriteTransaction {
 
     private func check(_ uid: UID, of id: RecordID, in table: RecordTable) throws(StoreFailure) {
         guard uid.isValid else {
-            throw StoreFailure(.corrupt, "the server shows \(table.name) \(id) with the uid \(uid); 0 or more expected")
+            throw StoreFailure(
+                .contradiction, "the server shows \(table.name) \(id) with the uid \(uid); 0 or more expected")
         }
     }
 
@@ -243,7 +248,7 @@ extension WriteTransaction {
         _ commits: [Commit], of page: PullPage, to space: inout SpaceRow, now: WallTime
     ) throws(StoreFailure) -> Int? {
         guard space.phase != .snapshot else {
-            throw StoreFailure(.corrupt, "a page of the feed of \(space.space), whose snapshot is not finished")
+            throw StoreFailure(.contradiction, "a page of the feed of \(space.space), whose snapshot is not finished")
         }
         if space.phase == .empty {
             // The server tells its history from the start: no snapshot is needed.
@@ -264,13 +269,13 @@ extension WriteTransaction {
         for commit in commits {
             if let last, commit.version <= last {
                 throw StoreFailure(
-                    .corrupt, "the page of \(space.space) goes back from version \(last) to \(commit.version)")
+                    .contradiction, "the page of \(space.space) goes back from version \(last) to \(commit.version)")
             }
             last = commit.version
             if commit.version <= space.version { continue }
             guard commit.version == space.version.next else {
                 throw StoreFailure(
-                    .corrupt,
+                    .contradiction,
                     "the page of \(space.space) has a gap: version \(commit.version) after \(space.version)")
             }
             for change in commit.changes {
@@ -284,7 +289,7 @@ extension WriteTransaction {
         }
         guard space.version == page.version else {
             throw StoreFailure(
-                .corrupt, "the page of \(space.space) ends at version \(space.version), but says \(page.version)")
+                .contradiction, "the page of \(space.space) ends at version \(space.version), but says \(page.version)")
         }
         try offer(lost: lost, in: space.space, now: now)
         return count
@@ -295,7 +300,7 @@ extension WriteTransaction {
         lostBy change: RecordChange, at version: Version, in space: SpaceRow
     ) throws(StoreFailure) -> Mutation? {
         guard case .created(let uid, let patch) = change.effect else { return nil }
-        let table = try table(change.collection, orElse: .corrupt)
+        let table = try table(change.collection, orElse: .contradiction)
         let place = RecordPlace(table: table.position, id: change.id)
         let record = Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model)
         return try edits(lostFrom: record, at: place, in: space.key, isPending: try hasPending(place))
@@ -304,7 +309,7 @@ extension WriteTransaction {
     private func apply(
         _ change: RecordChange, at version: Version, in space: SpaceRow, mayBePending: Bool
     ) throws(StoreFailure) {
-        let table = try table(change.collection, orElse: .corrupt)
+        let table = try table(change.collection, orElse: .contradiction)
         let place = RecordPlace(table: table.position, id: change.id)
         var isPending = false
         if mayBePending { isPending = try hasPending(place) }
@@ -342,7 +347,8 @@ extension WriteTransaction {
             return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
         case (.created, .shown(let record)) where isComplete && record.version > .zero:
             throw StoreFailure(
-                .corrupt, "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
+                .contradiction,
+                "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
         case (.created(let uid, let patch), .shown(let record)) where record.version == .zero:
             // Another history of the server has shown it: this one makes it anew.
             try check(uid, of: change.id, in: table)
@@ -354,7 +360,7 @@ extension WriteTransaction {
         case (.updated, .absent):
             guard !isComplete else {
                 throw StoreFailure(
-                    .corrupt, "version \(version) updates \(table.name) \(change.id), which does not exist here")
+                    .contradiction, "version \(version) updates \(table.name) \(change.id), which does not exist here")
             }
             // It was deleted before the snapshot came to it; the feed tells so soon.
             return .absent

@@ -136,7 +136,7 @@ extension WriteTransaction {
         _ entry: StoredEntry, _ version: Version, _ uids: [AssignedUID], _ conflicts: [FieldConflict], now: WallTime
     ) throws(StoreFailure) {
         guard version > .zero else {
-            throw StoreFailure(.corrupt, "an applied transaction has version \(version), at least 1 expected")
+            throw StoreFailure(.contradiction, "an applied transaction has version \(version), at least 1 expected")
         }
         for assigned in uids { try assign(assigned) }
         if !conflicts.isEmpty { try note(merged: entry, conflicts, now: now) }
@@ -159,10 +159,11 @@ extension WriteTransaction {
     }
 
     private func assign(_ assigned: AssignedUID) throws(StoreFailure) {
-        let table = try table(assigned.collection, orElse: .corrupt)
+        let table = try table(assigned.collection, orElse: .contradiction)
         guard assigned.uid.isValid else {
             throw StoreFailure(
-                .corrupt, "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); 0 or more expected"
+                .contradiction,
+                "the server gave \(table.name) \(assigned.record) the uid \(assigned.uid); 0 or more expected"
             )
         }
         let place = RecordPlace(table: table.position, id: assigned.record)

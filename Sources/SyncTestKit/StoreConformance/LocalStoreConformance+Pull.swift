@@ -72,7 +72,7 @@ extension LocalStoreConformance {
                     do {
                         try world.pull(page)
                     } catch let failure as StoreFailure {
-                        try world.expect(failure.code, is: .corrupt, "the failure of '\(name)'")
+                        try world.expect(failure.code, is: .contradiction, "the failure of '\(name)'")
                         try world.expect(try world.store.session(), is: session, "the session after '\(name)'")
                         try world.expect(try world.name(id), is: .text("a"), "the name after '\(name)'")
                         continue

@@ -241,7 +241,7 @@ extension LocalStoreConformance {
                 try world.greet()
                 let (id, _) = try world.createUser()
                 let batch = try world.push()
-                try world.expect(.corrupt) { () throws(StoreFailure) in
+                try world.expect(.contradiction) { () throws(StoreFailure) in
                     let uid = AssignedUID(collection: "users", record: id, uid: UID(-5))
                     _ = try world.store.record(
                         [TransactionResult(number: .first, outcome: world.applied(1, uids: [uid]))],

@@ -5,6 +5,55 @@ import SyncModel
 extension LocalStoreConformance {
     var snapshotChecks: [Check] {
         [
+            Check("rows of a snapshot grow over its pages, also in another process") { world in
+                try world.greet()
+                let (a, b) = (world.id(), world.id())
+                func rows(_ ids: RecordID..., in collection: CollectionName = "users") -> [SnapshotRows] {
+                    [
+                        SnapshotRows(
+                            collection: collection,
+                            records: ids.map { id in
+                                collection == "users"
+                                    ? world.shownUser(id, uid: id == a ? 1 : 2, version: 1, "ada")
+                                    : Record(
+                                        id: id, uid: UID(1), version: Version(1),
+                                        values: [.null, .reference(a), .null, .null])
+                            })
+                    ]
+                }
+                func next(_ groups: [SnapshotRows], first: Bool = false) throws -> ApplyResult {
+                    try world.pull(world.snapshot(groups, at: 1, first: first, last: false))
+                }
+                _ = try next(rows(b), first: true)
+                for groups in [rows(b), rows(a)] {
+                    try world.expect(.contradiction) { () throws(StoreFailure) in
+                        do { _ = try next(groups) } catch let failure as StoreFailure { throw failure } catch {}
+                    }
+                }
+                _ = try next(rows(world.id(), in: "avatars"))
+                try world.expect(.contradiction) { () throws(StoreFailure) in
+                    do { _ = try next(rows(world.id())) } catch let failure as StoreFailure { throw failure } catch {}
+                }
+                // A new snapshot begins at the beginning.
+                try world.store.resetCursor(of: world.space)
+                try world.pull(world.snapshot(rows(a, b), at: 1))
+            },
+            Check("what is told of the contact with the server is remembered, and not written twice") { world in
+                try world.expect(try world.store.contact(), is: ServerContact(), "the contact")
+                let at = world.now()
+                try world.store.note(.failed(code: "unreachable", message: "refused"), now: at)
+                try world.store.note(.failed(code: "unreachable", message: "refused"), now: world.now())
+                try world.store.note(.paused(.seconds(60)), now: at)
+                let failure = ServerContact.Failure(code: "unreachable", message: "refused", at: at)
+                let pause = at.advanced(by: .seconds(60))
+                try world.expect(
+                    try world.store.contact(), is: ServerContact(lastFailure: failure, pausedUntil: pause),
+                    "the contact")
+                let synced = world.now()
+                try world.store.note(.inSync, now: synced)
+                try world.store.note(.inSync, now: world.now())
+                try world.expect(try world.store.contact(), is: ServerContact(lastSync: synced), "the contact")
+            },
             Check("a snapshot arrives in pages, and is complete once the feed has caught up") { world in
                 let one = world.id()
                 let two = world.id()
@@ -149,7 +198,7 @@ extension LocalStoreConformance {
                 try world.pull(world.feed([world.at(2, world.renamed(id, "b"))], to: 2))
                 try world.store.resetCursor(of: world.space)
                 let old = world.snapshot([], at: 1)
-                try world.expect(.corrupt) { () throws(StoreFailure) in
+                try world.expect(.contradiction) { () throws(StoreFailure) in
                     _ = try world.store.apply(old, after: nil, brake: nil, now: world.now())
                 }
                 try world.expect(try world.name(id), is: .text("b"), "the record")

@@ -31,6 +31,8 @@ extension CommandFailure {
             case .busy: "another program is using the database; try again"
             case .newerSchema, .otherSchema: "use the program that made this database"
             case .notADatabase: "check store.folder (syncctl config show)"
+            case .contradiction:
+                "the next sync takes a fresh copy of what the server has; report this if it happens again"
             case .corrupt: "keep the file, and report this"
             case .unsafePermissions: "chmod 700 the folder, and make yourself its owner"
             case .readOnly: "check the owner and the permissions of the folder"

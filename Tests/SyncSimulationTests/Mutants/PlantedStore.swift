@@ -120,6 +120,8 @@ struct PlantedStore: LocalStore, EngineStore {
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
         try base.observe(serverTime, now: now)
     }
+    func contact() throws(StoreFailure) -> ServerContact { try base.contact() }
+    func note(_ news: ContactNews, now: WallTime) throws(StoreFailure) { try base.note(news, now: now) }
     func checkpoint() throws(StoreFailure) { try onCheckpoint(base) }
 }
 

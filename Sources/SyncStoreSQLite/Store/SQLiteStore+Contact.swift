@@ -1,0 +1,51 @@
+public import SyncCore
+public import SyncModel
+
+extension SQLiteStore {
+    public func contact() throws(StoreFailure) -> ServerContact {
+        try read { connection throws(StoreFailure) in try ServerContact.load(connection) }
+    }
+
+    public func note(_ news: ContactNews, now: WallTime) throws(StoreFailure) {
+        try write { transaction throws(StoreFailure) in
+            var contact = try ServerContact.load(transaction.connection)
+            if contact.note(news, now: now) {
+                try contact.save(transaction.connection)
+            } else {
+                transaction.rollsBack = true
+            }
+        }
+    }
+}
+
+extension ServerContact {
+    fileprivate static func load(_ connection: Connection) throws(StoreFailure) -> ServerContact {
+        let statement = try connection.statement(
+            "SELECT last_sync, failure_code, failure_message, failure_at, paused_until FROM sync_contact")
+        defer { statement.reset() }
+        guard try statement.step() else { return ServerContact() }
+        let failure = statement.optionalText(1).map {
+            Failure(
+                code: $0, message: statement.optionalText(2) ?? "",
+                at: WallTime(milliseconds: statement.optionalInteger(3) ?? 0))
+        }
+        return ServerContact(
+            lastSync: statement.optionalInteger(0).map(WallTime.init(milliseconds:)), lastFailure: failure,
+            pausedUntil: statement.optionalInteger(4).map(WallTime.init(milliseconds:)))
+    }
+
+    fileprivate func save(_ connection: Connection) throws(StoreFailure) {
+        let statement = try connection.statement(
+            """
+            INSERT OR REPLACE INTO sync_contact
+                (one, last_sync, failure_code, failure_message, failure_at, paused_until)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5)
+            """)
+        statement.bind(1, lastSync?.milliseconds)
+        statement.bind(2, lastFailure?.code)
+        statement.bind(3, lastFailure?.message)
+        statement.bind(4, lastFailure?.at.milliseconds)
+        statement.bind(5, pausedUntil?.milliseconds)
+        try statement.run()
+    }
+}
