@@ -6,13 +6,13 @@ public import SyncModel
 import SyncWire
 
 extension HTTPTransport {
-    /// Reads the server's event stream in a task of its own, until the stream's reader goes away.
+    /// Reads the server's event streams in a task of its own, until the reader goes away. The end of one of them ends all.
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let (stream, hints) = AsyncThrowingStream.makeStream(
             of: Hint.self, bufferingPolicy: .bufferingNewest(HTTPTransportLimits.waitingHints))
         let task = runtime.spawn { [self] in
             do throws(TransportFailure) {
-                try await readHints(for: spaces, into: hints)
+                try await readStreams(for: spaces, into: hints)
                 hints.finish()
             } catch {
                 hints.finish(throwing: error)
@@ -20,6 +20,45 @@ extension HTTPTransport {
         }
         hints.onTermination = { _ in task.cancel() }
         return stream
+    }
+
+    /// One stream for each so many spaces.
+    private func readStreams(
+        for spaces: [SpaceID], into hints: AsyncThrowingStream<Hint, any Error>.Continuation
+    ) async throws(TransportFailure) {
+        let size = HTTPTransportLimits.spacesPerStream
+        let parts = stride(from: 0, to: spaces.count, by: size).map { Array(spaces[$0...].prefix(size)) }
+        guard parts.count > 1 else { return try await readHints(for: spaces, into: hints) }
+        guard parts.count <= HTTPTransportLimits.streams else {
+            throw TransportFailure(
+                .refused,
+                "hints: \(spaces.count) spaces, at most \(size * HTTPTransportLimits.streams) can be listened to; polls serve them"
+            )
+        }
+        let failure = await withTaskGroup(of: TransportFailure?.self) { group in
+            for part in parts {
+                group.addTask { [self] in
+                    do throws(TransportFailure) {
+                        try await readHints(for: part, into: hints)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            var refusals = 0
+            for await end in group {
+                // Of spaces that may not be read nothing is told; the other streams go on.
+                if end?.code == .forbidden, end?.isDefinite == true {
+                    refusals += 1
+                    if refusals < parts.count { continue }
+                }
+                group.cancelAll()
+                return end
+            }
+            return nil
+        }
+        if let failure { throw failure }
     }
 
     private func readHints(

@@ -9,7 +9,9 @@ import SyncWire
 /// The way to a server over HTTP/1.1 or HTTP/2.
 ///
 /// Follows no redirect, reads no more than it is told to, and takes nothing for an answer that is not one: a captive
-/// portal's page is `notUnderstood`. Call `shutdown()` before the last reference goes.
+/// portal's page is `notUnderstood`. Sends its token over plain HTTP to no other machine, unless the configuration says so.
+///
+/// Call `shutdown()` to wait until all connections are closed; dropping the last reference closes them in the background.
 public final class HTTPTransport: RemoteTransport {
     let configuration: HTTPTransportConfiguration
     private let catalog: SchemaCatalog
@@ -150,6 +152,11 @@ public final class HTTPTransport: RemoteTransport {
             throw TransportFailure(.unauthorized, "there is no token to be had")
         }
         guard let secret else { return nil }
+        guard configuration.sendsTokenInPlainText || !Self.isPlainTextToElsewhere(configuration.baseURL) else {
+            throw TransportFailure(
+                .unauthorized,
+                "the token is not sent in plain text to another machine: use https, or set sendsTokenInPlainText")
+        }
         guard !secret.isEmpty, secret.utf8.count <= HTTPTransportLimits.tokenBytes,
             secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
@@ -168,6 +175,21 @@ public final class HTTPTransport: RemoteTransport {
                     "the server's URL is to be http://host:port or https://host:port, without user, query or fragment")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// Whether anybody on the way to the server can read what is sent.
+    package static func isPlainTextToElsewhere(_ url: String) -> Bool {
+        guard url.lowercased().hasPrefix("http://") else { return false }
+        let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
+        let host: Substring
+        if authority.hasPrefix("[") {
+            host = authority.dropFirst().prefix { $0 != "]" }
+        } else {
+            host = authority.prefix { $0 != ":" }
+        }
+        guard host.lowercased() != "localhost", host != "::1" else { return false }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count != 4 || parts.contains(nil) || parts[0] != 127
     }
 
     private static func settings(_ configuration: HTTPTransportConfiguration) throws -> HTTPClient.Configuration {

@@ -17,12 +17,17 @@ public struct HTTPTransportConfiguration: Sendable {
     public var trustedCertificates: String?
     /// Whether HTTP/2 is spoken where TLS agrees on it.
     public var allowsHTTP2: Bool
+    /// Whether the token may go over plain HTTP to another machine, where everybody on the way can read it. To this machine
+    /// itself it always may.
+    public var sendsTokenInPlainText: Bool
 
     public init(
         baseURL: String, connectTimeout: Duration = .seconds(5), readTimeout: Duration = .seconds(20),
         callTimeout: Duration = .seconds(60), hintsTimeout: Duration = .seconds(60),
-        maximumReplyBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil, allowsHTTP2: Bool = true
+        maximumReplyBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil, allowsHTTP2: Bool = true,
+        sendsTokenInPlainText: Bool = false
     ) {
+        self.sendsTokenInPlainText = sendsTokenInPlainText
         self.baseURL = baseURL
         self.connectTimeout = connectTimeout
         self.readTimeout = readTimeout

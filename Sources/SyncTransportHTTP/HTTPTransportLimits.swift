@@ -8,6 +8,10 @@ enum HTTPTransportLimits {
     static let slowestReply = 1_024
     /// The longest line of an event stream, in bytes: a hint is short.
     static let eventLineBytes = 8 * 1_024
+    /// The spaces of one event stream: a server of ours takes no more.
+    static let spacesPerStream = 64
+    /// The event streams of one device, each a connection of HTTP/1.1: a device with more spaces is left to its polls.
+    static let streams = 8
     /// Hints that nobody has taken yet; the oldest are dropped. A reader that is so late hears of those by its next poll.
     static let waitingHints = 64
     /// The longest `Retry-After` that is believed: a server that asks for more is asked again after a day.

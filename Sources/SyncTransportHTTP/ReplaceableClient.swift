@@ -27,6 +27,13 @@ final class ReplaceableClient: Sendable {
         state = Guarded(State(clients: [0: (Self.client(settings), 0)]))
     }
 
+    deinit {
+        // A client that nobody has shut down would trap when it goes.
+        let left = state.withLock { state in state.isShutDown ? [] : state.clients.values.map(\.client) }
+        guard !left.isEmpty else { return }
+        _ = runtime.spawn { for client in left { try? await client.shutdown() } }
+    }
+
     /// Calls `body` with the current client. What it throws decides whether the next call gets another one.
     func withClient<Answer>(_ body: (HTTPClient) async throws -> Answer) async throws -> Answer {
         let (number, client) = borrow()

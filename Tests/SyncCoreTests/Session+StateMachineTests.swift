@@ -501,6 +501,19 @@ import Testing
         #expect(sizes == [50, 62, 77, 96, 120, 150, 187, nil])
     }
 
+    @Test func `a server that asks for a pause before the next stream of hints gets it`() {
+        var harness = SessionHarness.online()
+        harness.policy.pollInterval = .seconds(3_600)
+        harness.send(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600)))
+        let ended = harness.now
+        for _ in 0..<99 where harness.session.hints.state.isWaiting {
+            harness.wake()
+            if harness.pull != nil { harness.answerPull(.success(.page(SessionHarness.page(version: .zero)))) }
+            if !harness.storeOrders.isEmpty { harness.answerStore(SessionHarness.applied(version: .zero)) }
+        }
+        #expect(harness.now - ended >= .seconds(600))
+    }
+
     @Test func `streams that end again and again do not put off the poll`() {
         var harness = SessionHarness.online()
         let due = Array(harness.timers.values).max()!
@@ -1092,5 +1105,11 @@ import Testing
 extension SyncStatus.Activity {
     fileprivate var words: String? {
         if case .waiting(let words, _) = self { words } else { nil }
+    }
+}
+
+extension HintsMachine.State {
+    fileprivate var isWaiting: Bool {
+        if case .waiting = self { true } else { false }
     }
 }

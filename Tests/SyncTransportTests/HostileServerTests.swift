@@ -208,6 +208,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("http://192.168.1.4:8080", true), ("http://127.evil.example", true), ("http://example.org", true),
+        ("HTTP://example.org/localhost", true), ("http://127.0.0.1", false), ("http://127.3.2.1:99/x", false),
+        ("http://localhost:1", false), ("http://[::1]:8080", false), ("http://[fe80::1]", true),
+        ("https://example.org", false),
+    ])
+    func `a token goes over plain HTTP to no other machine, unless that is asked for`(url: String, isRefused: Bool) {
+        #expect(HTTPTransport.isPlainTextToElsewhere(url) == isRefused)
+    }
+
+    @Test func `a token that would go over plain HTTP is not sent`() async throws {
+        // An address of a documentation network: nobody is asked.
+        var configuration = Self.configuration("http://192.0.2.1:1")
+        configuration.connectTimeout = .milliseconds(50)
+        try await TestServer.withTransport(configuration) { transport in
+            let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
+            #expect(error?.code == .unauthorized)
+            #expect(error?.message.contains("plain text") == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test func `a transport that nobody shuts down does not trap`() async throws {
+        try await HostileServer.run(.bytes(HostileServer.http("500 Oh No", ["Content-Length: 0"], ""))) { url in
+            let transport = try HTTPTransport(
+                configuration: Self.configuration(url), catalog: TestServer.catalog, runtime: TestServer.runtime,
+                token: { nil })
+            await #expect(throws: TransportFailure.self) { try await transport.hello() }
+        }
+    }
+
     @Test func `a port where nobody listens is unreachable at once`() async throws {
         try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1")) { transport in
             let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }

@@ -62,6 +62,9 @@ public struct StoredSource: ModelSource {
         }
         switch fate {
         case .confirmed, .pending: return
+        case .forgotten:
+            throw ModelFailure(
+                .interrupted, "transaction \(sequence) was settled so long ago that the journal does not tell how")
         case .cancelled: throw ModelFailure(.takenBack, "transaction \(sequence) was taken back before it was sent")
         case .rejected(let entry):
             if case .rejected(_, let rejection) = entry.event { throw ModelFailure(rejection) }

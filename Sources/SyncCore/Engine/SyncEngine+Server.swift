@@ -14,7 +14,7 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.yield(.greeted(serial, result))
+                mailbox.post(.greeted(serial, result))
             }
         case .push(let serial, let request):
             tasks[serial] = runtime.spawn {
@@ -24,7 +24,7 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.yield(.pushEnded(serial, result))
+                mailbox.post(.pushEnded(serial, result))
             }
         case .pull(let serial, let request):
             tasks[serial] = runtime.spawn {
@@ -34,15 +34,19 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.yield(.pullEnded(serial, request.space, result))
+                mailbox.post(.pullEnded(serial, request.space, result))
             }
         case .openHints(let serial, let spaces):
             tasks[serial] = runtime.spawn {
+                let wanted = Set(spaces)
                 do {
-                    for try await hint in transport.hints(for: spaces) { mailbox.yield(.hint(serial, hint)) }
-                    mailbox.yield(.hintsEnded(serial, "the server closed the stream"))
+                    for try await hint in transport.hints(for: spaces) where wanted.contains(hint.space) {
+                        mailbox.post(.hint(serial, hint))
+                    }
+                    mailbox.post(.hintsEnded(serial, "the server closed the stream"))
                 } catch {
-                    mailbox.yield(.hintsEnded(serial, "\(error)"))
+                    let pause = (error as? TransportFailure)?.retryAfter
+                    mailbox.post(.hintsEnded(serial, "\(error)", retryAfter: pause))
                 }
             }
         case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,

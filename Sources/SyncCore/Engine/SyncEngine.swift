@@ -20,8 +20,8 @@ public actor SyncEngine {
 
     private var session = SessionMachine()
     var tasks: [Serial: Task<Void, Never>] = [:]
-    nonisolated let mailbox: AsyncStream<SyncEvent>.Continuation
-    private var events: AsyncStream<SyncEvent>?
+    nonisolated let mailbox = EngineMailbox()
+    private var events: EngineMailbox.Events?
     /// What the store remembers, told with the status.
     var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
@@ -61,9 +61,7 @@ public actor SyncEngine {
         self.recorder = recorder
         self.trace = trace
         lastStatus = Guarded(SessionMachine().status(now: .zero))
-        let (events, mailbox) = AsyncStream.makeStream(of: SyncEvent.self)
-        self.events = events
-        self.mailbox = mailbox
+        events = mailbox.events()
         home = ActorHome(runtime)
     }
 
@@ -76,23 +74,23 @@ public actor SyncEngine {
 
     /// Asks for a push and a pull now, not at the end of a wait, unless the server asked for that.
     public nonisolated func syncNow() {
-        mailbox.yield(.syncRequested)
+        mailbox.post(.syncRequested)
     }
 
     /// Says that the credentials are new: worth another try with a server that refused the old ones, at once unless it asked for
     /// a pause.
     public nonisolated func credentialsChanged() {
-        mailbox.yield(.credentialsChanged)
+        mailbox.post(.credentialsChanged)
     }
 
     /// Agrees to the deletions that the mass-delete brake held back in this space.
     public nonisolated func allowDeletes(in space: SpaceID) {
-        mailbox.yield(.deletesAllowed(space))
+        mailbox.post(.deletesAllowed(space))
     }
 
     /// Ends `run()` gracefully: what is on its way may still arrive, for a few seconds.
     public nonisolated func requestStop() {
-        mailbox.yield(.stopRequested)
+        mailbox.post(.stopRequested)
     }
 
     // MARK: The loop
@@ -118,8 +116,8 @@ public actor SyncEngine {
         start.pause = contact.pause(at: runtime.now(), atMost: policy.backoff.longestRetryAfter)
         var isFinished = handle(.started(start, reachability.current))
         var iterator = events.makeAsyncIterator()
-        while !isFinished, !Task.isCancelled, let event = await iterator.next(isolation: self) {
-            isFinished = handle(event)
+        while !isFinished, !Task.isCancelled, let waiting = await iterator.next(isolation: self) {
+            for event in waiting.events where !isFinished && !Task.isCancelled { isFinished = handle(event) }
         }
         if !isFinished { _ = handle(.aborted) }
         pendingSave?.cancel()
@@ -196,10 +194,10 @@ public actor SyncEngine {
         let links = reachability.changes.subscribe()
         return [
             runtime.spawn {
-                for await change in commits where change.touchesOutbox { mailbox.yield(.outboxTouched) }
+                for await change in commits where change.touchesOutbox { mailbox.post(.outboxTouched) }
             },
             runtime.spawn {
-                for await state in links { mailbox.yield(.linkChanged(state)) }
+                for await state in links { mailbox.post(.linkChanged(state)) }
             },
         ]
     }
@@ -225,7 +223,7 @@ public actor SyncEngine {
     private func forget(_ event: SyncEvent) {
         switch event {
         case .timerFired(let serial), .greeted(let serial, _), .pushEnded(let serial, _), .pullEnded(let serial, _, _),
-            .hintsEnded(let serial, _):
+            .hintsEnded(let serial, _, _):
             tasks[serial] = nil
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .transactionWithdrawn,
@@ -240,7 +238,7 @@ public actor SyncEngine {
         tasks[serial] = runtime.spawn {
             // Cancelled: the timer was disarmed, and nobody waits for it.
             guard (try? await clock.sleep(for: delay)) != nil else { return }
-            mailbox.yield(.timerFired(serial))
+            mailbox.post(.timerFired(serial))
         }
     }
 

@@ -48,10 +48,11 @@ package struct HintsMachine: Hashable, Sendable {
         return true
     }
 
-    mutating func ended(_ stream: Serial, _ turn: inout Turn) -> [SyncAction] {
+    /// - Parameter retryAfter: how long the server asked not to be asked for hints.
+    mutating func ended(_ stream: Serial, retryAfter: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard self.stream == stream else { return [] }
         var actions: [SyncAction] = []
-        let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
+        let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
         state = .waiting(turn.arm(after: delay, &actions))
         return actions
     }

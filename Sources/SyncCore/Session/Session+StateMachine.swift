@@ -93,7 +93,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .pushEnded(let request, let result): return pushEnded(request, result, &turn)
         case .pullEnded(let request, let space, let result): return pullEnded(request, space, result, &turn)
         case .hint(let stream, let hint): return hinted(stream, hint, &turn)
-        case .hintsEnded(let stream, _): return hintsEnded(stream, &turn)
+        case .hintsEnded(let stream, _, let retryAfter): return hintsEnded(stream, retryAfter, &turn)
         case .batchTaken(let batch): return batchTaken(batch, &turn)
         case .nothingToPush(let summary):
             outbox.nothingToPush(summary)
@@ -199,9 +199,11 @@ package struct SessionMachine: Hashable, Sendable {
         return atPull(of: hint.space) { $0.wanted(by: .news(hint.head), hello: hello, &turn) } ?? []
     }
 
-    private mutating func hintsEnded(_ stream: Serial, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func hintsEnded(
+        _ stream: Serial, _ retryAfter: Duration?, _ turn: inout Turn
+    ) -> [SyncAction] {
         let wereOpen = hints.isOpen
-        let actions = hints.ended(stream, &turn)
+        let actions = hints.ended(stream, retryAfter: retryAfter, &turn)
         return wereOpen && !hints.isOpen ? actions + hintsLost(&turn) : actions
     }
 

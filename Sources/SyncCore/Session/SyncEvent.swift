@@ -23,7 +23,7 @@ package enum SyncEvent: Hashable, Sendable {
     case pushEnded(Serial, Result<PushReply, TransportFailure>)
     case pullEnded(Serial, SpaceID, Result<PullReply, TransportFailure>)
     case hint(Serial, Hint)
-    case hintsEnded(Serial, String)
+    case hintsEnded(Serial, String, retryAfter: Duration? = nil)
 
     // From the store, in answer to an action.
     case batchTaken(PushBatch)

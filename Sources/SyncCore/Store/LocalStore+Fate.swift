@@ -11,7 +11,7 @@ extension LocalStore {
         while true {
             let fate = try fate(of: sequence)
             switch fate {
-            case .confirmed, .rejected, .cancelled: return fate
+            case .confirmed, .rejected, .cancelled, .forgotten: return fate
             case .pending: break
             }
             let isLast = await changes.next() == nil

@@ -64,6 +64,9 @@ public enum TransactionFate: Hashable, Sendable {
     case confirmed
     case rejected(JournalEntry)
     case cancelled
+    /// It was settled so long ago that nothing tells any more whether it was confirmed: the journal has forgotten entries as
+    /// old as it would be.
+    case forgotten
 }
 
 /// Something that the user should be able to look up: nothing that they typed just disappears.

@@ -43,7 +43,9 @@ extension JSONWriter {
             numbered("hint", serial)
             member("space", hint.space.rawValue)
             member("head", hint.head.rawValue)
-        case .hintsEnded(let serial, _): numbered("hints_ended", serial)
+        case .hintsEnded(let serial, _, let retryAfter):
+            numbered("hints_ended", serial)
+            if let retryAfter { member("retry_after", retryAfter) }
         case .batchTaken(let batch):
             member("is", "batch_taken")
             member("incarnation", batch.identity.incarnation)
@@ -186,7 +188,9 @@ extension RecordingNode {
         case "hint":
             return .hint(
                 try eventSerial(), Hint(space: try member("space").space(), head: try member("head").version()))
-        case "hints_ended": return .hintsEnded(try eventSerial(), "")
+        case "hints_ended":
+            let pause = try optional("retry_after").map { node throws(RecordingProblem) in try node.duration() }
+            return .hintsEnded(try eventSerial(), "", retryAfter: pause)
         case "batch_taken": return .batchTaken(try batch())
         case "nothing_to_push": return .nothingToPush(try member("outbox").outbox())
         case "outbox_counted": return .outboxCounted(try member("outbox").outbox())

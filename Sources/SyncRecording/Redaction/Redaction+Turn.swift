@@ -15,7 +15,7 @@ extension Redaction {
         case .pullEnded(let serial, let name, let result):
             .pullEnded(serial, space(name), result.map(reply).mapError(failure))
         case .hint(let serial, let hint): .hint(serial, Hint(space: space(hint.space), head: hint.head))
-        case .hintsEnded(let serial, _): .hintsEnded(serial, "")
+        case .hintsEnded(let serial, _, let retryAfter): .hintsEnded(serial, "", retryAfter: retryAfter)
         case .batchTaken(let taken): .batchTaken(batch(taken))
         case .pageApplied(let name, let result): .pageApplied(space(name), applied(result))
         case .cursorReset(let name): .cursorReset(space(name))

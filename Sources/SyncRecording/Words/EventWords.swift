@@ -33,7 +33,7 @@ package enum EventWords {
         case .pullEnded(let serial, let space, .failure(let failure)):
             "pull \(serial) of \(space) failed: \(words(failure))"
         case .hint(_, let hint): "hint: \(hint.space) is at \(hint.head)"
-        case .hintsEnded(let serial, _): "hints \(serial) ended"
+        case .hintsEnded(let serial, _, _): "hints \(serial) ended"
         case .batchTaken(let batch): "batch of \(carried) taken, \(words(batch.outbox))"
         case .nothingToPush(let outbox): "nothing to push, \(words(outbox))"
         case .outboxCounted(let outbox): "outbox counted, \(words(outbox))"

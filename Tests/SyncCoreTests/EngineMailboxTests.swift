@@ -1,0 +1,51 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+@Suite struct EngineMailboxTests {
+    private func waiting(_ events: SyncEvent...) -> [SyncEvent] {
+        var waiting = WaitingEvents(events[0])
+        for event in events.dropFirst() { waiting.absorb(WaitingEvents(event)) }
+        return waiting.events
+    }
+
+    private func hint(_ head: Int64, _ space: SpaceID = .default, on stream: Int = 1) -> SyncEvent {
+        .hint(Serial(rawValue: stream), Hint(space: space, head: Version(head)))
+    }
+
+    @Test func `what is asked for twice waits once, behind what came between`() {
+        #expect(
+            waiting(.syncRequested, .linkChanged(.up), .syncRequested, .outboxTouched, .outboxTouched)
+                == [.linkChanged(.up), .syncRequested, .outboxTouched])
+    }
+
+    @Test func `of each stream and space the newest hint waits`() {
+        #expect(
+            waiting(hint(1), hint(5, "other"), hint(9), hint(3), hint(2, on: 2))
+                == [hint(9), hint(5, "other"), hint(2, on: 2)])
+    }
+
+    @Test func `a link that came and went is still known to have gone`() {
+        #expect(
+            waiting(.linkChanged(.up), .linkChanged(.down("cut")), .linkChanged(.up))
+                == [.linkChanged(.down("cut")), .linkChanged(.up)])
+    }
+
+    @Test func `answers and timers all wait, in their order`() {
+        let first = SyncEvent.timerFired(Serial(rawValue: 1))
+        let second = SyncEvent.timerFired(Serial(rawValue: 2))
+        #expect(waiting(first, second, first) == [first, second, first])
+    }
+
+    @Test func `a flood of wishes, links and hints does not grow`() {
+        var waiting = WaitingEvents(.syncRequested)
+        for number in 0..<10_000 {
+            waiting.absorb(WaitingEvents(hint(Int64(number), number.isMultiple(of: 2) ? .default : "other")))
+            waiting.absorb(WaitingEvents(.linkChanged(number.isMultiple(of: 2) ? .up : .down("cut"))))
+            waiting.absorb(WaitingEvents(.outboxTouched))
+            waiting.absorb(WaitingEvents(.deletesAllowed(.default)))
+        }
+        #expect(waiting.events.count == 7)
+    }
+}
