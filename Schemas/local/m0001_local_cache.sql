@@ -17,7 +17,9 @@ CREATE TABLE sync_meta (
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
-    unseen INTEGER NOT NULL DEFAULT 0
+    unseen INTEGER NOT NULL DEFAULT 0,
+    -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
+    forgotten_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- What is remembered of the contact with the server. At most one row; times are milliseconds since 1970.
@@ -153,3 +155,17 @@ CREATE TABLE sync_conflict (
     loser_client TEXT NOT NULL,
     PRIMARY KEY (journal, position)
 ) STRICT, WITHOUT ROWID;
+
+-- Records of collections that this build does not know: kept whole, as a newer server shows them, until a newer build makes a
+-- table for their collection. Nobody reads or edits them here.
+CREATE TABLE sync_foreign (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    space INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    -- The fields that have a value, as JSON.
+    fields TEXT NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sync_foreign_space ON sync_foreign (space);

@@ -128,6 +128,77 @@ import Testing
         }
     }
 
+    /// A page of planets, which only a newer build knows.
+    private func planets(
+        _ content: PullPage.Content, version: Int64, cursor: String = "c"
+    ) -> PullPage {
+        PullPage(
+            space: .default, epoch: Epoch(rawValue: "e"), serverTime: .zero, content: content,
+            cursor: Cursor(rawValue: cursor), version: Version(version), head: Version(version), hasMore: false)
+    }
+
+    private func planet(_ number: UInt64, _ name: String, version: Int64) -> Record {
+        Record(
+            id: Samples.id(number), uid: UID(Int64(number)), version: Version(version), values: [],
+            unknown: ["name": .text(name), "moons": .integer(2), "rings": .boolean(true), "mass": .text("heavy")])
+    }
+
+    private func snapshot(_ records: Record...) -> PullPage.Content {
+        .snapshot([SnapshotRows(collection: "planets", records: records)], isFirst: true, isLast: true)
+    }
+
+    @Test func `a collection that only a newer build knows is kept whole, and used by it`() throws {
+        let scratch = try Scratch()
+        do {
+            let store = try scratch.open(catalog(.text("username")))
+            _ = try store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada"))
+            let rows = snapshot(
+                planet(1, "mars", version: 1), planet(2, "pluto", version: 1), planet(3, "x", version: 1))
+            _ = try store.apply(planets(rows, version: 2, cursor: "a"), after: nil, brake: nil, now: Samples.now)
+            let renamed = RecordChange(
+                collection: "planets", id: Samples.id(1), effect: .updated(["name": .text("Mars"), "moons": .null]))
+            let gone = RecordChange(collection: "planets", id: Samples.id(2), effect: .deleted)
+            let feed = PullPage.Content.commits([Commit(version: Version(3), changes: [renamed, gone])])
+            _ = try store.apply(
+                planets(feed, version: 3, cursor: "b"), after: Cursor(rawValue: "a"), brake: nil, now: Samples.now)
+            // What a later snapshot does not show is gone.
+            try store.resetCursor(of: .default)
+            let fewer = snapshot(planet(1, "Mars", version: 3))
+            _ = try store.apply(planets(fewer, version: 3, cursor: "c"), after: nil, brake: nil, now: Samples.now)
+            #expect(try store.session().spaces.first?.isComplete == true)
+            store.close()
+        }
+        let newer = SchemaCatalog([
+            ModelSchema(collection: "users", fields: [.text("username")]),
+            ModelSchema(collection: "planets", fields: [.text("name"), .integer("moons"), .integer("mass")]),
+        ])
+        let store = try scratch.open(newer)
+        let found = try store.records(matching: RecordQuery("planets"))
+        #expect(
+            found == [
+                Record(
+                    id: Samples.id(1), uid: UID(1), version: Version(3), values: [.text("Mars"), .integer(2), .null],
+                    unknown: ["rings": .boolean(true)])
+            ])
+        #expect(try store.space(of: "planets", Samples.id(1)) == .default)
+        #expect(try store.record("planets", .uid(UID(1))) == found.first)
+        _ = try store.commit(
+            [.update("planets", Samples.id(1), ["moons": .integer(3)])], in: .default, now: Samples.now)
+        store.close()
+        #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_foreign") == ["0"])
+    }
+
+    @Test func `the loss of a space takes what only a newer build knows with it`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open(catalog(.text("username")))
+        _ = try store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada"))
+        _ = try store.apply(
+            planets(snapshot(planet(1, "mars", version: 1)), version: 2), after: nil, brake: nil, now: Samples.now)
+        _ = try store.vacate(.default, of: Epoch(rawValue: "e"), brake: nil)
+        #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_foreign") == ["0"])
+        store.close()
+    }
+
     @Test func `a field that changes its type or place is another schema`() throws {
         let scratch = try Scratch()
         try scratch.open(catalog(.text("username"), .integer("age"))).close()

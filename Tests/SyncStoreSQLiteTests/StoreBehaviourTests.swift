@@ -48,6 +48,9 @@ import Testing
             if number == 0 || number == 2 { try store.dismiss(journal: Int64(number) + 1) }
         }
         #expect(try store.journal(state: nil, limit: 10).map(\.number) == [6, 5, 4, 2])
+        // What the journal does not tell any more is not called confirmed.
+        #expect(try store.fate(of: OutboxSequence(rawValue: 3)) == .forgotten)
+        #expect(try store.fate(of: OutboxSequence(rawValue: 2)) == .cancelled)
         #expect(try store.outboxSummary().journal == 4)
     }
 

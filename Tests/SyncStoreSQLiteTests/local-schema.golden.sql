@@ -75,6 +75,19 @@ CREATE TABLE sync_field (
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE sync_foreign (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    space INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    -- The fields that have a value, as JSON.
+    fields TEXT NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sync_foreign_space ON sync_foreign (space);
+
 CREATE TABLE sync_former (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
@@ -116,7 +129,9 @@ CREATE TABLE sync_meta (
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
-    unseen INTEGER NOT NULL DEFAULT 0
+    unseen INTEGER NOT NULL DEFAULT 0,
+    -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
+    forgotten_up_to INTEGER NOT NULL DEFAULT 0
 , account TEXT) STRICT;
 
 CREATE TABLE sync_outbox (
@@ -179,6 +194,9 @@ CREATE TABLE sync_space (
     -- Opaque, made by the server; NULL before the first page.
     cursor TEXT,
     version INTEGER NOT NULL DEFAULT 0,
+    -- The newest receipt of the server, and the version that it proves; NULL once the cursor has reached that version.
+    receipt TEXT,
+    receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
     -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,

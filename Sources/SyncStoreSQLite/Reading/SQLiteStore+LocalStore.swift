@@ -125,7 +125,8 @@ extension SQLiteStore: LocalStore {
             guard sequence.rawValue > 0, sequence.rawValue <= last else {
                 throw StoreFailure(.missingEntry, "there has never been a transaction \(sequence) in this outbox")
             }
-            return .confirmed
+            let forgotten = try connection.integer(of: "SELECT forgotten_up_to FROM sync_meta")
+            return sequence.rawValue <= forgotten ? .forgotten : .confirmed
         }
     }
 

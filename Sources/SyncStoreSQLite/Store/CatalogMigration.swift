@@ -27,6 +27,7 @@ struct CatalogMigration {
                 try extend(table, having: fields)
             } else {
                 try create(table)
+                try adoptForeignRows(table)
             }
         }
     }
@@ -202,7 +203,51 @@ struct CatalogMigration {
             + ")"
     }
 
-    // MARK: Values that came before their columns
+    // MARK: Records and values that came before their tables and columns
+
+    /// The server may have shown a collection before this build knew it: its records wait in `sync_foreign`.
+    private func adoptForeignRows(_ table: RecordTable) throws(StoreFailure) {
+        let statements = TableStatements(table)
+        let select = try connection.prepare(
+            "SELECT id, space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id > ?2 ORDER BY id LIMIT 1"
+        )
+        var after: RecordID?
+        while true {
+            select.bind(1, table.name)
+            if let after { select.bind(2, after) } else { select.bind(2, blob: [] as [UInt8]) }
+            guard try select.step() else { break }
+            var row: StoredRow
+            do {
+                defer { select.reset() }
+                let id = try select.recordID(0)
+                after = id
+                let fields = try StoredForm.patch(from: select.bytes(4), of: "\(table.name) \(id)")
+                let version = Version(select.integer(3))
+                // A number of a lost history may have been given to another record since.
+                let uid = version == .zero ? UID.none : UID(select.integer(2))
+                row = StoredRow(
+                    record: Record(
+                        id: id, uid: uid, version: version,
+                        values: Array(repeating: .null, count: table.model.fields.count), unknown: fields),
+                    space: select.integer(1))
+            }
+            row.record.takeKnownFields(of: table.model)
+            let upsert = try statements.statement(.upsert, on: connection)
+            do throws(StoreFailure) {
+                try table.bind(row, to: upsert)
+                try upsert.run()
+            } catch {
+                // Two records of one number: the next snapshot says whose it is. The database has to open.
+                guard error.code == .contradiction else { throw error }
+                row.record.uid = .none
+                try table.bind(row, to: upsert)
+                try upsert.run()
+            }
+        }
+        let delete = try connection.prepare("DELETE FROM sync_foreign WHERE collection = ?1")
+        delete.bind(1, table.name)
+        try delete.run()
+    }
 
     /// The server may have sent a field before this build knew it: its values wait in `sync_unknown`.
     private func fillFromUnknown(_ table: RecordTable) throws(StoreFailure) {
@@ -220,14 +265,21 @@ struct CatalogMigration {
                 after = select.integer(0)
                 row = try table.row(select)
             }
-            for (name, value) in row.record.unknown {
-                guard let position = table.model.position(of: name) else { continue }
-                row.record.unknown.remove(name)
-                if value.type == table.model.fields[position].type { row.record.values[position] = value }
-            }
+            row.record.takeKnownFields(of: table.model)
             let upsert = try statements.statement(.upsert, on: connection)
             try table.bind(row, to: upsert)
             try upsert.run()
+        }
+    }
+}
+
+extension Record {
+    /// Moves the fields that the schema has come to know to their places. A value of another type was never a value of it.
+    fileprivate mutating func takeKnownFields(of schema: ModelSchema) {
+        for (name, value) in unknown {
+            guard let position = schema.position(of: name) else { continue }
+            unknown.remove(name)
+            if value.type == schema.fields[position].type { values[position] = value }
         }
     }
 }

@@ -58,6 +58,7 @@ extension WriteTransaction {
     private func forgetVersions() throws(StoreFailure) {
         for table in tables { try connection.execute("UPDATE \(table.quoted) SET version = 0, sync_fields = NULL") }
         try connection.execute("UPDATE sync_base SET version = 0, field_versions = NULL")
+        try connection.execute("UPDATE sync_foreign SET version = 0")
     }
 
     /// What another history has deleted, this one may never have heard of: a create that is still to be sent will bring it

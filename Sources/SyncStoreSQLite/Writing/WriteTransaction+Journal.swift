@@ -84,6 +84,14 @@ extension WriteTransaction {
     private func forgetOldest(below number: Int64) throws(StoreFailure) {
         let oldest = number - Int64(limits.journalEntries)
         guard oldest > 0 else { return }
+        let settled = try connection.statement(
+            """
+            UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, coalesce(
+                (SELECT max(sequence) FROM sync_journal
+                WHERE number <= ?1 AND state <> 'active' AND event IN ('rejected', 'cancelled')), 0))
+            """)
+        settled.bind(1, oldest)
+        try settled.run()
         let conflicts = try connection.statement(
             """
             DELETE FROM sync_conflict WHERE journal IN

@@ -29,6 +29,7 @@ extension WriteTransaction {
                     return .braked(deletes: gone.count, of: gone.total)
                 }
                 try sweep(gone.places, in: space, now: now)
+                if space.marks { try sweepForeign(in: space) }
                 try forgetMarks(of: &space)
                 space.phase = .catchingUp
                 space.completeAt = page.head
@@ -95,6 +96,11 @@ extension WriteTransaction {
         var count = 0
         for group in groups {
             try space.shown.extend(by: group, of: space.space, head: page.head)
+            guard knows(group.collection) else {
+                try applyForeign(group, to: space)
+                count += group.records.count
+                continue
+            }
             let table = try table(group.collection, orElse: .contradiction)
             for record in group.records {
                 try check(record.uid, of: record.id, in: table)
@@ -139,6 +145,7 @@ extension WriteTransaction {
             defer { statement.reset() }
             if try statement.step() { return true }
         }
+        if try holdsForeign(in: space) { return true }
         let statement = try connection.statement(
             "SELECT 1 FROM sync_base WHERE is_deleted = 0 AND space = ?1 LIMIT 1")
         statement.bind(1, space.key)
@@ -279,6 +286,11 @@ extension WriteTransaction {
                     "the page of \(space.space) has a gap: version \(commit.version) after \(space.version)")
             }
             for change in commit.changes {
+                guard knows(change.collection) else {
+                    try applyForeign(change, at: commit.version, in: space)
+                    count += 1
+                    continue
+                }
                 if followsLostHistory, let edits = try edits(lostBy: change, at: commit.version, in: space) {
                     lost.append(edits)
                 }

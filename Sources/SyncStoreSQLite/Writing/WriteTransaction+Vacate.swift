@@ -24,6 +24,7 @@ extension WriteTransaction {
         var removed = 0
         if hadAccess {
             for table in tables { removed += try removeShown(in: table, of: space) }
+            try vacateForeign(in: space)
         }
         let answered = try answeredEntries(in: name, upTo: nil)
         try removeAndRecompute(answered)

@@ -46,13 +46,11 @@ extension LocalStoreConformance {
                 let foreign = PullPage(
                     space: world.space, epoch: Epoch(rawValue: "other"), serverTime: .zero, content: .commits([good]),
                     cursor: Cursor(rawValue: "x"), version: Version(2), head: Version(2), hasMore: false)
-                let unknown = RecordChange(collection: "planets", id: other, effect: .deleted)
                 let pages: [(String, PullPage)] = [
                     ("gap", world.feed([world.at(3, world.renamed(id, "b"))], to: 3)),
                     ("back", world.feed([good, world.at(2, world.renamed(id, "c"))], to: 2)),
                     ("short", world.feed([good], to: 3)),
                     ("epoch", foreign),
-                    ("collection", world.feed([good, world.at(3, unknown)], to: 3)),
                     ("negative uid", world.feed([good, world.at(3, world.created(other, uid: -1, "x"))], to: 3)),
                     ("taken uid", world.feed([good, world.at(3, world.created(other, uid: 7, "x"))], to: 3)),
                     ("missing", world.feed([good, world.at(3, world.renamed(other, "x"))], to: 3)),
@@ -78,6 +76,28 @@ extension LocalStoreConformance {
                         continue
                     }
                     throw ConformanceViolation(rule: world.rule, detail: "the page '\(name)' was applied")
+                }
+            },
+            Check("what a newer server shows of other collections is in nobody's way") { world in
+                let id = try world.syncedUser("ada")
+                let planet = world.id()
+                func change(_ effect: RecordChange.Effect) -> RecordChange {
+                    RecordChange(collection: "planets", id: planet, effect: effect)
+                }
+                try world.pull(
+                    world.feed(
+                        [
+                            world.at(2, change(.created(uid: UID(0), ["name": .text("mars")])), world.renamed(id, "b")),
+                            world.at(3, change(.updated(["name": .text("venus"), "moons": .integer(0)]))),
+                        ], to: 3))
+                try world.expect(try world.name(id), is: .text("b"), "the name")
+                try world.expect(try world.stored()?.version, is: Version(3), "the version")
+                try world.pull(world.feed([world.at(4, change(.deleted), world.renamed(id, "c"))], to: 4))
+                try world.expect(try world.name(id), is: .text("c"), "the name")
+                try world.expect(.contradiction) { () throws(StoreFailure) in
+                    _ = try world.store.apply(
+                        world.feed([world.at(5, change(.updated(["name": .text("x")])))], to: 5),
+                        after: try world.store.session().spaces[0].cursor, brake: nil, now: world.now())
                 }
             },
             Check("pending changes stay over a base that moves") { world in
