@@ -1,5 +1,6 @@
 import Foundation
 import SyncCore
+import SyncSimulation
 import Testing
 
 @testable import SyncBootstrap
@@ -116,6 +117,32 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     func `a file that is no JSON object is refused by its name`(file: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
         #expect(words.contains("tombolo.json"), "\(words)")
+    }
+
+    @Test(arguments: 0..<24 as Range<UInt64>)
+    func `a configuration file with bytes changed is read, or refused by its name`(seed: UInt64) {
+        let whole = Array(
+            #"{"log": {"level": "debug"}, "sync": {"page-rows": 5, "hints": true, "poll-interval": "30s"}}"#.utf8)
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<100 {
+            var bytes = whole
+            for _ in 0...random.below(3) {
+                let place = random.below(bytes.count)
+                switch random.below(3) {
+                case 0: bytes[place] = UInt8(random.below(256))
+                case 1: bytes.remove(at: place)
+                default: bytes.insert(whole[random.below(whole.count)], at: place)
+                }
+            }
+            let words = problem { () throws(ConfigurationProblem) in
+                let file = try ConfigurationFile(path: "tombolo.json", text: Data(bytes))
+                let sources = try ConfigurationSources(flags: [:], variables: ["HOME": "/home/ned"], file: file)
+                _ = try ResolvedConfiguration(sources, for: .syncctl)
+            }
+            #expect(
+                words == "nothing was wrong" || words.contains("tombolo.json"),
+                "\(String(decoding: bytes, as: UTF8.self)): \(words)")
+        }
     }
 
     @Test func `a secret is masked, and not taken from a flag`() throws {

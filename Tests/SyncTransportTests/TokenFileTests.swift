@@ -1,8 +1,9 @@
 import Foundation
 import SyncAuthority
-import SyncServerHTTP
 import TestRings
 import Testing
+
+@testable import SyncServerHTTP
 
 @Suite(.ring(.unit)) struct TokenFileTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "tombolo-tokens-\(UUID().uuidString)")
@@ -73,6 +74,32 @@ import Testing
             TokenFile.line(principal: "ann", token: "secret") + "\n" + TokenFile.line(principal: "bo", token: "secret"))
         let error = #expect(throws: TokenFileError.self) { try open() }
         #expect(error?.description.contains("line 2: this token occurs twice") == true)
+    }
+
+    @Test(arguments: 0..<24 as Range<UInt64>)
+    func `a token file with bytes changed is read, or refused by the line`(seed: UInt64) throws {
+        let whole = Array(
+            "# people\r\n\(TokenFile.line(principal: "ann", token: "1"))\n\(TokenFile.line(principal: "bo", token: "2"))\n"
+                .utf8)
+        let random = TestServer.random(seed: seed)
+        func below(_ bound: Int) -> Int { Int(random() % UInt64(bound)) }
+        for _ in 0..<100 {
+            var bytes = whole
+            for _ in 0...below(3) {
+                let place = below(bytes.count)
+                switch below(3) {
+                case 0: bytes[place] = UInt8(below(256))
+                case 1: bytes.remove(at: place)
+                default: bytes.insert(whole[below(whole.count)], at: place)
+                }
+            }
+            do throws(TokenFileError) {
+                let principals = try TokenFile.parse(String(decoding: bytes, as: UTF8.self), "tokens")
+                #expect(principals.count <= 3 && principals.keys.allSatisfy { $0.count == 32 })
+            } catch {
+                #expect(error.description.hasPrefix("tokens, line "), "\(error)")
+            }
+        }
     }
 
     @Test func `no file, a folder and a link are refused`() throws {

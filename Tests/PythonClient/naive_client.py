@@ -1,0 +1,503 @@
+#!/usr/bin/env python3
+"""A second client of the protocol: small, slow, and written from Schemas/wire alone.
+
+It shares no code and no idea with the Swift client: no schema, no merge rules, one JSON file as its store. Where it and
+the Swift client understand the protocol differently, the description is wrong or one of them is.
+
+    naive_client.py --state FILE --url URL --token-file FILE COMMAND ...
+
+    create COLLECTION ID FIELD=VALUE...    queue a create; a value '@ID' refers to a record
+    update COLLECTION ID FIELD=VALUE...    queue an edit of fields
+    delete COLLECTION ID                   queue a delete
+    push [--limit N]                       one push of what waits
+    pull [--limit N]                       one pull: a page
+    sync [--limit N]                       push and pull until nothing is left
+    rows                                   the records as the server has shown them, one JSON line each
+    status                                 a JSON line: client, incarnation, version, what waits, what was rejected
+    check-examples FOLDER                  the hashes of the golden examples, computed again; needs no state
+
+Exit status: 0 done, 1 the server or the network failed and a repeat may help, 2 the peer broke the protocol.
+"""
+
+import argparse
+import hashlib
+import http.client
+import json
+import os
+import secrets
+import sys
+import time
+import urllib.parse
+import uuid
+
+SPACE = "default"
+
+
+class Unreachable(Exception):
+    """No answer, or one that decides nothing: repeat later."""
+
+
+class Broken(Exception):
+    """The server did what the description does not allow."""
+
+
+def demand(condition, what):
+    if not condition:
+        raise Broken(what)
+
+
+# --- JSON, with the text of every number kept ---
+
+
+class Real(float):
+    """A number with a fraction or an exponent, as it was written."""
+
+    def __new__(cls, text):
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def unique(pairs):
+    members = dict(pairs)
+    demand(len(members) == len(pairs), "a key stands twice in one object")
+    return members
+
+
+def parse(text):
+    try:
+        return json.loads(text, parse_float=Real, object_pairs_hook=unique)
+    except ValueError as error:
+        raise Broken(f"not JSON: {error}") from error
+
+
+def write(value, verbatim=False):
+    """JSON without white space. Reals have their shortest form, inside of `$json` (`verbatim`) the one they came in."""
+    if isinstance(value, Real):
+        return value.text if verbatim else repr(float(value))
+    if isinstance(value, list):
+        return "[" + ",".join(write(item, verbatim) for item in value) + "]"
+    if isinstance(value, dict):
+        members = (f"{write(key)}:{write(item, verbatim or key == '$json')}" for key, item in value.items())
+        return "{" + ",".join(members) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- The canonical form ---
+
+
+def canonical_value(value):
+    if isinstance(value, dict) and "$ref" in value:
+        return {"$ref": value["$ref"].lower()}
+    return value
+
+
+def canonical_mutation(mutation):
+    form = {"collection": mutation["collection"], "record": mutation["record"].lower(), "time": mutation["time"]}
+    if "create" in mutation:
+        form["create"] = {name: canonical_value(mutation["create"][name]) for name in sorted(mutation["create"])}
+    elif "update" in mutation:
+        form["update"] = [
+            {
+                "field": edit["field"],
+                "value": canonical_value(edit["value"]),
+                "before": canonical_value(edit["before"]),
+                "seen": edit["seen"],
+            }
+            for edit in mutation["update"]
+        ]
+    else:
+        form["delete"] = {"seen": mutation["delete"]["seen"]}
+    return form
+
+
+def payload_hash(transaction):
+    form = {
+        "space": transaction["space"],
+        "mutations": [canonical_mutation(mutation) for mutation in transaction["mutations"]],
+    }
+    return hashlib.sha256(write(form).encode("utf-8")).hexdigest()
+
+
+# --- The state ---
+
+
+class State:
+    def __init__(self, path):
+        self.path = path
+        try:
+            with open(path, encoding="utf-8") as file:
+                self.data = parse(file.read())
+        except FileNotFoundError:
+            self.data = {
+                "client": str(uuid.UUID(int=new_record_id())),
+                "incarnation": 0,
+                # The number of the next transaction, and the first whose outcome is not known here.
+                "next": 0,
+                "acknowledged": 0,
+                "epoch": None,
+                "account": None,
+                "cursor": None,
+                "version": 0,
+                # The newest receipt, until the cursor has reached its version.
+                "receipt": None,
+                # collection -> id -> {uid, version, fields: name -> [value, version]}
+                "rows": {},
+                # What a snapshot has shown so far; null when none is being read.
+                "snapshot": None,
+                "outbox": [],
+                "rejected": [],
+                "conflicts": [],
+                "last_time": [0, 0],
+            }
+
+    def save(self):
+        """Whole or not at all: a client that dies here repeats what it did before."""
+        temporary = f"{self.path}.new"
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(write(self.data, verbatim=True))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.path)
+
+    def hybrid_time(self):
+        """The wall clock, and a counter where it stands still or goes back."""
+        milliseconds, counter = self.data["last_time"]
+        now = time.time_ns() // 1_000_000
+        if now > milliseconds:
+            milliseconds, counter = now, 0
+        else:
+            counter += 1
+        self.data["last_time"] = [milliseconds, counter]
+        return f"{milliseconds}.{counter}"
+
+    def enqueue(self, mutations):
+        transaction = {"space": SPACE, "mutations": mutations}
+        number = self.data["next"]
+        self.data["next"] = number + 1
+        self.data["outbox"].append(
+            {"number": number, "hash": payload_hash(transaction), "transaction": transaction}
+        )
+        self.save()
+
+
+def new_record_id():
+    """128 bits of a UUID of version 7 (RFC 9562)."""
+    milliseconds = time.time_ns() // 1_000_000
+    bits = (milliseconds & (1 << 48) - 1) << 80 | secrets.randbits(80)
+    return bits & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62
+
+
+# --- The wire ---
+
+
+class Server:
+    def __init__(self, url, token_file):
+        self.url = urllib.parse.urlsplit(url)
+        with open(token_file, encoding="utf-8") as file:
+            self.token = file.read().strip()
+
+    def call(self, method, route, body=None):
+        request_id = secrets.token_hex(16)
+        headers = {"Authorization": f"Bearer {self.token}", "Tombolo-Request": request_id}
+        data = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            data = write(body).encode("utf-8")
+        # No timeout: whoever runs this decides how long to wait.
+        connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
+        try:
+            connection.request(method, f"{self.url.path}/v1/{route}", body=data, headers=headers)
+            response = connection.getresponse()
+            text = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(f"{route}: {error!r}") from error
+        finally:
+            connection.close()
+        if response.status == 200:
+            return parse(text.decode("utf-8"))
+        error = parse(text.decode("utf-8"))["error"] if response.headers.get_content_type() == "application/json" else {}
+        # An error that does not name this very request may be a middlebox's, and decides nothing.
+        if error.get("request") == request_id and response.status in (400, 403, 413):
+            raise Broken(f"{route}: {response.status} {error['code']}: {error['message']}")
+        raise Unreachable(f"{route}: {response.status} {error.get('code', '')}")
+
+
+class Client:
+    def __init__(self, state, server):
+        self.state = state
+        self.data = state.data
+        self.server = server
+
+    def hello(self):
+        reply = self.server.call("GET", "hello")
+        demand(reply["protocol"]["from"] <= 1 <= reply["protocol"]["to"], "another protocol")
+        self.follow(reply["epoch"])
+        demand(self.data["account"] in (None, reply["account"]), "the token is of another account")
+        self.data["account"] = reply["account"]
+        self.state.save()
+        return reply
+
+    def follow(self, epoch):
+        """Another history: nothing that was seen holds, and what was not confirmed goes out again under new numbers."""
+        if self.data["epoch"] == epoch:
+            return
+        if self.data["epoch"] is not None:
+            self.data.update(cursor=None, version=0, receipt=None, snapshot=None)
+            self.renumber()
+        self.data["epoch"] = epoch
+
+    def renumber(self):
+        """A new incarnation, whose numbers begin with 0."""
+        self.data["incarnation"] += 1
+        for number, entry in enumerate(self.data["outbox"]):
+            entry["number"] = number
+        self.data["next"] = len(self.data["outbox"])
+        self.data["acknowledged"] = 0
+
+    # Push
+
+    def push(self, limit=256):
+        """One push. True when something is left to push."""
+        if not self.data["outbox"]:
+            return False
+        hello = self.hello()
+        batch = self.data["outbox"][: min(limit, hello["limits"]["pushTransactions"])]
+        request = {
+            "client": self.data["client"],
+            "incarnation": self.data["incarnation"],
+            "epoch": self.data["epoch"],
+            "account": self.data["account"],
+            "acknowledged": self.data["acknowledged"],
+            "transactions": batch,
+        }
+        proofs = [self.data["receipt"]["cursor"]] if self.data["receipt"] else [self.data["cursor"]]
+        if proofs != [None]:
+            request["cursors"] = proofs
+        reply = self.server.call("POST", "push", request)
+        if "refused" in reply:
+            self.refused(reply["refused"])
+            return True
+        answered = reply["answered"]
+        demand(answered["epoch"] == self.data["epoch"], "a push was answered by another history")
+        numbers = [entry["number"] for entry in batch]
+        results = answered["results"]
+        demand([result["number"] for result in results] == numbers[: len(results)], "results of other numbers")
+        demand(results, "no result at all")
+        for entry, result in zip(batch, results):
+            outcome = result["outcome"]
+            if "applied" in outcome:
+                self.data["conflicts"] += outcome["applied"].get("conflicts", [])
+            else:
+                self.data["rejected"].append({"entry": entry, "rejection": outcome["rejected"]})
+            receipt = result.get("receipt")
+            if receipt and receipt["space"] == SPACE and receipt["version"] > self.data["version"]:
+                self.data["receipt"] = receipt
+        self.data["outbox"] = self.data["outbox"][len(results) :]
+        self.data["acknowledged"] = numbers[len(results) - 1] + 1
+        self.state.save()
+        return bool(self.data["outbox"])
+
+    def refused(self, refusal):
+        reason = refusal["reason"]
+        if reason == "epoch_changed":
+            self.follow(refusal["epoch"])
+        elif reason == "gap":
+            # The server knows less of this client than it has answered: it lost its history. Start again.
+            self.renumber()
+        elif reason == "identity_conflict":
+            # Another living copy of this state has used the number: this one becomes a client of its own.
+            self.data["client"] = str(uuid.UUID(int=new_record_id()))
+            self.data["incarnation"] = -1
+            self.renumber()
+        else:
+            raise Broken(f"a push is refused for a reason that the description does not name: {reason}")
+        self.state.save()
+
+    # Pull
+
+    def pull(self, limit=500):
+        """One page. True when more are there."""
+        if self.data["epoch"] is None:
+            self.hello()
+        request = {"space": SPACE, "limit": limit, "account": self.data["account"]}
+        if self.data["cursor"] is not None:
+            request["cursor"] = self.data["cursor"]
+        if self.data["receipt"] is not None:
+            request["receipt"] = self.data["receipt"]["cursor"]
+        reply = self.server.call("POST", "pull", request)
+        if "mustReset" in reply:
+            self.data.update(cursor=None, snapshot=None)
+            self.state.save()
+            if reply["mustReset"] == "epoch":
+                self.hello()
+            return True
+        if "noAccess" in reply:
+            self.data.update(cursor=None, version=0, snapshot=None, rows={})
+            self.state.save()
+            return False
+        page = reply["page"]
+        demand(page["space"] == SPACE, "a page of another space")
+        demand(page["epoch"] == self.data["epoch"], "a page of another history")
+        before = self.data["cursor"]
+        if "snapshot" in page:
+            self.read_snapshot(page["snapshot"])
+        else:
+            self.read_commits(page["commits"], page["version"])
+        self.data["cursor"] = page["cursor"]
+        self.data["version"] = page["version"]
+        if self.data["receipt"] and self.data["snapshot"] is None:
+            if self.data["receipt"]["version"] <= page["version"]:
+                self.data["receipt"] = None
+        demand(not page["hasMore"] or page["cursor"] != before, "more is promised, and the cursor stands still")
+        self.state.save()
+        return page["hasMore"]
+
+    def read_snapshot(self, snapshot):
+        if snapshot["isFirst"]:
+            self.data["snapshot"] = {}
+        staged = self.data["snapshot"]
+        demand(staged is not None, "the first page of a snapshot is missing")
+        for part in snapshot["collections"]:
+            records = staged.setdefault(part["collection"], {})
+            for identifier, uid, version, versions, *values in part["rows"]:
+                demand(len(values) == len(part["columns"]), "a row has not one value for each column")
+                versions = versions or [version] * len(values)
+                records[identifier] = {
+                    "uid": uid,
+                    "version": version,
+                    "fields": {
+                        name: [value, seen] for name, value, seen in zip(part["columns"], values, versions)
+                    },
+                }
+        if snapshot["isLast"]:
+            self.data["rows"] = staged
+            self.data["snapshot"] = None
+
+    def read_commits(self, commits, end):
+        expected = self.data["version"]
+        for commit in commits:
+            expected += 1
+            demand(commit["version"] == expected, f"commit {commit['version']} stands where {expected} is expected")
+            for change in commit["changes"]:
+                self.apply(change, commit["version"])
+        demand(expected == end, "the page's version is not that of its last commit")
+
+    def apply(self, change, version):
+        records = self.data["rows"].setdefault(change["collection"], {})
+        if "deleted" in change:
+            records.pop(change["id"], None)
+            return
+        if "created" in change:
+            record = records.setdefault(
+                change["id"], {"uid": change["uid"], "version": version, "fields": {}}
+            )
+        else:
+            record = records.get(change["id"])
+            if record is None:
+                # A snapshot that began before it was deleted did not show it any more.
+                return
+        record["version"] = max(record["version"], version)
+        for name, value in (change.get("created") or change.get("updated")).items():
+            # A snapshot may have shown the field as of a later commit.
+            if name not in record["fields"] or record["fields"][name][1] < version:
+                record["fields"][name] = [value, version]
+
+    def sync(self, limit):
+        while self.push(limit) or self.pull(limit):
+            pass
+        # What was just answered is shown by the next pull.
+        while self.pull(limit):
+            pass
+
+
+# --- Commands ---
+
+
+def patch(words):
+    fields = {}
+    for word in words:
+        name, mark, text = word.partition("=")
+        demand(mark, f"FIELD=VALUE expected, not {word}")
+        fields[name] = {"$ref": text[1:]} if text.startswith("@") else text
+    return fields
+
+
+def mutation(state, options):
+    base = {"collection": options.collection, "record": options.id, "time": state.hybrid_time()}
+    record = state.data["rows"].get(options.collection, {}).get(options.id, {"version": 0, "fields": {}})
+    if options.command == "create":
+        return {**base, "create": patch(options.fields)}
+    if options.command == "delete":
+        return {**base, "delete": {"seen": record["version"]}}
+    edits = []
+    for name, value in patch(options.fields).items():
+        before, seen = record["fields"].get(name, [None, 0])
+        edits.append({"field": name, "value": value, "before": before, "seen": seen})
+    return {**base, "update": edits}
+
+
+def check_examples(folder):
+    count = 0
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            message = parse(file.read())
+        for entry in message.get("transactions", []) if isinstance(message, dict) else []:
+            found = payload_hash(entry["transaction"])
+            demand(found == entry["hash"], f"{name}: transaction {entry['number']} has {entry['hash']}, not {found}")
+            count += 1
+    demand(count > 1, f"no transactions in {folder}")
+    print(f"{count} hashes are right")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="A naive client of the protocol.")
+    parser.add_argument("--state")
+    parser.add_argument("--url")
+    parser.add_argument("--token-file")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("create", "update", "delete"):
+        command = commands.add_parser(name)
+        command.add_argument("collection")
+        command.add_argument("id")
+        if name != "delete":
+            command.add_argument("fields", nargs="+")
+    for name in ("push", "pull", "sync"):
+        commands.add_parser(name).add_argument("--limit", type=int, default=200)
+    commands.add_parser("rows")
+    commands.add_parser("status")
+    commands.add_parser("check-examples").add_argument("folder")
+    options = parser.parse_args()
+
+    if options.command == "check-examples":
+        return check_examples(options.folder)
+    state = State(options.state)
+    if options.command in ("create", "update", "delete"):
+        return state.enqueue([mutation(state, options)])
+    if options.command == "rows":
+        for collection, records in sorted(state.data["rows"].items()):
+            for identifier, record in sorted(records.items()):
+                fields = {name: value for name, (value, _) in record["fields"].items() if value is not None}
+                line = {"collection": collection, "id": identifier, "uid": record["uid"], "version": record["version"]}
+                print(write({**line, "fields": fields}))
+        return None
+    if options.command == "status":
+        kept = ("client", "incarnation", "epoch", "account", "version", "acknowledged", "rejected", "conflicts")
+        print(write({**{name: state.data[name] for name in kept}, "waiting": len(state.data["outbox"])}))
+        return None
+    client = Client(state, Server(options.url, options.token_file))
+    if options.command == "sync":
+        return client.sync(options.limit)
+    has_more = client.push(options.limit) if options.command == "push" else client.pull(options.limit)
+    print(write({"hasMore": has_more}))
+    return None
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Unreachable as failure:
+        sys.exit(f"naive_client: {failure}")
+    except Broken as failure:
+        print(f"naive_client: {failure}", file=sys.stderr)
+        sys.exit(2)
