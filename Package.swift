@@ -323,7 +323,8 @@ let package = Package(
             name: "SyncBootstrapTests",
             dependencies: [
                 "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency", "SyncSimulation",
-                "SyncServerHTTP", "SyncTestKit", "SyncWire", .product(name: "Logging", package: "swift-log"),
+                "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
@@ -333,7 +334,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SyncctlTests",
-            dependencies: ["TestRings", "syncctl", "syncd", "syncsim", "SyncModel", "SyncCore", "SyncSimulation"],
+            dependencies: [
+                "TestRings", "syncctl", "syncd", "syncsim", "SyncBootstrap", "SyncModel", "SyncCore", "SyncSimulation",
+            ],
             swiftSettings: strict),
         // The programs as they are: real processes, signals, sockets and disks.
         .testTarget(

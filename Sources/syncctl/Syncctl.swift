@@ -43,14 +43,16 @@ import SyncBootstrap
         switch exitCode(for: error) {
         // Help, the version and completions are answers, and come as errors.
         case .success: exit(withError: error)
-        // What the parser says is made for people already.
-        case .validationFailure: exit(withError: error)
+        // The parser writes for people, and quotes the command line.
+        case .validationFailure:
+            ProgramOutput.note("\(TerminalText(document: fullMessage(for: error)))\n")
+            Glibc.exit(CommandStatus.usage.rawValue)
         default: break
         }
         let failure = CommandFailure(wrapping: error)
         let terminal = Terminal(isJSON: false, variables: [:])
-        terminal.note("syncctl: " + TerminalText.escaped(failure.message))
-        if let advice = failure.advice { terminal.note("  " + TerminalText.escaped(advice)) }
+        terminal.note("syncctl: \(failure.message)")
+        if let advice = failure.advice { terminal.note("  \(advice)") }
         Glibc.exit(failure.status.rawValue)
     }
 }

@@ -10,7 +10,7 @@ struct ServerConfigCommand: AsyncParsableCommand {
 
     func run() async throws {
         for entry in try options.configuration().entries {
-            let line = "\(entry.key.name)\t\(entry.shownText ?? "-")\t\(entry.source)\n"
+            let line: TerminalText = "\(entry.key.name)\t\(entry.shownText ?? "-")\t\(entry.source)\n"
             try Answer.write(line)
         }
     }

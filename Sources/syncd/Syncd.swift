@@ -30,24 +30,24 @@ import SyncBootstrap
     }
 
     private static func report(_ error: any Error) -> Never {
-        // Help and the version are answers; what the parser says is made for people already.
+        // Help and the version are answers. What the parser says quotes the command line.
         let code = exitCode(for: error)
-        if code == .success || code == .validationFailure { exit(withError: error) }
-        var text = "syncd: \(error)\n"
-        var status: Int32 = 1
-        if let problem = error as? ConfigurationProblem {
-            status = 78
-            if let advice = problem.advice { text += "  \(advice)\n" }
+        if code == .success { exit(withError: error) }
+        if code == .validationFailure {
+            ProgramOutput.note("\(TerminalText(document: fullMessage(for: error)))\n")
+            Foundation.exit(code.rawValue)
         }
-        ProgramOutput.note(text)
-        Foundation.exit(status)
+        ProgramOutput.note("syncd: \(error)\n")
+        guard let problem = error as? ConfigurationProblem else { Foundation.exit(1) }
+        if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
+        Foundation.exit(78)
     }
 }
 
 /// What a command answers on standard output.
 enum Answer {
     /// - Throws: `AnswerFailure`. When the reader has gone (`| head`), the program ends quietly, as others do.
-    static func write(_ text: String) throws(AnswerFailure) {
+    static func write(_ text: TerminalText) throws(AnswerFailure) {
         guard let code = ProgramOutput.answer(text) else { return }
         if code == EPIPE { Foundation.exit(ProgramOutput.brokenPipeStatus) }
         throw AnswerFailure(description: "the answer cannot be written: \(String(cString: strerror(code)))")

@@ -23,7 +23,7 @@ struct AddToken: AsyncParsableCommand {
     func run() async throws {
         let tokens = try options.server().tokens
         guard let output else {
-            try tokens.add(name) { token in try Answer.write(token.secret + "\n") }
+            try tokens.add(name) { token in try Answer.write("\(token.secret)\n") }
             return
         }
         var isMade = false

@@ -1,3 +1,4 @@
+import SyncBootstrap
 import SyncCore
 import SyncModel
 import TestRings
@@ -5,16 +6,7 @@ import Testing
 
 @testable import syncctl
 
-@Suite(.ring(.unit)) struct TerminalTextTests {
-    @Test(arguments: [
-        ("plain", "plain"), ("naïve 北 👩", "naïve 北 👩"), ("a\u{1B}[2Jb", "a\\u{1B}[2Jb"), ("a\u{7}b", "a\\u{7}b"),
-        ("a\nb\tc\r", "a\\nb\\tc\\r"), ("\u{202E}abc\u{2069}", "\\u{202E}abc\\u{2069}"), ("\u{9B}31m", "\\u{9B}31m"),
-        ("a\u{200B}b\u{FEFF}", "a\\u{200B}b\\u{FEFF}"), ("a\u{2028}b", "a\\u{2028}b"), ("\u{E0041}", "\\u{E0041}"),
-    ])
-    func `only what is safe is shown as it is`(text: String, shown: String) {
-        #expect(TerminalText.escaped(text) == shown)
-    }
-
+@Suite(.ring(.unit)) struct TerminalColumnsTests {
     @Test func `columns are counted as a terminal counts them`() {
         #expect(TerminalText.columns("abc") == 3)
         #expect(TerminalText.columns("北京") == 4)

@@ -59,7 +59,7 @@ struct DemoCommand: AsyncParsableCommand {
         if let keep {
             let path = URL(filePath: keep).path(percentEncoded: false)
             if let there = try? FileManager.default.contentsOfDirectory(atPath: path), !there.isEmpty {
-                throw CommandFailure(.usage, "--keep \(TerminalText.escaped(keep)): the folder is not empty")
+                throw CommandFailure(.usage, "--keep \(keep): the folder is not empty")
             }
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -122,17 +122,17 @@ struct DemoHoldings {
                 }
                 line.set("owed", row.owed)
                 line.set("equal", areEqual)
-                terminal.say(line.text)
+                terminal.say(line)
             }
             for step in story.steps {
                 var line = JSONLine()
                 line.set("step", step.what)
                 line.set("milliseconds", Int(step.took / .milliseconds(1)))
-                terminal.say(line.text)
+                terminal.say(line)
             }
             return
         }
-        for note in story.notes { terminal.say("  " + note) }
+        for note in story.notes { terminal.say("  \(note)") }
         terminal.say("")
         let types = rows.first?.digests.keys.sorted() ?? []
         var table = Table(

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncBootstrap
 import SyncCore
 import SyncJSON
 
@@ -174,6 +175,6 @@ final class DemoStory {
         let took = world.runtime.uptime() - start
         steps.append((what, took))
         terminal.draw("\r\u{1B}[K")
-        if !terminal.isJSON { terminal.say("\(terminal.green("✔")) \(what)  \(terminal.dim(took.shortText))") }
+        if !terminal.isJSON { terminal.say("\(terminal.green("✔")) \(what)  \(terminal.dim("\(took.shortText)"))") }
     }
 }

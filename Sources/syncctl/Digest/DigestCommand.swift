@@ -21,7 +21,7 @@ struct DigestCommand: AsyncParsableCommand {
                 line.set("type", schema.collection.rawValue)
                 line.set("records", digest.count)
                 line.set("digest", digest.text)
-                terminal.say(line.text)
+                terminal.say(line)
             }
             return
         }

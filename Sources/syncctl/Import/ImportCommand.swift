@@ -66,7 +66,7 @@ struct ImportCommand: AsyncParsableCommand {
         if file.hasSuffix(".csv") { return .csv }
         throw CommandFailure(
             .usage,
-            "the name of \(TerminalText.escaped(file)) does not tell its format; expected --passwd, --jsonl or --csv")
+            "the name of \(file) does not tell its format; expected --passwd, --jsonl or --csv")
     }
 
     func run() async throws {
@@ -113,7 +113,7 @@ struct ImportCommand: AsyncParsableCommand {
             let name = type ?? "user"
             guard let collection = CollectionName(rawValue: name), let schema = CommunityCatalog.catalog[collection]
             else {
-                throw CommandFailure(.usage, "--type \(TerminalText.escaped(name)): expected user, avatar or profile")
+                throw CommandFailure(.usage, "--type \(name): expected user, avatar or profile")
             }
             return (
                 CSVImport(schema: schema, fallbackKey: RecordNames.nameField(of: collection)).read(input.bytes),
@@ -130,7 +130,7 @@ struct ImportCommand: AsyncParsableCommand {
     private func report(_ summary: ImportSummary, _ name: String, in time: Duration, _ terminal: Terminal) {
         for problem in summary.problems {
             let place = problem.line > 0 ? "\(name):\(problem.line)" : name
-            terminal.note(TerminalText.escaped("\(place): \(problem.reason)"))
+            terminal.note("\(place): \(problem.reason)")
         }
         if summary.broken > summary.problems.count {
             terminal.note("… and \(summary.broken - summary.problems.count) more broken rows")
@@ -143,15 +143,15 @@ struct ImportCommand: AsyncParsableCommand {
             line.set("unchanged", summary.unchanged)
             line.set("broken", summary.broken)
             line.set("written", !summary.isStopped)
-            terminal.say(line.text)
+            terminal.say(line)
         } else if summary.isStopped {
             terminal.say(
-                "nothing was written: \(summary.broken) broken \(summary.broken == 1 ? "row" : "rows") in \(TerminalText.escaped(name))"
+                "nothing was written: \(summary.broken) broken \(summary.broken == 1 ? "row" : "rows") in \(name)"
             )
         } else {
             var parts = ["\(summary.created) created", "\(summary.updated) changed", "\(summary.unchanged) unchanged"]
             if summary.broken > 0 { parts.append("\(summary.broken) broken and left out") }
-            terminal.say(TerminalText.escaped(name) + ": " + parts.joined(separator: ", ") + ", in \(time.shortText)")
+            terminal.say("\(name): \(parts.joined(separator: ", ")), in \(time.shortText)")
         }
     }
 }

@@ -19,7 +19,7 @@ struct ImportInput {
             } catch {
                 let isThere = FileManager.default.fileExists(atPath: file)
                 throw CommandFailure(
-                    .noInput, "\(TerminalText.escaped(file)) " + (isThere ? "cannot be read" : "does not exist"))
+                    .noInput, "\(file) " + (isThere ? "cannot be read" : "does not exist"))
             }
         }
         bytes = try Self.read(handle, name)
@@ -37,14 +37,14 @@ struct ImportInput {
                 bytes.append(contentsOf: part)
                 guard bytes.count <= ImportLimits.inputBytes else {
                     throw CommandFailure(
-                        .noInput, "\(TerminalText.escaped(name)) is larger than \(ImportLimits.inputBytes) bytes",
+                        .noInput, "\(name) is larger than \(ImportLimits.inputBytes) bytes",
                         advice: "split it into several files")
                 }
             }
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure(.noInput, "\(TerminalText.escaped(name)) cannot be read")
+            throw CommandFailure(.noInput, "\(name) cannot be read")
         }
         return bytes
     }

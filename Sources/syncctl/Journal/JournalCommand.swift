@@ -29,7 +29,7 @@ struct ListJournal: AsyncParsableCommand {
             let terminal = options.terminal
             let entries = try store.journal(state: all ? nil : .active, limit: limit)
             if terminal.isJSON {
-                for entry in entries { terminal.say(JournalShape.line(entry).text) }
+                for entry in entries { terminal.say(JournalShape.line(entry)) }
             } else if entries.isEmpty {
                 terminal.note(all ? "the journal is empty" : "nothing in the journal needs attention")
             } else {
@@ -67,9 +67,9 @@ struct ShowJournal: AsyncParsableCommand {
                 )
             }
             if terminal.isJSON {
-                terminal.say(JournalShape.line(found).text)
+                terminal.say(JournalShape.line(found))
             } else {
-                for line in JournalShape.lines(found) { terminal.say(TerminalText.escaped(line)) }
+                for line in JournalShape.lines(found) { terminal.say("\(line)") }
             }
         }
     }
@@ -92,9 +92,9 @@ struct ResendJournal: AsyncParsableCommand {
                 line.set("result", sequences.isEmpty ? "unchanged" : "resent")
                 if let first = sequences.first { line.set("outbox", first.rawValue) }
                 line.set("transactions", sequences.count)
-                options.terminal.say(line.text)
+                options.terminal.say(line)
             } else {
-                let answer =
+                let answer: TerminalText =
                     switch sequences.count {
                     case 0: "entry \(entry) would change nothing: the records are so already"
                     case 1: "entry \(entry) is in the outbox again, as \(sequences[0])"
@@ -126,7 +126,7 @@ struct DismissJournal: AsyncParsableCommand {
             if options.json {
                 var line = JSONLine()
                 line.set("dismissed", numbers.count)
-                options.terminal.say(line.text)
+                options.terminal.say(line)
             } else {
                 options.terminal.say("dismissed \(numbers.count) \(numbers.count == 1 ? "entry" : "entries")")
             }

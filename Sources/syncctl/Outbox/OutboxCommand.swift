@@ -29,7 +29,7 @@ struct ListOutbox: AsyncParsableCommand {
             let entries = try store.outbox(after: after.map(OutboxSequence.init), limit: limit)
             let summary = try store.outboxSummary()
             if terminal.isJSON {
-                for entry in entries { terminal.say(Self.line(entry).text) }
+                for entry in entries { terminal.say(Self.line(entry)) }
             } else if entries.isEmpty {
                 terminal.note(
                     summary.count == 0
@@ -95,7 +95,7 @@ struct CancelOutbox: AsyncParsableCommand {
                 var line = JSONLine()
                 line.set("entry", entry)
                 line.set("result", "cancelled")
-                options.terminal.say(line.text)
+                options.terminal.say(line)
             } else {
                 options.terminal.say("cancelled entry \(entry); syncctl journal keeps it")
             }

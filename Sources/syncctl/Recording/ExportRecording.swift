@@ -24,7 +24,7 @@ struct ExportRecording: AsyncParsableCommand {
         let reader = RingReader(segments)
         let terminal = options.terminal
         for problem in reader.problems {
-            terminal.note("left out with the rest of its segment: " + TerminalText.escaped("\(problem)"))
+            terminal.note("left out with the rest of its segment: \(problem)")
         }
         guard !reader.entries.isEmpty else {
             throw CommandFailure(
@@ -35,7 +35,7 @@ struct ExportRecording: AsyncParsableCommand {
             entries: reader.entries)
         let bytes = RecordingFile.bytes(recording)
         guard let to else {
-            terminal.say(String(decoding: bytes.dropLast(), as: UTF8.self))
+            terminal.say(TerminalText(document: String(decoding: bytes.dropLast(), as: UTF8.self)))
             return
         }
         try Self.write(bytes, to: to)
@@ -43,9 +43,9 @@ struct ExportRecording: AsyncParsableCommand {
             var line = JSONLine()
             line.set("file", to)
             line.set("events", recording.turnCount)
-            terminal.say(line.text)
+            terminal.say(line)
         } else {
-            terminal.say("\(recording.turnCount) events written to \(TerminalText.escaped(to))")
+            terminal.say("\(recording.turnCount) events written to \(to)")
         }
     }
 
@@ -55,7 +55,7 @@ struct ExportRecording: AsyncParsableCommand {
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
             throw CommandFailure(
-                .machine, "\(TerminalText.escaped(path)) cannot be made: \(reason)",
+                .machine, "\(path) cannot be made: \(reason)",
                 advice: "name a file that is not there")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -63,7 +63,7 @@ struct ExportRecording: AsyncParsableCommand {
             try handle.write(contentsOf: bytes)
             try handle.synchronize()
         } catch {
-            throw CommandFailure(.machine, "\(TerminalText.escaped(path)) cannot be written: \(error)")
+            throw CommandFailure(.machine, "\(path) cannot be written: \(error)")
         }
     }
 }

@@ -31,7 +31,7 @@ struct RecordingStatus: AsyncParsableCommand {
                 line.set("segments", summary.segments)
                 line.set("bytes", summary.bytes)
                 line.set("since", since.map(TimeText.text))
-                terminal.say(line.text)
+                terminal.say(line)
             } else {
                 terminal.say(
                     capacity == 0
@@ -59,7 +59,7 @@ struct ClearRecording: AsyncParsableCommand {
             if options.json {
                 var line = JSONLine()
                 line.set("forgotten", turns)
-                options.terminal.say(line.text)
+                options.terminal.say(line)
             } else {
                 options.terminal.say("\(turns) events forgotten")
             }

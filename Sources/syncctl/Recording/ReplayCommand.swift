@@ -1,4 +1,5 @@
 import ArgumentParser
+import SyncBootstrap
 import SyncCore
 import SyncRecording
 
@@ -24,7 +25,7 @@ struct ReplayCommand: AsyncParsableCommand {
             recording = try RecordingFile.recording(input.bytes)
         } catch {
             throw CommandFailure(
-                .noInput, "\(TerminalText.escaped(input.name)): \(TerminalText.escaped("\(error)"))",
+                .noInput, "\(input.name): \(error)",
                 advice: error.code == .newer
                     ? "use a newer build of syncctl" : "syncctl record export writes recordings")
         }

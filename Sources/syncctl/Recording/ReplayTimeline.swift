@@ -1,7 +1,8 @@
+import SyncBootstrap
 import SyncCore
 import SyncRecording
 
-/// A replay as lines, for people or for scripts. Words out of a file are made safe for the terminal.
+/// A replay as lines, for people or for scripts.
 struct ReplayTimeline {
     let terminal: Terminal
 
@@ -17,14 +18,14 @@ struct ReplayTimeline {
                 line.set("actions", actions)
                 line.set("state", StatusWords.text(status))
                 line.set("difference", difference?.description)
-                terminal.say(line.text)
+                terminal.say(line)
                 return
             }
             let time = Self.seconds(turn.at - began)
             let margin = String(repeating: " ", count: max(0, 10 - time.count))
-            terminal.say(margin + time + "  " + TerminalText.escaped(EventWords.text(turn)))
-            for action in actions { terminal.say(Self.indent + "-> " + TerminalText.escaped(action)) }
-            terminal.say(terminal.dim(Self.indent + "=  " + TerminalText.escaped(StatusWords.text(status))))
+            terminal.say("\(margin)\(time)  \(EventWords.text(turn))")
+            for action in actions { terminal.say("\(Self.indent)-> \(action)") }
+            terminal.say(terminal.dim("\(Self.indent)=  \(StatusWords.text(status))"))
             mark(difference)
         }
     }
@@ -35,7 +36,7 @@ struct ReplayTimeline {
             line.set("start", TimeText.text(start.wall))
             line.set("continues", start.continues)
             line.set("difference", difference?.description)
-            terminal.say(line.text)
+            terminal.say(line)
             return
         }
         if !start.continues { terminal.say(terminal.bold("started at \(TimeText.text(start.wall))")) }
@@ -44,7 +45,7 @@ struct ReplayTimeline {
 
     private func mark(_ difference: Replay.Difference?) {
         guard let difference else { return }
-        terminal.say(terminal.red(Self.indent + "!! " + TerminalText.escaped(difference.description)))
+        terminal.say(terminal.red("\(Self.indent)!! \(difference)"))
     }
 
     func end(turns: Int, _ difference: Replay.Difference?) {
@@ -53,10 +54,9 @@ struct ReplayTimeline {
             line.set("events", turns)
             line.set("same", difference == nil)
             line.set("difference", difference?.description)
-            terminal.say(line.text)
+            terminal.say(line)
         } else if let difference {
-            terminal.say(
-                terminal.red("replayed \(turns) events: " + TerminalText.escaped(difference.description)))
+            terminal.say(terminal.red("replayed \(turns) events: \(difference)"))
         } else {
             terminal.say(terminal.green("replayed \(turns) events: same actions as recorded"))
         }

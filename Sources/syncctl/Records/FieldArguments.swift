@@ -15,7 +15,7 @@ enum FieldArguments {
         for argument in arguments {
             guard let equals = argument.firstIndex(of: "=") else {
                 throw CommandFailure(
-                    .usage, "'\(TerminalText.escaped(argument))': expected FIELD=VALUE",
+                    .usage, "'\(argument)': expected FIELD=VALUE",
                     advice: "the fields are " + names(schema))
             }
             let field = try field(String(argument[..<equals]), schema)
@@ -39,7 +39,7 @@ enum FieldArguments {
         guard let value = FieldValue(text, as: field.type) else {
             throw CommandFailure(
                 .failed,
-                "\(schema.collection).\(field.name): '\(TerminalText.escaped(text))' is no \(field.type.rawValue)")
+                "\(schema.collection).\(field.name): '\(text)' is no \(field.type.rawValue)")
         }
         if let problem = field.problem(with: value) {
             throw CommandFailure(
@@ -51,7 +51,7 @@ enum FieldArguments {
     static func field(_ name: String, _ schema: ModelSchema) throws -> FieldSchema {
         guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
             throw CommandFailure(
-                .usage, "\(schema.collection) has no field '\(TerminalText.escaped(name))'",
+                .usage, "\(schema.collection) has no field '\(name)'",
                 advice: "the fields are " + names(schema))
         }
         return field

@@ -46,7 +46,7 @@ struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
                 query.limit = min(Self.page, end - start)
                 for record in try store.records(matching: query) {
                     if terminal.isJSON {
-                        terminal.say(try shape.line(record).text)
+                        terminal.say(try shape.line(record))
                     } else {
                         table.add(try shape.cells(record))
                     }
@@ -54,7 +54,7 @@ struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
             }
             if !terminal.isJSON {
                 if table.isEmpty {
-                    terminal.note("no \(Kind.word)s here" + (conditions.isEmpty ? "" : " with these values"))
+                    terminal.note("no \(Kind.word)s here\(conditions.isEmpty ? "" : " with these values")")
                 } else {
                     table.print(to: terminal)
                 }
@@ -89,7 +89,7 @@ struct ShowRecord<Kind: RecordKind>: AsyncParsableCommand {
             let found = try RecordReference(text: record).resolve(Kind.schema.collection, in: store)
             let shape = RecordShape(schema: Kind.schema, store: store)
             if terminal.isJSON {
-                terminal.say(try shape.line(found).text)
+                terminal.say(try shape.line(found))
             } else {
                 var rows = [("uid", RecordShape.uid(found.uid)), ("id", found.id.description)]
                 for (field, value) in zip(Kind.schema.fields, found.values) {
@@ -101,7 +101,7 @@ struct ShowRecord<Kind: RecordKind>: AsyncParsableCommand {
                 let width = rows.map(\.0.count).max() ?? 0
                 for (name, value) in rows {
                     let padding = String(repeating: " ", count: width - name.count)
-                    terminal.say("\(terminal.bold(name))\(padding)  \(TerminalText.escaped(value))")
+                    terminal.say("\(terminal.bold("\(name)"))\(padding)  \(value)")
                 }
             }
         }

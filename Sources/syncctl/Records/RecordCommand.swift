@@ -115,11 +115,11 @@ enum RecordAnswer {
                     line.set("id", id.description)
                 }
                 line.set("result", verb)
-                terminal.say(line.text)
+                terminal.say(line)
             } else {
                 let name = record.map { RecordShape.name(of: $0, schema.collection, store.catalog) } ?? id.description
-                let suffix = name == id.description ? "" : "  \(terminal.dim(id.description))"
-                terminal.say("\(verb) \(schema.collection.rawValue) \(TerminalText.escaped(name))\(suffix)")
+                let suffix: TerminalText = name == id.description ? "" : "  \(terminal.dim("\(id)"))"
+                terminal.say("\(verb) \(schema.collection.rawValue) \(name)\(suffix)")
             }
         }
     }

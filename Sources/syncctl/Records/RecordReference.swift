@@ -19,7 +19,7 @@ struct RecordReference {
             guard let record = try store.record(collection, .id(id)) else { throw missing(collection, "with id \(id)") }
             return record
         }
-        let shown = TerminalText.escaped(String(text.prefix(64)))
+        let shown = String(text.prefix(64))
         guard let name = RecordNames.nameField(of: collection) else {
             throw CommandFailure(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
         }

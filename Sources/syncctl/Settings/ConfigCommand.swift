@@ -23,7 +23,7 @@ struct ShowConfig: AsyncParsableCommand {
                 line.set("key", entry.key.name)
                 line.set("value", entry.shownText)
                 line.set("source", entry.source.description)
-                terminal.say(line.text)
+                terminal.say(line)
             }
             return
         }
@@ -42,6 +42,6 @@ struct ConfigSchemaCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        options.terminal.say(String(ConfigurationSchema.text.dropLast()))
+        options.terminal.say(TerminalText(document: String(ConfigurationSchema.text.dropLast())))
     }
 }

@@ -18,9 +18,9 @@ struct InitCommand: AsyncParsableCommand {
                 var line = JSONLine()
                 line.set("database", client.settings.store.file)
                 line.set("client", session.identity.client.description)
-                terminal.say(line.text)
+                terminal.say(line)
             } else {
-                terminal.say("the database is \(TerminalText.escaped(client.settings.store.file))")
+                terminal.say("the database is \(client.settings.store.file)")
                 terminal.say(terminal.dim("this device is \(session.identity.client)"))
                 if client.settings.server == nil {
                     terminal.note("no server is configured yet: set server.url (syncctl config show)")

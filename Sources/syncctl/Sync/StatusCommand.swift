@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
                 environment: client.settings.environment, contact: await contact(client, as: session.account))
         }
         if terminal.isJSON {
-            terminal.say(report.line.text)
+            terminal.say(report.line)
         } else {
             report.print(to: terminal)
         }
@@ -86,31 +86,31 @@ struct StatusReport {
     }
 
     func print(to terminal: Terminal) {
-        let state: String
+        let state: TerminalText
         switch contact {
         case .noServer: state = "no server is configured: this device works alone"
         case .notAsked: state = "not asked"
         case .online(_, let time): state = terminal.green("online") + ", answered in \(time.shortText)"
-        case .offline(let reason): state = terminal.red("offline") + ": " + TerminalText.escaped(reason)
-        case .refused(let reason): state = terminal.red("refused") + ": " + TerminalText.escaped(reason)
+        case .offline(let reason): state = "\(terminal.red("offline")): \(reason)"
+        case .refused(let reason): state = "\(terminal.red("refused")): \(reason)"
         }
-        var rows = [("server", TerminalText.escaped(server ?? "none")), ("state", state)]
+        var rows: [(String, TerminalText)] = [("server", "\(server ?? "none")"), ("state", state)]
         rows.append(("engine", engine.map { "runs in process \($0)" } ?? "not running"))
         for space in session.spaces {
-            rows.append(("space", space.words))
+            rows.append(("space", "\(space.words)"))
         }
-        rows.append(("outbox", owed))
+        rows.append(("outbox", "\(owed)"))
         rows.append(
             (
                 "journal",
                 outbox.journal == 0 ? "nothing needs attention" : "\(outbox.journal) need attention (syncctl journal)"
             ))
-        rows.append(("account", TerminalText.escaped(session.account?.rawValue ?? "none before the first contact")))
-        rows.append(("device", session.identity.description))
-        rows.append(("database", TerminalText.escaped(file)))
-        rows.append(("environment", environment.rawValue))
+        rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
+        rows.append(("device", "\(session.identity)"))
+        rows.append(("database", "\(file)"))
+        rows.append(("environment", "\(environment.rawValue)"))
         for (name, value) in rows {
-            terminal.say(terminal.bold(name) + String(repeating: " ", count: 13 - name.count) + value)
+            terminal.say("\(terminal.bold("\(name)"))\(String(repeating: " ", count: 13 - name.count))\(value)")
         }
     }
 

@@ -24,7 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     static func duration(_ text: String) throws -> Duration {
         guard let duration = DurationText(parsing: text)?.duration else {
-            throw ValidationError("'\(TerminalText.escaped(text))': expected a duration such as 500ms, 30s or 5m")
+            throw ValidationError("'\(text)': expected a duration such as 500ms, 30s or 5m")
         }
         return duration
     }

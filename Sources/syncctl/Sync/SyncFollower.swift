@@ -29,7 +29,7 @@ struct SyncFollower: Sendable {
     /// Agrees to what the mass-delete brake holds back in a space; nil where nobody has agreed. The engine takes note
     /// only while the brake holds, so it is called when a status says so.
     private let allowDeletes: (@Sendable (SpaceID) -> Void)?
-    private var shown = ""
+    private var shown: TerminalText = ""
 
     init(
         isWatching: Bool, patience: Duration, terminal: Terminal,
@@ -85,7 +85,8 @@ struct SyncFollower: Sendable {
 
     /// A line whenever there is something new to say.
     private mutating func tell(_ status: SyncStatus) {
-        let line = terminal.isJSON ? StatusText.line(status).text : TerminalText.escaped(StatusText.sentence(status))
+        let line: TerminalText =
+            terminal.isJSON ? TerminalText(json: StatusText.line(status).text) : "\(StatusText.sentence(status))"
         guard line != shown else { return }
         shown = line
         terminal.say(line)

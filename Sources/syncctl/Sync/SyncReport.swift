@@ -1,3 +1,4 @@
+import SyncBootstrap
 import SyncCore
 import SyncModel
 
@@ -50,10 +51,10 @@ struct SyncReport {
 
     /// - Throws: the exit status, where it is not success.
     func print(to terminal: Terminal) throws {
-        if terminal.isJSON { terminal.say(line.text) }
+        if terminal.isJSON { terminal.say(line) }
         switch ending {
         case .inSync, .sentByOther, .stopped:
-            if !terminal.isJSON, let sentence { terminal.say(sentence) }
+            if !terminal.isJSON, let sentence { terminal.say("\(sentence)") }
             if news > 0, !terminal.isJSON {
                 terminal.note(
                     "\(news) new in the journal: something was rejected, merged or forgotten (syncctl journal)")

@@ -1,3 +1,4 @@
+import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 
@@ -21,6 +22,7 @@ final class Progress: Sendable {
 
     var elapsed: Duration { uptime() - started }
 
+    /// - Parameter text: what happens now; escaped here.
     func show(_ text: String) {
         let now = uptime()
         let isDue = state.withLock { state in
@@ -31,7 +33,12 @@ final class Progress: Sendable {
             state.isDrawn = true
             return true
         }
-        if isDue { terminal.draw("\r\u{1B}[K\(TerminalText.truncated(text, to: 78))") }
+        if isDue { terminal.draw(Self.line(text)) }
+    }
+
+    /// What is drawn over the line before: escaped, and then cut to the width of a terminal.
+    static func line(_ text: String) -> TerminalText {
+        "\r\u{1B}[K\(TerminalText.truncated(TerminalText.escaped(text), to: 78))"
     }
 
     func show(_ what: String, _ done: Int, of total: Int) {

@@ -1,3 +1,5 @@
+import SyncBootstrap
+
 /// A table for people: columns side by side, as wide as what is in them and no wider than the terminal.
 struct Table {
     struct Column {
@@ -13,7 +15,7 @@ struct Table {
         self.columns = columns
     }
 
-    /// - Parameter cells: one per column; made safe here.
+    /// - Parameter cells: one per column; escaped here, so that the columns are counted as they will be shown.
     mutating func add(_ cells: [String]) {
         rows.append(cells.map(TerminalText.escaped))
     }
@@ -22,8 +24,8 @@ struct Table {
 
     func print(to terminal: Terminal) {
         let widths = widths(within: terminal.width)
-        terminal.say(terminal.bold(line(columns.map(\.title), widths)))
-        for row in rows { terminal.say(line(row, widths)) }
+        terminal.say(terminal.bold("\(line(columns.map(\.title), widths))"))
+        for row in rows { terminal.say("\(line(row, widths))") }
     }
 
     /// As wide as needed; when that is too wide for the terminal, the widest columns give way.

@@ -27,8 +27,8 @@ struct Terminal: Sendable {
     }
 
     /// A line of the answer. Where it cannot be written the command ends: half an answer is none.
-    func say(_ line: String) {
-        let failure = ProgramOutput.answer(line + "\n")
+    func say(_ line: TerminalText) {
+        let failure = ProgramOutput.answer("\(line)\n")
         Self.check(failure)
         if let failure {
             note("syncctl: the answer cannot be written: \(String(cString: strerror(failure)))")
@@ -36,21 +36,26 @@ struct Terminal: Sendable {
         }
     }
 
+    /// An answer for scripts.
+    func say(_ line: JSONLine) {
+        say(TerminalText(json: line.text))
+    }
+
     /// A line about the answer: what a script does not want to read.
-    func note(_ line: String) {
-        Self.check(ProgramOutput.note(line + "\n"))
+    func note(_ line: TerminalText) {
+        Self.check(ProgramOutput.note("\(line)\n"))
     }
 
     /// Text that is written over: only to a terminal.
-    func draw(_ text: String) {
+    func draw(_ text: TerminalText) {
         guard errorsAreTerminal else { return }
         Self.check(ProgramOutput.note(text))
     }
 
-    func bold(_ text: String) -> String { hasColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
-    func dim(_ text: String) -> String { hasColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
-    func green(_ text: String) -> String { hasColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
-    func red(_ text: String) -> String { hasColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
+    func bold(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+    func dim(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[2m\(text)\u{1B}[0m" : text }
+    func green(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
+    func red(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
 
     /// When the reader has gone (`| head`), the program ends quietly, as others do.
     private static func check(_ failure: Int32?) {
