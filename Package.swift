@@ -77,6 +77,7 @@ let package = Package(
                 .embedInCode("local/m0003_account.sql"), .embedInCode("local/m0004_forgotten.sql"),
                 .embedInCode("local/m0005_base_space.sql"),
                 .embedInCode("local/m0006_access.sql"),
+                .embedInCode("local/m0007_journal_bounds.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ],

@@ -14,6 +14,7 @@ public enum LocalSchema {
         Migration(name: "m0004_forgotten", sql: text(PackageResources.m0004_forgotten_sql)),
         Migration(name: "m0005_base_space", sql: text(PackageResources.m0005_base_space_sql)),
         Migration(name: "m0006_access", sql: text(PackageResources.m0006_access_sql)),
+        Migration(name: "m0007_journal_bounds", sql: text(PackageResources.m0007_journal_bounds_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -29,12 +29,13 @@ struct ReplicaAudit: ReplicaLook {
         try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
             facts.lastSequence = row.integer(0)
         }
-        try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_journal'") { row in
-            facts.newestJournal = row.integer(0)
-        }
         var unseen: Int64 = 0
-        try look.each("SELECT number, state = 'active', event IN ('merged', 'forgotten'), space FROM sync_journal") {
-            row in
+        var (journalBytes, unseenBytes): (Int64, Int64) = (0, 0)
+        try look.each(
+            "SELECT number, state = 'active', event IN ('merged', 'forgotten'), space, bytes FROM sync_journal"
+        ) { row in
+            journalBytes += row.integer(4)
+            unseenBytes += row.integer(1) * row.integer(4)
             facts.journal[row.integer(0)] = row.integer(1) != 0
             if row.integer(2) != 0, let space = SpaceID(rawValue: row.text(3)) {
                 facts.journalOfOthers[row.integer(0)] = space
@@ -55,10 +56,18 @@ struct ReplicaAudit: ReplicaLook {
             case (false, false): counts.answered += 1
             }
         }
-        try look.each("SELECT waiting, sent, answered, outbox_bytes, unseen FROM sync_meta") { row in
-            let kept = [row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4)]
-            let true_ = [counts.waiting, counts.sent, counts.answered, facts.outboxBytes, unseen]
-            for (name, pair) in zip(["waiting", "sent", "answered", "bytes", "unseen"], zip(kept, true_))
+        try look.each(
+            """
+            SELECT waiting, sent, answered, outbox_bytes, unseen, journal_entries, journal_bytes, unseen_bytes
+            FROM sync_meta
+            """
+        ) { row in
+            let kept = (0..<8).map { row.integer($0) }
+            let true_ = [
+                counts.waiting, counts.sent, counts.answered, facts.outboxBytes, unseen, Int64(facts.journal.count),
+                journalBytes, unseenBytes,
+            ]
+            for (name, pair) in zip(Self.countNames, zip(kept, true_))
             where pair.0 != pair.1 {
                 facts.wrongCounts.append("\(name) \(pair.0), not \(pair.1)")
             }
@@ -68,6 +77,10 @@ struct ReplicaAudit: ReplicaLook {
         }
         return facts
     }
+
+    private static let countNames = [
+        "waiting", "sent", "answered", "bytes", "unseen", "journal entries", "journal bytes", "unseen bytes",
+    ]
 
     /// Of each space, the records without pending changes and the bases of those with some.
     private func shown() throws -> [SpaceID: Int] {

@@ -120,7 +120,15 @@ final class TinyStore: LocalStore {
         takeBack(at: now) { .cancelled($0) }
     }
 
-    func journal(state wanted: JournalEntry.State?, limit: Int) -> [JournalEntry] { state.withLock { $0.journal } }
+    func journal(state wanted: JournalEntry.State?, after number: Int64?, limit: Int) -> [JournalEntry] {
+        state.withLock { $0.journal.filter { $0.number < number ?? .max } }
+    }
+
+    func journalEntry(_ number: Int64) -> JournalEntry? {
+        state.withLock { $0.journal.first { $0.number == number } }
+    }
+
+    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int { 0 }
 
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] { [] }
 

@@ -54,6 +54,77 @@ import Testing
         #expect(try store.outboxSummary().journal == 4)
     }
 
+    /// Cancels the creation of a user: one active journal entry of some 150 bytes.
+    private static func fillJournal(_ store: SQLiteStore, _ number: Int) throws {
+        let written = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
+        try store.cancel(try #require(written), now: Samples.now)
+    }
+
+    @Test func `a journal over its bytes deletes the oldest handled entries, and nothing else`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.journalBytes = 1_000 }
+        for number in 1...12 { try Self.fillJournal(store, number) }
+        #expect(try store.journal(state: nil, limit: 20).count == 12)
+        for number in [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] as [Int64] { try store.dismiss(journal: number) }
+        let numbers = try store.journal(state: nil, limit: 20).map(\.number)
+        #expect(numbers.first == 12 && numbers.count < 8, "\(numbers)")
+        #expect(numbers == Array((13 - Int64(numbers.count)...12).reversed()))
+        let bytes = try RawDatabase(scratch.file).run(
+            "SELECT sum(bytes) = journal_bytes, sum(bytes) <= 1000, count(*) = journal_entries FROM sync_journal, sync_meta"
+        )
+        #expect(bytes == ["1|1|1"])
+        #expect(try store.outboxSummary().journal == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `too many unhandled journal entries refuse new edits, and no answer of the server`(byBytes: Bool) throws {
+        let scratch = try Scratch()
+        let store = try scratch.open {
+            if byBytes { $0.limits.unseenJournalBytes = 200 } else { $0.limits.unseenJournalEntries = 2 }
+        }
+        _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
+        _ = try store.commit([Samples.create(100)], in: .default, now: Samples.now)
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max))
+        for number in 1...2 { try Self.fillJournal(store, number) }
+        do throws(StoreFailure) {
+            _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
+            Issue.record("a third entry was accepted")
+        } catch {
+            #expect(error.code == .journalFull)
+            #expect(error.message.contains("2 entries that nobody has handled"), "\(error.message)")
+        }
+        let rejection = Rejection(code: .forbidden, message: String(repeating: "é", count: 5_000), mutation: 0)
+        let result = TransactionResult(number: .first, outcome: .rejected(rejection))
+        _ = try store.record([result], of: try store.session().identity, now: Samples.now)
+        #expect(try store.outboxSummary().journal == 3)
+        guard case .rejected(_, let noted)? = try store.journalEntry(3)?.event else {
+            Issue.record("entry 3 is no rejection")
+            return
+        }
+        #expect(noted.message.utf8.count == 1_000)
+        // What is sent again leaves the journal, so it is allowed.
+        #expect(try store.resend(journal: 3, now: Samples.now).count == 1)
+        #expect(try store.dismissJournal(upTo: 1) == 1)
+        #expect(try store.dismissJournal(upTo: .max) == 1)
+        #expect(try store.dismissJournal(upTo: .max) == 0)
+        _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
+        #expect(try RawDatabase(scratch.file).run("SELECT unseen, unseen_bytes FROM sync_meta") == ["0|0"])
+    }
+
+    @Test func `a page of the journal is bounded in bytes, and pages join without gaps`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open { $0.limits.journalPageBytes = 600 }
+        for number in 1...9 { try Self.fillJournal(store, number) }
+        let page = try store.journal(state: .active, limit: 9)
+        #expect(page.count > 1 && page.count < 9)
+        var numbers: [Int64] = []
+        try store.forEachJournalEntry { entry in
+            numbers.append(entry.number)
+            return true
+        }
+        #expect(numbers == Array((1...9).reversed()))
+    }
+
     /// On a running store, with readers and without: a program that is killed never closes it.
     @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single])
     func `no byte of a vacated space is left in the files`(connections: StoreConfiguration.Connections) throws {

@@ -30,6 +30,35 @@ import Testing
         return work.take()
     }
 
+    @Test func `the work to reject what many edits of one record depend on grows with their number alone`() throws {
+        let growth = try SQLiteWork.Growth(from: 100, times: 4) { count in
+            let scratch = try Scratch()
+            let work = SQLiteWork(file: scratch.file)
+            let store = try scratch.open { $0.connections = .exclusive }
+            defer { store.close() }
+            _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
+            for number in [1, 2] as [UInt64] {
+                _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
+            }
+            _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max))
+            // Edits of one record in turn with those of another join no earlier entry.
+            for number in 0..<count {
+                for id in [1, 2] as [UInt64] {
+                    let edit = RecordEdit.update("users", Samples.id(id), ["age": .integer(Int64(number))])
+                    _ = try store.commit([edit], in: .default, now: Samples.now)
+                }
+            }
+            _ = work.take()
+            let rejection = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
+            _ = try store.record(
+                [TransactionResult(number: .first, outcome: rejection)], of: try store.session().identity,
+                now: Samples.now)
+            #expect(try store.outboxSummary().journal == count + 1)
+            return work.take()
+        }
+        #expect(growth.factor <= 1.25, "\(growth)")
+    }
+
     private static func before(_ chapter: Chapter) -> [Chapter] {
         switch chapter {
         case .written: []

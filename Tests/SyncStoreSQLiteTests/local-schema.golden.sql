@@ -110,7 +110,11 @@ CREATE TABLE "sync_journal" (
     code TEXT,
     message TEXT,
     mutation INTEGER
-, space TEXT) STRICT;
+, space TEXT, bytes INTEGER NOT NULL DEFAULT 0) STRICT;
+
+CREATE INDEX sync_journal_active ON sync_journal (number) WHERE state = 'active';
+
+CREATE INDEX sync_journal_handled ON sync_journal (number) WHERE state <> 'active';
 
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
 
@@ -132,7 +136,7 @@ CREATE TABLE sync_meta (
     unseen INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
-, account TEXT) STRICT;
+, account TEXT, journal_entries INTEGER NOT NULL DEFAULT 0, journal_bytes INTEGER NOT NULL DEFAULT 0, unseen_bytes INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE sync_outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -58,8 +58,8 @@ extension ModelFailure {
             case .invalidValue, .danglingReference, .stillReferenced, .tooLarge, .unknownCollection: .invalidValue
             case .missingRecord: .notHere
             case .duplicateRecord: .alreadyExists
-            case .outboxFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema, .otherSchema,
-                .corrupt, .contradiction,
+            case .outboxFull, .journalFull, .missingEntry, .entryIsFrozen, .otherAccount, .notADatabase, .newerSchema,
+                .otherSchema, .corrupt, .contradiction,
                 .unsafePermissions, .missingFile, .diskFull, .readOnly, .busy, .inputOutput:
                 .store
             }

@@ -13,15 +13,22 @@ struct RefusedRecords {
 
     init(in store: any LocalStore) throws(StoreFailure) {
         guard try store.outboxSummary().journal > 0 else { return }
-        for entry in try store.journal(state: .active, limit: ImportLimits.journalEntries) {
-            guard case .rejected(let transaction, let rejection) = entry.event, rejection.code == .recordDeleted else {
-                continue
-            }
-            for (index, mutation) in transaction.mutations.enumerated() {
-                let place = RecordPlace(collection: mutation.collection, id: mutation.record)
-                suspects.insert(place)
-                if index == rejection.mutation { deleted.insert(place) }
-            }
+        var left = ImportLimits.journalEntries
+        try store.forEachJournalEntry(state: .active) { entry in
+            read(entry)
+            left -= 1
+            return left > 0
+        }
+    }
+
+    private mutating func read(_ entry: JournalEntry) {
+        guard case .rejected(let transaction, let rejection) = entry.event, rejection.code == .recordDeleted else {
+            return
+        }
+        for (index, mutation) in transaction.mutations.enumerated() {
+            let place = RecordPlace(collection: mutation.collection, id: mutation.record)
+            suspects.insert(place)
+            if index == rejection.mutation { deleted.insert(place) }
         }
     }
 }

@@ -40,8 +40,19 @@ public protocol LocalStore: Sendable {
     /// Takes back a transaction that was never sent, with those that depend on it: each goes to the journal.
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure)
 
-    /// The journal, newest first.
-    func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry]
+    /// A page of the journal, newest first.
+    ///
+    /// - Parameters:
+    ///   - state: only entries in this state; nil for all.
+    ///   - number: the entry behind which the page begins; nil for the newest.
+    ///   - limit: the most entries to return. A page of large entries may hold fewer, and holds one at least: the journal ends
+    ///     where a page is empty.
+    func journal(
+        state: JournalEntry.State?, after number: Int64?, limit: Int
+    ) throws(StoreFailure) -> [JournalEntry]
+
+    /// Returns one entry of the journal, or nil when there is none of this number.
+    func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry?
 
     /// Writes a rejected, cancelled or forgotten transaction again, over what the records are now: a forgotten one in the
     /// smallest parts that can stand alone, so that the server may refuse one and take another. An optional reference to a
@@ -52,8 +63,13 @@ public protocol LocalStore: Sendable {
     ///   `danglingReference` when all of it needs records that are not here; and what `commit` throws.
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence]
 
-    /// Marks a journal entry as seen.
+    /// Marks a journal entry as handled. Handled entries are the first to go when the journal reaches its bounds.
     func dismiss(journal number: Int64) throws(StoreFailure)
+
+    /// Marks all active entries up to this number as handled, in one transaction.
+    ///
+    /// - Returns: how many entries were active.
+    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int
 
     /// Tells what each commit touched, after it is durable: those of this process, and, some milliseconds later,
     /// those of others.
@@ -63,6 +79,27 @@ public protocol LocalStore: Sendable {
 extension LocalStore {
     /// The oldest entries of the outbox, oldest first.
     public func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] { try outbox(after: nil, limit: limit) }
+
+    /// The newest entries of the journal, newest first: one page.
+    public func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
+        try journal(state: state, after: nil, limit: limit)
+    }
+
+    /// Calls `body` with the entries of the journal, newest first, until it returns false. Reads page by page, so that
+    /// memory does not grow with the journal.
+    public func forEachJournalEntry(
+        state: JournalEntry.State? = nil, while body: (JournalEntry) throws(StoreFailure) -> Bool
+    ) throws(StoreFailure) {
+        var last: Int64?
+        while true {
+            let page = try journal(state: state, after: last, limit: 100)
+            guard let oldest = page.last else { return }
+            for entry in page {
+                guard try body(entry) else { return }
+            }
+            last = oldest.number
+        }
+    }
 }
 
 /// Counts of the outbox, taken in the transaction that changed it.

@@ -15,6 +15,8 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case tooLarge
         /// The outbox has reached its limit: sync, or discard something, before writing more.
         case outboxFull
+        /// The journal holds as many unhandled entries as it may: resend or dismiss some before writing more.
+        case journalFull
         /// There is no such entry in the outbox or the journal, or it is past the point where this can be done.
         case missingEntry, entryIsFrozen
 
@@ -45,7 +47,7 @@ extension StoreFailure {
         case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference, .stillReferenced,
             .tooLarge, .missingEntry, .entryIsFrozen, .otherAccount:
             .changeTheRequest
-        case .diskFull, .outboxFull: .makeRoom
+        case .diskFull, .outboxFull, .journalFull: .makeRoom
         case .busy, .inputOutput: .tryAgain
         case .readOnly, .unsafePermissions, .missingFile: .mendTheFolder
         case .newerSchema, .otherSchema: .useTheRightBuild

@@ -4,8 +4,8 @@ import SyncModel
 
 /// Watches that journals stay within their limit (I19), and forget nothing that nobody has seen (I1).
 ///
-/// A store promises: when an entry is written, those that lie further back than the limit go, unless nobody has dealt with
-/// them. So one look at a file says little, and two of them do.
+/// A store promises: while the journal holds more entries than its limit, the oldest handled ones are deleted; unhandled ones
+/// never are. So two looks at a file say more than one.
 final class JournalWatch: Sendable {
     private struct Device: Sendable {
         /// The entries when the file was last looked at, and whether each was active.
@@ -14,8 +14,6 @@ final class JournalWatch: Sendable {
         var dealtWith: Set<Int64> = []
         /// The spaces of those of them that others have written.
         var others: [Int64: SpaceID] = [:]
-        /// The newest entry that there ever was.
-        var newest: Int64 = 0
         /// What was vacated since the file was last looked at.
         var vacated: Set<SpaceID> = []
     }
@@ -53,31 +51,26 @@ final class JournalWatch: Sendable {
             defer {
                 devices[device, default: Device()].entries = facts.journal
                 devices[device]?.others = facts.journalOfOthers
-                devices[device]?.newest = facts.newestJournal
                 devices[device]?.vacated = []
             }
             return devices[device] ?? Device()
         }
         let gone = before.others.filter { before.vacated.contains($0.value) }
-        // Of all that there ever were: what has taken others' place may have gone itself, with the access to its space.
-        let newest = facts.newestJournal
-        let last = before.newest
-        let bound = newest - Int64(limit)
-        for (number, wasActive) in before.entries.sorted(by: { $0.key < $1.key }) {
-            switch facts.journal[number] {
-            case nil where gone[number] != nil: continue
-            case nil where number > bound:
-                throw Violation(
-                    .I1, "\(device) has forgotten journal entry \(number), of which the newest is \(newest)")
-            case nil where wasActive && !before.dealtWith.contains(number):
-                throw Violation(.I1, "\(device) has forgotten journal entry \(number), which nobody had seen")
-            case false? where !wasActive && newest > last && number <= bound:
-                throw Violation(
-                    .I19,
-                    "\(device) keeps journal entry \(number), dealt with before \(newest) was written; \(limit) are kept"
-                )
-            default: continue
+        for (number, wasActive) in before.entries.sorted(by: { $0.key < $1.key })
+        where facts.journal[number] == nil && gone[number] == nil {
+            guard !wasActive || before.dealtWith.contains(number) else {
+                throw Violation(.I1, "\(device) has deleted journal entry \(number), which nobody had handled")
             }
+            guard facts.journal.count >= limit || !before.vacated.isEmpty else {
+                throw Violation(
+                    .I1, "\(device) has deleted journal entry \(number), with \(facts.journal.count) of \(limit) left")
+            }
+        }
+        if facts.journal.count > limit, let handled = facts.journal.filter({ !$0.value }).keys.min() {
+            throw Violation(
+                .I19,
+                "\(device) keeps the handled journal entry \(handled) among \(facts.journal.count); \(limit) are allowed"
+            )
         }
     }
 }

@@ -152,7 +152,7 @@ final class LostHistoryWatch: PageWatch {
         in store: SimulatedDevice.Store, after number: Int64
     ) throws(StoreFailure) -> [Place: [FieldName: FieldValue]] {
         var offers: [Place: [FieldName: FieldValue]] = [:]
-        for entry in try store.journal(state: nil, limit: .max) where entry.number > number {
+        for entry in try store.wholeJournal() where entry.number > number {
             guard case .forgotten(let transaction) = entry.event else { continue }
             for mutation in transaction.mutations {
                 let place = Place(collection: mutation.collection, id: mutation.record)

@@ -27,8 +27,6 @@ public struct ReplicaFacts: Hashable, Sendable {
     public var wrongCounts: [String] = []
     /// The entries of the journal by their numbers, and whether each is active.
     public var journal: [Int64: Bool] = [:]
-    /// The number of the newest entry that there ever was; 0 when there was none.
-    public var newestJournal: Int64 = 0
     /// Those of them that tell what others have written, by their spaces.
     public var journalOfOthers: [Int64: SpaceID] = [:]
     /// How many records and bases there are of each space that a server has shown.

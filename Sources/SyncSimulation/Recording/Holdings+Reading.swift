@@ -17,7 +17,7 @@ extension Holdings {
         }
         let summary = try store.outboxSummary()
         add("outbox", "\(summary.waiting) waiting, \(summary.sent) sent, \(summary.answered) answered")
-        let journal = try store.journal(state: nil, limit: .max)
+        let journal = try store.wholeJournal()
         for (name, count) in Self.counts(of: journal) { add(name, count) }
         let entries = try store.outbox(limit: SimulationLimits.recordedOutboxEntries)
         outbox = entries.map { "\($0.sequence) \($0.state.words): \($0.transaction.words)" }

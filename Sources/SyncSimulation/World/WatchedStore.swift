@@ -65,8 +65,18 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.writing) { () throws(StoreFailure) in try store.cancel(sequence, now: now) }
     }
 
-    func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
-        try watch(.reading) { () throws(StoreFailure) in try store.journal(state: state, limit: limit) }
+    func journal(
+        state: JournalEntry.State?, after number: Int64?, limit: Int
+    ) throws(StoreFailure) -> [JournalEntry] {
+        try watch(.reading) { () throws(StoreFailure) in try store.journal(state: state, after: number, limit: limit) }
+    }
+
+    func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? {
+        try watch(.reading) { () throws(StoreFailure) in try store.journalEntry(number) }
+    }
+
+    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
+        try watch(.writing) { () throws(StoreFailure) in try store.dismissJournal(upTo: number) }
     }
 
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {

@@ -76,7 +76,7 @@ extension World {
         guard !refused.isEmpty else { return }
         let held = try store.recordsBySpace()
         let entries = try outbox(of: device, store)
-        let journal = try store.journal(state: nil, limit: .max)
+        let journal = try store.wholeJournal()
         for stored in refused {
             try access.check(held[stored.space] ?? [:], in: stored.space, of: device.name, owing: entries, journal)
         }
@@ -101,7 +101,7 @@ extension World {
             let outbox = try store.outbox(limit: .max)
             guard outbox.isEmpty else { throw Violation(.I4, "\(device.name) still has \(outbox.count) to send") }
             // All of it can be read.
-            _ = try store.journal(state: nil, limit: .max)
+            _ = try store.wholeJournal()
             let held = try store.recordsBySpace()
             for space in script.setting.spaces {
                 guard access.has(device.owner, accessTo: space) else {

@@ -3,7 +3,7 @@ import SyncModel
 
 /// Reads `sync_journal` and `sync_conflict`.
 enum JournalReading {
-    private static let columns = "number, at, sequence, event, state, payload, code, message, mutation"
+    private static let columns = "number, at, sequence, event, state, payload, code, message, mutation, bytes"
 
     static func entry(_ number: Int64, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM sync_journal WHERE number = ?1")
@@ -23,27 +23,37 @@ enum JournalReading {
         return try entries(statement, connection).first
     }
 
-    /// Newest first.
-    static func entries(
-        state: JournalEntry.State?, limit: Int, _ connection: Connection
+    /// A page, newest first, bounded in entries and bytes.
+    static func page(
+        state: JournalEntry.State?, after number: Int64?, limit: Int, bytes: Int64, _ connection: Connection
     ) throws(StoreFailure) -> [JournalEntry] {
+        // In words that match the conditions of the partial indexes.
+        let condition =
+            switch state {
+            case nil: ""
+            case .active: "AND state = 'active'"
+            case .resent: "AND state <> 'active' AND state = 'resent'"
+            case .dismissed: "AND state <> 'active' AND state = 'dismissed'"
+            }
         let statement = try connection.statement(
             composed:
-                """
-                SELECT \(columns) FROM sync_journal WHERE ?1 IS NULL OR state = ?1
-                ORDER BY number DESC LIMIT ?2
-                """)
-        statement.bind(1, state?.rawValue)
+                "SELECT \(columns) FROM sync_journal WHERE number < ?1 \(condition) ORDER BY number DESC LIMIT ?2")
+        statement.bind(1, number ?? .max)
         statement.bind(2, Int64(max(limit, 0)))
-        return try entries(statement, connection)
+        return try entries(statement, bytes: bytes, connection)
     }
 
     private static func entries(
-        _ statement: Statement, _ connection: Connection
+        _ statement: Statement, bytes limit: Int64 = .max, _ connection: Connection
     ) throws(StoreFailure) -> [JournalEntry] {
         defer { statement.reset() }
         var entries: [JournalEntry] = []
-        while try statement.step() { entries.append(try entry(statement, connection)) }
+        var bytes: Int64 = 0
+        while try statement.step() {
+            bytes += statement.integer(9)
+            if !entries.isEmpty, bytes > limit { break }
+            entries.append(try entry(statement, connection))
+        }
         return entries
     }
 

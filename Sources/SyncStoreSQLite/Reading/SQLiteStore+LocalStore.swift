@@ -78,6 +78,7 @@ extension SQLiteStore: LocalStore {
         _ edits: [RecordEdit], in space: SpaceID, now: WallTime
     ) throws(StoreFailure) -> OutboxSequence? {
         try write { transaction throws(StoreFailure) in
+            try transaction.checkRoomInJournal()
             let sequence = try transaction.commit(edits, in: space, now: now)
             if sequence == nil { transaction.rollsBack = true }
             return sequence
@@ -136,9 +137,18 @@ extension SQLiteStore: LocalStore {
 
     // MARK: Journal
 
-    public func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
+    public func journal(
+        state: JournalEntry.State?, after number: Int64?, limit: Int
+    ) throws(StoreFailure) -> [JournalEntry] {
+        let bytes = configuration.limits.journalPageBytes
+        return try read(inTransaction: true) { connection throws(StoreFailure) in
+            try JournalReading.page(state: state, after: number, limit: limit, bytes: bytes, connection)
+        }
+    }
+
+    public func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? {
         try read(inTransaction: true) { connection throws(StoreFailure) in
-            try JournalReading.entries(state: state, limit: limit, connection)
+            try JournalReading.entry(number, connection)
         }
     }
 
@@ -148,5 +158,9 @@ extension SQLiteStore: LocalStore {
 
     public func dismiss(journal number: Int64) throws(StoreFailure) {
         try write { transaction throws(StoreFailure) in try transaction.dismiss(journal: number) }
+    }
+
+    public func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
+        try write { transaction throws(StoreFailure) in try transaction.dismissJournal(upTo: number) }
     }
 }

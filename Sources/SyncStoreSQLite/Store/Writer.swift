@@ -188,7 +188,8 @@ final class Writer {
         if !writes, try catalog.isDone(), try Meta.load(connection) != nil { return }
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
-            identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary())
+            identity: identity, nextNumber: .first, epoch: nil, clock: HybridClock(), outbox: OutboxSummary(),
+            journal: JournalTotals())
         try inTransaction { connection throws(StoreFailure) in
             if flushes { try trustLog() }
             if try Meta.load(connection) == nil { try fresh.save(connection) }

@@ -10,6 +10,15 @@ struct Meta: Hashable {
     var account: AccountID?
     var clock: HybridClock
     var outbox: OutboxSummary
+    var journal: JournalTotals
+}
+
+/// What the journal holds. The number of unhandled entries is `OutboxSummary.journal`.
+struct JournalTotals: Hashable {
+    var entries = 0
+    var bytes: Int64 = 0
+    /// The bytes of the unhandled entries.
+    var unseenBytes: Int64 = 0
 }
 
 extension Meta {
@@ -18,7 +27,7 @@ extension Meta {
         let statement = try connection.statement(
             """
             SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
-                account
+                account, journal_entries, journal_bytes, unseen_bytes
             FROM sync_meta
             """)
         defer { statement.reset() }
@@ -35,7 +44,9 @@ extension Meta {
             outbox: OutboxSummary(
                 waiting: Int(statement.integer(5)), sent: Int(statement.integer(6)),
                 answered: Int(statement.integer(7)), bytes: Int(statement.integer(8)),
-                journal: Int(statement.integer(9))))
+                journal: Int(statement.integer(9))),
+            journal: JournalTotals(
+                entries: Int(statement.integer(11)), bytes: statement.integer(12), unseenBytes: statement.integer(13)))
     }
 
     func save(_ connection: Connection) throws(StoreFailure) {
@@ -43,11 +54,12 @@ extension Meta {
             """
             INSERT INTO sync_meta
                 (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
-                account)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                account, journal_entries, journal_bytes, unseen_bytes)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             ON CONFLICT (one) DO UPDATE SET
                 incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7, answered = ?8,
-                outbox_bytes = ?9, unseen = ?10, account = ?11
+                outbox_bytes = ?9, unseen = ?10, account = ?11, journal_entries = ?12, journal_bytes = ?13,
+                unseen_bytes = ?14
             """)
         statement.bind(1, identity.client.description)
         statement.bind(2, Int64(identity.incarnation))
@@ -60,6 +72,9 @@ extension Meta {
         statement.bind(9, Int64(outbox.bytes))
         statement.bind(10, Int64(outbox.journal))
         statement.bind(11, account?.rawValue)
+        statement.bind(12, Int64(journal.entries))
+        statement.bind(13, journal.bytes)
+        statement.bind(14, journal.unseenBytes)
         try statement.run()
     }
 }

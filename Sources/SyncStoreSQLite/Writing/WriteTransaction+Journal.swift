@@ -14,7 +14,15 @@ extension WriteTransaction {
     }
 
     func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws(StoreFailure) {
-        let journal = try insert(event: "merged", entry: entry, rejection: nil, now: now)
+        let values = try conflicts.map { (conflict) throws(StoreFailure) in
+            try [conflict.base, conflict.winner.value, conflict.loser.value].map { (value) throws(StoreFailure) in
+                try StoredForm.bytes(of: [conflict.field: value])
+            }
+        }
+        let bytes = values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
+        let journal = try insert(
+            event: "merged", in: entry.space, sequence: entry.sequence, payload: nil, otherBytes: bytes, rejection: nil,
+            now: now)
         let statement = try connection.statement(
             """
             INSERT INTO sync_conflict (journal, position, collection, id, field, rule, base,
@@ -28,11 +36,11 @@ extension WriteTransaction {
             statement.bind(4, conflict.record)
             statement.bind(5, conflict.field.rawValue)
             statement.bind(6, conflict.rule.rawValue)
-            statement.bind(7, text: try StoredForm.bytes(of: [conflict.field: conflict.base]))
-            statement.bind(8, text: try StoredForm.bytes(of: [conflict.field: conflict.winner.value]))
+            statement.bind(7, text: values[position][0])
+            statement.bind(8, text: values[position][1])
             statement.bind(9, Int64(bitPattern: conflict.winner.stamp.time.rawValue))
             statement.bind(10, conflict.winner.stamp.client.description)
-            statement.bind(11, text: try StoredForm.bytes(of: [conflict.field: conflict.loser.value]))
+            statement.bind(11, text: values[position][2])
             statement.bind(12, Int64(bitPattern: conflict.loser.stamp.time.rawValue))
             statement.bind(13, conflict.loser.stamp.client.description)
             try statement.run()
@@ -50,68 +58,104 @@ extension WriteTransaction {
     private func insert(
         event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime
     ) throws(StoreFailure) -> Int64 {
-        let payload = event == "merged" ? nil : try StoredForm.bytes(of: entry.transaction)
-        return try insert(
-            event: event, in: entry.space, sequence: entry.sequence, payload: payload, rejection: rejection, now: now)
+        try insert(
+            event: event, in: entry.space, sequence: entry.sequence,
+            payload: try StoredForm.bytes(of: entry.transaction), rejection: rejection, now: now)
     }
 
+    /// - Parameter otherBytes: what belongs to the entry in other tables.
     @discardableResult
     private func insert(
-        event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, rejection: Rejection?, now: WallTime
+        event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, otherBytes: Int = 0,
+        rejection: Rejection?, now: WallTime
     ) throws(StoreFailure) -> Int64 {
+        let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
+        let bytes = Int64((payload?.count ?? 0) + (message?.utf8.count ?? 0) + otherBytes)
         let statement = try connection.statement(
             """
-            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space)
-            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8) RETURNING number
+            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space, bytes)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
         statement.bind(2, sequence)
         statement.bind(3, event)
         if let payload { statement.bind(4, text: payload) } else { statement.bind(4, nil as String?) }
         statement.bind(5, rejection?.code.rawValue)
-        statement.bind(6, rejection?.message)
+        statement.bind(6, message)
         statement.bind(7, rejection?.mutation.map(Int64.init))
         statement.bind(8, space.rawValue)
+        statement.bind(9, bytes)
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
         meta.outbox.journal += 1
+        meta.journal.entries += 1
+        meta.journal.bytes += bytes
+        meta.journal.unseenBytes += bytes
         change.touchesOutbox = true
-        try forgetOldest(below: number)
+        try deleteHandledEntries()
         return number
     }
 
-    /// Keeps the journal within its limit; what nobody has seen stays, whatever the limit says.
-    private func forgetOldest(below number: Int64) throws(StoreFailure) {
-        let oldest = number - Int64(limits.journalEntries)
-        guard oldest > 0 else { return }
-        let settled = try connection.statement(
-            """
-            UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, coalesce(
-                (SELECT max(sequence) FROM sync_journal
-                WHERE number <= ?1 AND state <> 'active' AND event IN ('rejected', 'cancelled')), 0))
-            """)
-        settled.bind(1, oldest)
-        try settled.run()
-        let conflicts = try connection.statement(
-            """
-            DELETE FROM sync_conflict WHERE journal IN
-                (SELECT number FROM sync_journal WHERE number <= ?1 AND state <> 'active')
-            """)
-        conflicts.bind(1, oldest)
-        try conflicts.run()
-        let entries = try connection.statement("DELETE FROM sync_journal WHERE number <= ?1 AND state <> 'active'")
-        entries.bind(1, oldest)
-        try entries.run()
+    /// Deletes the oldest handled entries while the journal is over its bounds.
+    private func deleteHandledEntries() throws(StoreFailure) {
+        while meta.journal.entries > limits.journalEntries || meta.journal.bytes > limits.journalBytes {
+            guard meta.journal.entries > meta.outbox.journal else { return }
+            let entry = try connection.statement(
+                """
+                DELETE FROM sync_journal WHERE number =
+                    (SELECT number FROM sync_journal WHERE state <> 'active' ORDER BY number LIMIT 1)
+                RETURNING number, bytes, iif(event IN ('rejected', 'cancelled'), coalesce(sequence, 0), 0)
+                """)
+            var number: Int64?
+            var settled: Int64 = 0
+            while try entry.step() {
+                number = entry.integer(0)
+                meta.journal.entries -= 1
+                meta.journal.bytes -= entry.integer(1)
+                settled = entry.integer(2)
+            }
+            guard let number else {
+                throw StoreFailure(
+                    .corrupt,
+                    "sync_meta counts \(meta.journal.entries) journal entries and \(meta.outbox.journal) active ones, and none is handled"
+                )
+            }
+            let conflicts = try connection.statement("DELETE FROM sync_conflict WHERE journal = ?1")
+            conflicts.bind(1, number)
+            try conflicts.run()
+            guard settled > 0 else { continue }
+            let forgotten = try connection.statement(
+                "UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, ?1)")
+            forgotten.bind(1, settled)
+            try forgotten.run()
+        }
+    }
+
+    /// Refuses a new edit while too much waits for a person (decision 22). What the server says about earlier edits is always
+    /// written down: the outbox bounds it.
+    func checkRoomInJournal() throws(StoreFailure) {
+        guard
+            meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
+        else { return }
+        throw StoreFailure(
+            .journalFull,
+            "the journal holds \(meta.outbox.journal) entries that nobody has handled, of \(meta.journal.unseenBytes) bytes; at most \(limits.unseenJournalEntries) entries and \(limits.unseenJournalBytes) bytes are allowed before a new edit"
+        )
     }
 
     func setState(_ state: JournalEntry.State, of journal: JournalEntry) throws(StoreFailure) {
         guard journal.state != state else { return }
-        let statement = try connection.statement("UPDATE sync_journal SET state = ?2 WHERE number = ?1")
+        let statement = try connection.statement(
+            "UPDATE sync_journal SET state = ?2 WHERE number = ?1 RETURNING bytes")
         statement.bind(1, journal.number)
         statement.bind(2, state.rawValue)
-        try statement.run()
-        if journal.state == .active { meta.outbox.journal -= 1 }
+        while try statement.step() {
+            guard journal.state == .active else { continue }
+            meta.outbox.journal -= 1
+            meta.journal.unseenBytes -= statement.integer(0)
+        }
         change.touchesOutbox = true
+        try deleteHandledEntries()
     }
 
     // MARK: What people do with it
@@ -133,6 +177,25 @@ extension WriteTransaction {
     func dismiss(journal number: Int64) throws(StoreFailure) {
         let entry = try journalEntry(number)
         if entry.state == .active { try setState(.dismissed, of: entry) }
+    }
+
+    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
+        let statement = try connection.statement(
+            "UPDATE sync_journal SET state = 'dismissed' WHERE number <= ?1 AND state = 'active' RETURNING bytes")
+        statement.bind(1, number)
+        var count = 0
+        while try statement.step() {
+            count += 1
+            meta.journal.unseenBytes -= statement.integer(0)
+        }
+        guard count > 0 else {
+            rollsBack = true
+            return 0
+        }
+        meta.outbox.journal -= count
+        change.touchesOutbox = true
+        try deleteHandledEntries()
+        return count
     }
 
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
@@ -158,5 +221,20 @@ extension WriteTransaction {
             throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
         }
         return entry
+    }
+}
+
+extension String {
+    /// The longest beginning of whole characters that takes at most so many bytes of UTF-8.
+    fileprivate func clipped(to limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var result = ""
+        var bytes = 0
+        for character in self {
+            bytes += character.utf8.count
+            if bytes > limit { break }
+            result.append(character)
+        }
+        return result
     }
 }

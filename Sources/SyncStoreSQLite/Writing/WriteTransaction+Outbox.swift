@@ -248,15 +248,24 @@ extension WriteTransaction {
     }
 
     /// The entries linked to a record, oldest first.
-    func sequences(linkedTo place: RecordPlace, onlyChanging: Bool) throws(StoreFailure) -> [Int64] {
+    ///
+    /// - Parameters:
+    ///   - start: only entries behind this one.
+    ///   - end: only entries up to this one.
+    func sequences(
+        linkedTo place: RecordPlace, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
+    ) throws(StoreFailure) -> [Int64] {
         let statement = try connection.statement(
             """
             SELECT DISTINCT sequence FROM sync_pending
-            WHERE collection = ?1 AND id = ?2 AND (link = 'changes' OR ?3 = 0) ORDER BY sequence
+            WHERE collection = ?1 AND id = ?2 AND sequence > ?4 AND sequence <= ?5 AND (link = 'changes' OR ?3 = 0)
+            ORDER BY sequence
             """)
         statement.bind(1, tables[place.table].name)
         statement.bind(2, place.id)
         statement.bind(3, onlyChanging ? 1 : 0)
+        statement.bind(4, start)
+        statement.bind(5, end)
         defer { statement.reset() }
         var sequences: [Int64] = []
         while try statement.step() { sequences.append(statement.integer(0)) }
@@ -313,13 +322,25 @@ extension WriteTransaction {
     /// The waiting entries of the same space that depend on `entry`, oldest first: on a record that it changes, or by a
     /// reference to one that it creates; and those that depend on these.
     func waitingDependants(of entry: StoredEntry) throws(StoreFailure) -> [StoredEntry] {
+        struct Links: Hashable {
+            let place: RecordPlace
+            let onlyChanging: Bool
+        }
         var found: [Int64: StoredEntry] = [:]
         var queue = [entry]
+        // The entry from which on the links of a record have been followed: each link is read once, however many edits of one
+        // record wait.
+        var followed: [Links: Int64] = [:]
         while let next = queue.popLast() {
             let created = Set(next.transaction.createdRecords)
             for place in try changedPlaces(of: next.transaction) {
-                let all = try sequences(linkedTo: place, onlyChanging: !created.contains(place.id))
-                for sequence in all where sequence > next.sequence && found[sequence] == nil {
+                let links = Links(place: place, onlyChanging: !created.contains(place.id))
+                let end = followed[links] ?? .max
+                guard next.sequence < end else { continue }
+                followed[links] = next.sequence
+                let linked = try sequences(
+                    linkedTo: place, onlyChanging: links.onlyChanging, after: next.sequence, upTo: end)
+                for sequence in linked where found[sequence] == nil {
                     guard let dependant = try self.entry(sequence), dependant.number == nil,
                         dependant.space == entry.space
                     else { continue }

@@ -124,13 +124,18 @@ extension WriteTransaction {
         let entries = try connection.statement(
             """
             DELETE FROM sync_journal WHERE event IN ('merged', 'forgotten') AND coalesce(space, ?1) = ?1
-            RETURNING state = 'active'
+            RETURNING state = 'active', bytes
             """)
         entries.bind(1, space.rawValue)
         var count = 0
         while try entries.step() {
             count += 1
-            if entries.integer(0) != 0 { meta.outbox.journal -= 1 }
+            meta.journal.entries -= 1
+            meta.journal.bytes -= entries.integer(1)
+            if entries.integer(0) != 0 {
+                meta.outbox.journal -= 1
+                meta.journal.unseenBytes -= entries.integer(1)
+            }
             change.touchesOutbox = true
         }
         return count

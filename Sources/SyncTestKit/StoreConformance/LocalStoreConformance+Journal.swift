@@ -83,6 +83,32 @@ extension LocalStoreConformance {
                 let numbers = try world.store.journal(state: nil, limit: 2).map(\.number)
                 try world.expect(numbers, is: [3, 2], "the numbers")
             },
+            Check("the journal is read in pages, and one entry by its number") { world in
+                for name in ["a", "b", "c", "d"] {
+                    try world.store.cancel(try world.createUser(name).1, now: world.now())
+                }
+                try world.store.dismiss(journal: 3)
+                let store = world.store
+                try world.expect(
+                    try store.journal(state: nil, after: 4, limit: 2).map(\.number), is: [3, 2], "a page of all")
+                try world.expect(
+                    try store.journal(state: .active, after: 4, limit: 2).map(\.number), is: [2, 1],
+                    "a page of the active")
+                try world.expect(
+                    try store.journal(state: .dismissed, after: 4, limit: 2).map(\.number), is: [3], "the dismissed")
+                try world.expect(try store.journal(state: nil, after: 1, limit: 2), is: [], "behind the oldest")
+                try world.expect(try store.journalEntry(2)?.number, is: 2, "the entry of a number")
+                try world.expect(try store.journalEntry(9), is: nil, "the entry of an unknown number")
+            },
+            Check("all active entries up to a number are dismissed together") { world in
+                for name in ["a", "b", "c"] {
+                    try world.store.cancel(try world.createUser(name).1, now: world.now())
+                }
+                try world.expect(try world.store.dismissJournal(upTo: 2), is: 2, "the dismissed entries")
+                try world.expect(
+                    try world.store.journal(state: .active, limit: 9).map(\.number), is: [3], "what is left")
+                try world.expect(try world.store.outboxSummary().journal, is: 1, "the count of active entries")
+            },
         ]
     }
 

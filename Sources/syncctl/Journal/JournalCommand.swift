@@ -17,7 +17,8 @@ struct ListJournal: AsyncParsableCommand {
 
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Those that were sent again or dismissed too.") var all = false
-    @Option(help: "At most this many.") var limit = 100
+    @Option(help: "The most entries to list.") var limit = 100
+    @Option(help: ArgumentHelp("List only entries older than this one.", valueName: "entry")) var before: Int64?
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit is at least 1") }
@@ -27,7 +28,13 @@ struct ListJournal: AsyncParsableCommand {
         try await options.withClient { client in
             let store = try client.store
             let terminal = options.terminal
-            let entries = try store.journal(state: all ? nil : .active, limit: limit)
+            var entries: [JournalEntry] = []
+            while entries.count < limit {
+                let page = try store.journal(
+                    state: all ? nil : .active, after: entries.last?.number ?? before, limit: limit - entries.count)
+                guard !page.isEmpty else { break }
+                entries += page
+            }
             if terminal.isJSON {
                 for entry in entries { terminal.say(JournalShape.line(entry)) }
             } else if entries.isEmpty {
@@ -59,9 +66,7 @@ struct ShowJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let terminal = options.terminal
-            // The port gives the journal from its newest entry on.
-            let entries = try client.store.journal(state: nil, limit: .max)
-            guard let found = entries.first(where: { $0.number == entry }) else {
+            guard let found = try client.store.journalEntry(entry) else {
                 throw CommandFailure(
                     .failed, "there is no entry \(entry) in the journal", advice: "syncctl journal list --all shows all"
                 )
@@ -121,14 +126,18 @@ struct DismissJournal: AsyncParsableCommand {
     func run() async throws {
         try await options.withClient { client in
             let store = try client.store
-            let numbers = all ? try store.journal(state: .active, limit: .max).map(\.number) : entries
-            for number in numbers { try store.dismiss(journal: number) }
+            var count = entries.count
+            if all {
+                count = try store.dismissJournal(upTo: .max)
+            } else {
+                for number in entries { try store.dismiss(journal: number) }
+            }
             if options.json {
                 var line = JSONLine()
-                line.set("dismissed", numbers.count)
+                line.set("dismissed", count)
                 options.terminal.say(line)
             } else {
-                options.terminal.say("dismissed \(numbers.count) \(numbers.count == 1 ? "entry" : "entries")")
+                options.terminal.say("dismissed \(count) \(count == 1 ? "entry" : "entries")")
             }
         }
     }

@@ -37,14 +37,17 @@ struct SyncReport {
         after = try store.outboxSummary()
         session = try store.session()
         // By their numbers: what others have written goes out of the journal with the access to its space.
-        let entries = try store.journal(state: .active, limit: after.journal).filter { $0.number > start.journal }
-        news = entries.count
-        refused = entries.count { entry in
+        var (news, refused) = (0, 0)
+        try store.forEachJournalEntry(state: .active) { entry in
+            guard entry.number > start.journal else { return false }
+            news += 1
             switch entry.event {
-            case .rejected, .cancelled: true
-            case .merged, .forgotten: false
+            case .rejected, .cancelled: refused += 1
+            case .merged, .forgotten: break
             }
+            return true
         }
+        (self.news, self.refused) = (news, refused)
         let left = after.count == 0 ? before.count : before.count - after.count
         confirmed = max(0, left - refused)
     }

@@ -27,6 +27,7 @@ extension CommandFailure {
             switch failure.code {
             case .missingFile: "syncctl init makes a database"
             case .outboxFull: "syncctl sync empties the outbox"
+            case .journalFull: "read it with syncctl journal, then resend or dismiss entries"
             case .diskFull: "make room on the disk, then try again"
             case .busy: "another program is using the database; try again"
             case .newerSchema, .otherSchema: "use the program that made this database"

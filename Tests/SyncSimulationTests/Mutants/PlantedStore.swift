@@ -80,9 +80,13 @@ struct PlantedStore: LocalStore, EngineStore {
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
         try base.cancel(sequence, now: now)
     }
-    func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
-        try base.journal(state: state, limit: limit)
+    func journal(
+        state: JournalEntry.State?, after number: Int64?, limit: Int
+    ) throws(StoreFailure) -> [JournalEntry] {
+        try base.journal(state: state, after: number, limit: limit)
     }
+    func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? { try base.journalEntry(number) }
+    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int { try base.dismissJournal(upTo: number) }
     func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
         try onResend(base, number, now)
     }

@@ -16,7 +16,7 @@ extension History {
         let isOfThisEpoch = session.epoch == epoch
         // A journal grows long; here it is asked what became of that which has left the outbox.
         let settled = state.withLock { $0.settled(device, entries) }
-        let journal = settled.isEmpty ? [] : try store.journal(state: nil, limit: .max)
+        let journal = settled.isEmpty ? [] : try store.wholeJournal()
         return try state.withLock { state in
             try state.check(entries, of: device)
             try state.check(settled, of: device, journal)
