@@ -45,7 +45,7 @@ enum ImportArrows {
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
         // Real input for a local store.
-        "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto"],
+        "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // The composition root, which alone sees the adapters.
         "SyncBootstrap": [
             "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite", "SyncTransportHTTP",

@@ -118,7 +118,7 @@ import Testing
         let profile = community.profiles.make(user: community.users.make(username: "Ned"), address: wrong.address)
         let failure = await #expect(throws: ModelFailure.self) { try await profile.create() }
         #expect(failure?.code == .invalidValue)
-        #expect(failure?.message == "profile.address: \(wrong.message)")
+        #expect(failure?.message == "profile.address is no valid address: \(wrong.message)")
         #expect(profile.presence == .draft)
     }
 

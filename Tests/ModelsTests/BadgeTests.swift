@@ -27,7 +27,7 @@ import Testing
 
         let bad = badges.make(owner: user, title: "hand of the king")
         let failure = await #expect(throws: ModelFailure.self) { try await bad.create() }
-        #expect(failure?.message == "badge.title begins with a capital")
+        #expect(failure?.message == "badge.title has to begin with a capital")
     }
 }
 
@@ -39,17 +39,19 @@ protocol Badge: Presentable {
 enum BadgeSchema {
     static let schema = ModelSchema(
         collection: "badge",
-        fields: [.reference("owner", to: "user", required: true), .text("title", required: true, bytes: 1...80)])
+        fields: [
+            .reference("owner", to: "user", required: true),
+            .text("title", required: true, bytes: 1...80, rule: capital),
+        ])
 
     static let owner = schema.handle("owner")
     static let title = schema.handle("title")
 
-    static let kind = ModelKind(schema) { (patch) throws(ModelFailure) in
-        guard case .text(let text)? = patch[title.name] else { return }
-        guard text.first?.isUppercase == true else {
-            throw ModelFailure(.invalidValue, "badge.title begins with a capital")
-        }
+    private static let capital = FieldRule(name: "capital") { text in
+        text.first?.isUppercase == true ? nil : "has to begin with a capital"
     }
+
+    static let kind = ModelKind(schema)
 }
 
 final class LiveBadge: LiveModel, Badge {

@@ -9,7 +9,11 @@ import Testing
     @Test(arguments: [
         ("", "user.username is empty"),
         (String(repeating: "n", count: 65), "user.username is too long: 65 bytes, at most 64 allowed"),
-        ("\u{7}\u{1B}\u{200B} ", "user.username has nothing to show: at least one visible character is expected"),
+        (
+            "\u{7}\u{1B}\u{200B} ",
+            "user.username contains U+0007, which is invisible or a control character: leave it out"
+        ),
+        ("\u{301}", "user.username has nothing to show: at least one visible character is expected"),
         ("Ned\u{0}", "user.username contains U+0000, which no store keeps"),
     ])
     func `a username that breaks a rule is refused`(username: String, message: String) async throws {
@@ -41,9 +45,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ned.png", "avatar.image_url is no URL: a scheme such as https is expected, then a colon and an address"),
-        ("1:x", "avatar.image_url is no URL: a scheme such as https is expected, then a colon and an address"),
-        ("https:", "avatar.image_url is no URL: a scheme such as https is expected, then a colon and an address"),
+        ("ned.png", "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"),
+        ("1:x", "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"),
+        (
+            "javascript:alert(1)",
+            "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"
+        ),
+        (
+            "data:text/html,x",
+            "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"
+        ),
+        ("https://", "avatar.image_url names no host after https://"),
+        ("https:///x", "avatar.image_url names no host after https://"),
+        ("file://", "avatar.image_url names no file after file://"),
+        ("https:", "avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://"),
         (
             "https://example.org/n d.png",
             "avatar.image_url contains a character that no URL has: spaces, controls and letters beyond ASCII are to be percent-encoded"

@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test func `the progress line escapes what it shows, and is cut behind that`() {
-        #expect(Progress.line("offline: a\u{1B}]0;b\r\u{202E}").rendered == "\r\u{1B}[Koffline: a\\u{1B}]0;b\\r\\u{202E}")
+        #expect(
+            Progress.line("offline: a\u{1B}]0;b\r\u{202E}").rendered == "\r\u{1B}[Koffline: a\\u{1B}]0;b\\r\\u{202E}")
         #expect(Progress.line(String(repeating: "\u{7}", count: 99)).rendered.count == 82)
     }
 

@@ -41,7 +41,9 @@ import Testing
 
     @Test(arguments: [
         (["user", "create", "username="], CommandStatus.failed, "is empty"),
-        (["user", "create", "username=\u{200B}"], .failed, "visible character"),
+        (["user", "create", "username=\u{200B}"], .failed, "user.username contains U+200B"),
+        (["user", "create", "username=Ned "], .failed, "ends with a space"),
+        (["user", "create", "username=\u{1B}[31mred\u{202E}txt.exe"], .failed, "contains U+001B"),
         (["user", "create", "name=x"], .usage, "no field 'name'"),
         (["user", "create", "x"], .usage, "FIELD=VALUE"),
         (["user", "show", "7"], .failed, "uid 7"), (["user", "set", "nobody", "username=x"], .failed, "'nobody'"),
@@ -82,13 +84,17 @@ import Testing
         #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
     }
 
-    @Test func `names that would play tricks on a terminal are shown as their codes`() throws {
+    @Test func `a name is the same in either of its forms, also as the key of an import`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        try programs.syncctl("user", "create", "username=\u{1B}[31mred\u{202E}txt.exe\r\n")
-        let list = try programs.syncctl("user", "list")
-        #expect(list.output.contains("\\u{1B}[31mred\\u{202E}txt.exe\\r\\n"))
-        #expect(!list.output.contains("\u{1B}") && !list.output.contains("\u{202E}"))
+        let composed = #"{"type":"user","username":"Zo\u00eb"}"# + "\n"
+        let decomposed = #"{"type":"user","username":"Zoe\u0308"}"# + "\n"
+        for (text, created) in [(composed, 1), (decomposed, 0), (composed + decomposed, 0)] {
+            let answer = try programs.syncctl("import", "--jsonl", "-", "--json", input: text)
+            #expect(answer.output.contains("\"created\":\(created)"), "\(answer)")
+        }
+        #expect(try programs.syncctl("user", "show", "Zoe\u{308}").status == 0)
+        #expect(try programs.syncctl("user", "list", "--where", "username=Zoe\u{308}").output.contains("Zo\u{EB}"))
     }
 
     @Test func `a hostile command line reaches no shell and no SQL`() throws {

@@ -5,14 +5,12 @@ public enum AvatarSchema {
     public static let schema = ModelSchema(
         collection: "avatar",
         fields: [
-            .text("image_url", bytes: ModelsLimits.imageURLBytes),
+            .text("image_url", bytes: ModelsLimits.imageURLBytes, rule: ImageURL.rule),
             .reference("author", to: "user", required: true),
         ])
 
     static let imageURL = schema.handle("image_url")
     static let author = schema.handle("author")
 
-    static let kind = ModelKind(schema) { (patch) throws(ModelFailure) in
-        if case .text(let address)? = patch[imageURL.name] { try ImageURL.check(address) }
-    }
+    static let kind = ModelKind(schema)
 }

@@ -146,12 +146,10 @@ final class LiveCell: Sendable {
             var patch = edits
             for (name, value) in edits where value.isNull { patch.remove(name) }
             try check { () throws(InvalidValue) in try kind.schema.check(creating: patch) }
-            try kind.check(patch)
             return ModelEdit(.create(collection, id, patch), shown: nil)
         case .here:
             guard !edits.isEmpty else { return nil }
             try check { () throws(InvalidValue) in try kind.schema.check(updating: edits) }
-            try kind.check(edits)
             return ModelEdit(.update(collection, id, edits), shown: shown)
         case .awaited, .notHere: throw nothingHere
         case .gone: throw ModelFailure(.gone, "\(label) is gone: it cannot be written")

@@ -1,14 +1,12 @@
 public import SyncModel
 
-/// What the live objects need to know of one model: its schema, and the rules that a schema cannot express.
+/// What the live objects need to know of one model.
 public struct ModelKind: Sendable {
     public let schema: ModelSchema
-    /// Throws when values that are about to be written break a rule. Fields that are not named are not touched.
-    public let check: @Sendable (Patch) throws(ModelFailure) -> Void
 
-    public init(_ schema: ModelSchema, check: @escaping @Sendable (Patch) throws(ModelFailure) -> Void = { _ in }) {
+    /// - Parameter schema: with all rules of the model: what a client checks, the server checks, too.
+    public init(_ schema: ModelSchema) {
         self.schema = schema
-        self.check = check
     }
 
     public var collection: CollectionName { schema.collection }

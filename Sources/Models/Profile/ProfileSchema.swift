@@ -6,20 +6,13 @@ public enum ProfileSchema {
         collection: "profile",
         fields: [
             .reference("user", to: "user", required: true),
-            .text("full_name", bytes: ModelsLimits.fullNameBytes),
-            .json("address", bytes: ModelsLimits.addressBytes),
+            .text("full_name", bytes: ModelsLimits.fullNameBytes, rule: .name),
+            .json("address", bytes: ModelsLimits.addressBytes, rule: .address),
         ])
 
     static let user = schema.handle("user")
     static let fullName = schema.handle("full_name")
     static let address = schema.handle("address")
 
-    static let kind = ModelKind(schema) { (patch) throws(ModelFailure) in
-        guard case .json(let json)? = patch[address.name] else { return }
-        do throws(InvalidAddress) {
-            try AddressCodec.address(json: json).validate()
-        } catch {
-            throw ModelFailure(.invalidValue, "profile.address: \(error)")
-        }
-    }
+    static let kind = ModelKind(schema)
 }

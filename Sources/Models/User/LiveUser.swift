@@ -1,3 +1,5 @@
+import SyncModel
+
 /// The user of every kind: what differs between the kinds is the source below.
 public final class LiveUser: LiveModel, User {
     public static let kind = UserSchema.kind
@@ -9,7 +11,7 @@ public final class LiveUser: LiveModel, User {
 
     public var username: String {
         get { record.text(UserSchema.username) ?? "" }
-        set { record.set(UserSchema.username, toText: Username.normalised(newValue)) }
+        set { record.set(UserSchema.username, toText: FieldRule.name.normalized(newValue)) }
     }
 
     public var avatar: (any Avatar)? {

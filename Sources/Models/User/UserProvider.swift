@@ -37,7 +37,7 @@ public struct LiveUsers: UserProvider {
 
     public func make(username: String) -> any User {
         objects.make(LiveUser.self) { record in
-            record.set(UserSchema.username, toText: Username.normalised(username))
+            record.set(UserSchema.username, toText: FieldRule.name.normalized(username))
         }
     }
 
@@ -55,7 +55,7 @@ public struct LiveUsers: UserProvider {
     }
 
     public func users(named username: String) async throws(ModelFailure) -> [any User] {
-        let name = RecordQuery.Condition(UserSchema.username.name, equals: .text(Username.normalised(username)))
+        let name = RecordQuery.Condition(UserSchema.username.name, equals: .text(FieldRule.name.normalized(username)))
         return try await objects.objects(
             LiveUser.self, matching: RecordQuery(LiveUser.kind.collection, where: [name]))
     }

@@ -5,14 +5,12 @@ public enum UserSchema {
     public static let schema = ModelSchema(
         collection: "user",
         fields: [
-            .text("username", required: true, bytes: ModelsLimits.usernameBytes),
+            .text("username", required: true, bytes: ModelsLimits.usernameBytes, rule: .name),
             .reference("avatar", to: "avatar"),
         ])
 
     static let username = schema.handle("username")
     static let avatar = schema.handle("avatar")
 
-    static let kind = ModelKind(schema) { (patch) throws(ModelFailure) in
-        if case .text(let name)? = patch[username.name] { try Username.check(name) }
-    }
+    static let kind = ModelKind(schema)
 }

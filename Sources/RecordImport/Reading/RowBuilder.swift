@@ -45,6 +45,7 @@ struct RowBuilder {
     }
 
     mutating func set(_ field: FieldSchema, to value: FieldValue) throws(ImportProblem) {
+        let value = field.normalized(value)
         if let problem = field.problem(with: value) {
             let invalid = InvalidValue(collection: schema.collection, field: field.name, problem: problem)
             throw ImportProblem(line: line, invalid.description)

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 public import SyncModel
 
 /// Gives the same row of the same source the same record, each time and on each device.
@@ -16,7 +17,9 @@ public struct RecordIdentity: Hashable, Sendable {
 
     public func record(_ collection: CollectionName, key: String) -> RecordID {
         var hash = SHA256()
-        for part in ["tombolo import 1", source, collection.rawValue, key] {
+        // Composed, as names are: two forms of one key are one record.
+        for part in ["tombolo import 1", source, collection.rawValue, key].map(\.precomposedStringWithCanonicalMapping)
+        {
             // The length first: no two lists of parts run into the same bytes.
             withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
             hash.update(data: Array(part.utf8))

@@ -21,10 +21,12 @@ public struct FieldSchema: Hashable, Sendable {
     public let mergeRule: MergeRule
     /// For a reference: the collection that it points into.
     public let target: CollectionName?
+    /// For text and JSON: what is checked beyond the length.
+    public let rule: FieldRule?
 
     private init(
         name: FieldName, type: FieldType, isRequired: Bool, minimumBytes: Int, maximumBytes: Int, mergeRule: MergeRule,
-        target: CollectionName?
+        target: CollectionName?, rule: FieldRule? = nil
     ) {
         self.name = name
         self.type = type
@@ -33,15 +35,16 @@ public struct FieldSchema: Hashable, Sendable {
         self.maximumBytes = maximumBytes
         self.mergeRule = mergeRule
         self.target = target
+        self.rule = rule
     }
 
     public static func text(
         _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...ModelLimits.textBytes,
-        merge: MergeRule = .latestEdit
+        rule: FieldRule? = nil, merge: MergeRule = .latestEdit
     ) -> FieldSchema {
         FieldSchema(
             name: name, type: .text, isRequired: required, minimumBytes: bytes.lowerBound,
-            maximumBytes: bytes.upperBound, mergeRule: merge, target: nil)
+            maximumBytes: bytes.upperBound, mergeRule: merge, target: nil, rule: rule)
     }
 
     public static func integer(_ name: FieldName, required: Bool = false, merge: MergeRule = .latestEdit) -> FieldSchema
@@ -61,11 +64,11 @@ public struct FieldSchema: Hashable, Sendable {
     /// A JSON value that is merged as a whole and kept as it came, so that kinds this build does not know survive.
     public static func json(
         _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...ModelLimits.textBytes,
-        merge: MergeRule = .latestEdit
+        rule: FieldRule? = nil, merge: MergeRule = .latestEdit
     ) -> FieldSchema {
         FieldSchema(
             name: name, type: .json, isRequired: required, minimumBytes: bytes.lowerBound,
-            maximumBytes: bytes.upperBound, mergeRule: merge, target: nil)
+            maximumBytes: bytes.upperBound, mergeRule: merge, target: nil, rule: rule)
     }
 
     /// A reference to a record of `target`.
@@ -102,6 +105,8 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLong(bytes: Int, maximum: Int)
         case containsNUL
         case notFinite
+        /// The value breaks the field's rule; the words end a sentence that begins with the field.
+        case breaksRule(String)
     }
 
     public init(collection: CollectionName, field: FieldName, problem: Problem) {
@@ -121,6 +126,7 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
         case .tooLong(let bytes, let maximum): "\(place) is too long: \(bytes) bytes, at most \(maximum) allowed"
         case .containsNUL: "\(place) contains U+0000, which no store keeps"
         case .notFinite: "\(place) is not a finite number"
+        case .breaksRule(let words): "\(place) \(words)"
         }
     }
 }
@@ -135,7 +141,8 @@ extension FieldSchema {
             let bytes = text.utf8.count
             if bytes < minimumBytes { return .tooShort(bytes: bytes, minimum: minimumBytes) }
             if bytes > maximumBytes { return .tooLong(bytes: bytes, maximum: maximumBytes) }
-            return text.utf8.contains(0) ? .containsNUL : nil
+            if text.utf8.contains(0) { return .containsNUL }
+            return rule?.problem(text).map { .breaksRule($0) }
         case .real(let number):
             return number.isFinite ? nil : .notFinite
         case .null, .boolean, .integer, .reference:

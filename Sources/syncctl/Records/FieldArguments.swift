@@ -36,7 +36,7 @@ enum FieldArguments {
         if field.type == .reference, let target = field.target {
             return .reference(try RecordReference(text: text).resolve(target, in: store).id)
         }
-        guard let value = FieldValue(text, as: field.type) else {
+        guard let value = FieldValue(text, as: field.type).map(field.normalized) else {
             throw CommandFailure(
                 .failed,
                 "\(schema.collection).\(field.name): '\(text)' is no \(field.type.rawValue)")

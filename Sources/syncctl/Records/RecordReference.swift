@@ -20,10 +20,12 @@ struct RecordReference {
             return record
         }
         let shown = String(text.prefix(64))
-        guard let name = RecordNames.nameField(of: collection) else {
+        guard let name = RecordNames.nameField(of: collection),
+            let field = store.catalog[collection]?.field(named: name)
+        else {
             throw CommandFailure(.failed, "'\(shown)' is no uid and no id: records of \(collection) have no other name")
         }
-        let query = RecordQuery(collection, where: [.init(name, equals: .text(text))], limit: 2)
+        let query = RecordQuery(collection, where: [.init(name, equals: field.normalized(.text(text)))], limit: 2)
         let found = try store.records(matching: query)
         guard let record = found.first else { throw missing(collection, "whose \(name) is '\(shown)'") }
         guard found.count == 1 else {

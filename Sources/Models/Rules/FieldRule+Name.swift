@@ -1,0 +1,45 @@
+import Foundation
+public import SyncModel
+
+extension FieldRule {
+    /// A name that people read on one line.
+    ///
+    /// It is composed (NFC), so that what looks the same is the same bytes. It has at least one visible character, no space at its
+    /// ends, and no character that a reader cannot see: controls, line breaks, bidirectional marks, zero-width characters, private
+    /// use. Unassigned characters are allowed, so that builds with different Unicode versions agree.
+    public static let name = FieldRule(
+        name: "name", normalized: { $0.precomposedStringWithCanonicalMapping },
+        problem: { text in
+            if let scalar = text.unicodeScalars.first(where: isForbidden) {
+                let code = String(scalar.value, radix: 16, uppercase: true)
+                let digits = String(repeating: "0", count: max(0, 4 - code.count)) + code
+                return "contains U+\(digits), which is invisible or a control character: leave it out"
+            }
+            guard text.unicodeScalars.contains(where: isVisible) else {
+                return "has nothing to show: at least one visible character is expected"
+            }
+            let ends = [text.unicodeScalars.first, text.unicodeScalars.last]
+            if ends.contains(where: { $0?.properties.isWhitespace ?? false }) {
+                return "begins or ends with a space: leave it out"
+            }
+            guard Array(text.utf8) == Array(text.precomposedStringWithCanonicalMapping.utf8) else {
+                return "is not composed: Unicode normalization form C is expected"
+            }
+            return nil
+        })
+
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator: true
+        // Fillers of Hangul are letters that show nothing; variation selectors change nothing in most fonts.
+        default: scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .spaceSeparator, .nonspacingMark, .enclosingMark, .spacingMark: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,39 @@
+public import SyncModel
+
+extension FieldRule {
+    /// An absolute URL of one of these schemes: `scheme://`, then visible ASCII alone (RFC 3986, appendix A). `javascript:` and
+    /// other URLs that a viewer would run are refused.
+    ///
+    /// - Parameter schemes: in lower case.
+    public static func url(schemes: [String]) -> FieldRule {
+        let expected = schemes.map { $0 + "://" }.formatted
+        return FieldRule(name: "url(" + schemes.joined(separator: ",") + ")") { address in
+            guard address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                return
+                    "contains a character that no URL has: spaces, controls and letters beyond ASCII are to be percent-encoded"
+            }
+            let lowercased = address.lowercased()
+            guard let scheme = schemes.first(where: { lowercased.hasPrefix($0 + "://") }) else {
+                return "is no URL of an allowed kind: it has to begin with \(expected)"
+            }
+            let rest = address.utf8.dropFirst(scheme.utf8.count + 3)
+            // A file's URL has no host; all others need one.
+            let isPlace = scheme == "file" ? rest.first == UInt8(ascii: "/") : !(rest.first.map(Self.endsHost) ?? true)
+            guard isPlace, rest.count > 1 || scheme != "file" else {
+                return "names no \(scheme == "file" ? "file" : "host") after \(scheme)://"
+            }
+            return nil
+        }
+    }
+
+    private static func endsHost(_ byte: UInt8) -> Bool {
+        "/?#:".utf8.contains(byte)
+    }
+}
+
+extension [String] {
+    /// `a, b or c`
+    fileprivate var formatted: String {
+        count > 1 ? dropLast().joined(separator: ", ") + " or " + self[count - 1] : first ?? ""
+    }
+}
