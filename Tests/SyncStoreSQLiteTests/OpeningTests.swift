@@ -47,6 +47,22 @@ import Testing
         }
     }
 
+    @Test func `an empty file is no new database for who does not ask for one`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
+        let file = open(scratch.file, O_CREAT | O_WRONLY, 0o600)
+        close(file)
+        do throws(StoreFailure) {
+            _ = try scratch.open { $0.createsIfMissing = false }
+            Issue.record("an empty file was opened")
+        } catch {
+            #expect(error.code == .notADatabase)
+            #expect(error.message == "\(scratch.file) is empty: it was never initialized, or its contents are lost")
+        }
+        try scratch.open().close()
+    }
+
     @Test func `an empty file beside the log of a database is damaged, and the log is left alone`() throws {
         let scratch = try Scratch()
         try write([], to: scratch.file)

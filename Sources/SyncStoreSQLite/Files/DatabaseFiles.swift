@@ -114,7 +114,10 @@ struct DatabaseFiles: Hashable, Sendable {
     ///
     /// The file is not opened for that. When any descriptor of it is closed, the kernel takes all locks from this process that
     /// another connection of it may have on the file (https://sqlite.org/howtocorrupt.html, 2.2).
-    func checkSize() throws(StoreFailure) {
+    ///
+    /// - Parameter creates: whether an empty file may become a new database: one that was about to be made, or one that has lost
+    ///   what it held. Only a caller that asks for a new database takes it for the former.
+    func checkSize(creatingIfMissing creates: Bool) throws(StoreFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw Self.failure("look at", path) }
         guard status.st_size == 0 || status.st_size >= Self.headerBytes else {
@@ -125,6 +128,10 @@ struct DatabaseFiles: Hashable, Sendable {
         guard status.st_size > 0 || lstat(path + "-wal", &log) != 0 || log.st_size == 0 else {
             throw StoreFailure(
                 .corrupt, "\(path) is empty, and beside it is the log of a database: put back what was there")
+        }
+        guard status.st_size > 0 || creates else {
+            throw StoreFailure(
+                .notADatabase, "\(path) is empty: it was never initialized, or its contents are lost")
         }
     }
 

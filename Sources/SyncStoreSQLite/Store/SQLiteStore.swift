@@ -81,7 +81,7 @@ public final class SQLiteStore: Sendable {
                 .busy, "another program has been opening the database for \(patience): \(files.openLock)")
         }
         defer { withExtendedLifetime(lock) {} }
-        try files.checkSize()
+        try files.checkSize(creatingIfMissing: configuration.createsIfMissing)
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: newClient)
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
