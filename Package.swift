@@ -211,7 +211,7 @@ let package = Package(
         .target(
             name: "SyncBootstrap",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
                 "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
                 "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Configuration", package: "swift-configuration"),

@@ -48,7 +48,8 @@ enum ImportArrows {
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // The composition root, which alone sees the adapters.
         "SyncBootstrap": [
-            "SyncModel", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite", "SyncTransportHTTP",
+            "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
+            "SyncTransportHTTP",
             "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
         ],

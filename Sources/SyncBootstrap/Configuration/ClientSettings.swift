@@ -20,9 +20,9 @@ public struct ClientSettings: Sendable {
         public var file: String { folder + "/tombolo.sqlite" }
     }
 
-    public struct RemoteSettings: Hashable, Sendable {
+    public struct RemoteSettings: Sendable {
         public let address: ServerAddress
-        public let token: Token?
+        public let token: TokenSource?
         public let certificateFile: String?
         public let connectTimeout: Duration
         public let requestTimeout: Duration
@@ -56,7 +56,9 @@ extension ClientSettings.RemoteSettings {
             throw ConfigurationProblem("server.token and server.token-file are both given; expected one of them")
         }
         self.address = address
-        token = try file.map { path throws(ConfigurationProblem) in try Token(file: path) } ?? given.map { Token($0) }
+        token =
+            try file.map { path throws(ConfigurationProblem) in try TokenSource(file: path) }
+            ?? given.map { TokenSource(Token($0)) }
         certificateFile = try configuration.optionalPath(ConfigurationKeys.serverCAFile)
         connectTimeout = try configuration.required(ConfigurationKeys.serverConnectTimeout)
         requestTimeout = try configuration.required(ConfigurationKeys.serverRequestTimeout)

@@ -1,0 +1,57 @@
+import Glibc
+import SyncConcurrency
+
+/// Where a client's token comes from: a fixed value, or a file that may be replaced while the program runs.
+///
+/// The file is looked at before each request and read again when it has changed, so that a rotated token is used without a
+/// restart. While the file is missing or invalid, the last good token stays in use: whoever replaces it may not be done.
+public final class TokenSource: Sendable {
+    private struct Reading {
+        var token: Token
+        var stamp: Stamp?
+    }
+
+    /// What changes when a file is replaced or written.
+    private struct Stamp: Hashable {
+        let device: UInt64
+        let inode: UInt64
+        let size: Int64
+        let modified: [Int]
+
+        init?(path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+            size = Int64(status.st_size)
+            modified = [
+                status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+            ]
+        }
+    }
+
+    private let path: String?
+    private let reading: Guarded<Reading>
+
+    public init(_ token: Token) {
+        path = nil
+        reading = Guarded(Reading(token: token, stamp: nil))
+    }
+
+    /// - Throws: when the file holds no token now.
+    public init(file path: String) throws(ConfigurationProblem) {
+        self.path = path
+        let stamp = Stamp(path: path)
+        reading = Guarded(Reading(token: try Token(file: path), stamp: stamp))
+    }
+
+    /// The newest good token.
+    public var current: Token {
+        reading.withLock { reading in
+            guard let path, let stamp = Stamp(path: path), stamp != reading.stamp else { return reading.token }
+            // Stamped before it is read: a change in between is seen the next time.
+            if let token = try? Token(file: path) { reading = Reading(token: token, stamp: stamp) }
+            return reading.token
+        }
+    }
+}
