@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -16,15 +17,17 @@ extension TransportFailure {
         case let error as HTTPClientError:
             self.init(error, calling: route, configuration)
         case let error as NIOConnectionError:
-            self.init(.unreachable, "\(route): there is no connection to \(error.host):\(error.port)")
+            self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
         case HTTPParserError.invalidEOFState:
             self.init(.notUnderstood, "\(route): the connection ended in the middle of the answer")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self.init(.unreachable, "\(route): TLS failed: \(error)")
+            self.init(
+                .unreachable,
+                "there is no encrypted connection to \(configuration.baseURL): \(Self.reason(ofTLS: error))")
         case let error as ChannelError:
-            self.init(.unreachable, "\(route): the connection failed: \(error)")
+            self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
         case let error as IOError:
-            self.init(.unreachable, "\(route): the connection failed: \(error.description)")
+            self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
         default:
             // The HTTP parsers throw errors of their own: whatever came was no HTTP.
             self.init(.notUnderstood, "\(route): the answer is no good HTTP (\(type(of: error)))")
@@ -42,15 +45,59 @@ extension TransportFailure {
                 .timedOut,
                 "\(route): no answer in time: \(configuration.callTimeout) allowed, and more for a long request")
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
-            self.init(.unreachable, "\(route): no connection within \(configuration.connectTimeout)")
+            self.init(
+                .unreachable,
+                "there is no connection to \(configuration.baseURL): no answer within \(configuration.connectTimeout)")
         case .remoteConnectionClosed, .uncleanShutdown, .bodyLengthMismatch:
             self.init(.notUnderstood, "\(route): the connection ended in the middle of the answer")
         case .invalidURL, .emptyHost, .emptyScheme:
-            self.init(.refused, "\(route): the server's URL is of no use")
+            self.init(
+                .refused,
+                "\(configuration.baseURL) is not the URL of a server; expected http://host:port or https://host:port")
         default:
             self.init(.notUnderstood, "\(route): \(error.shortDescription)")
         }
     }
+
+    /// Why there is no connection, without addresses, error numbers, and names of functions.
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as NIOConnectionError:
+            if let first = error.connectionErrors.first { return reason(first.error) }
+            return "the name \(error.host) cannot be resolved"
+        case let error as IOError:
+            return String(cString: strerror(error.errnoCode)).lowercased()
+        case ChannelError.connectTimeout:
+            return "no answer in time"
+        default:
+            return "the connection was closed"
+        }
+    }
+
+    /// Why TLS failed. The library's own words hold paths of its sources.
+    private static func reason(ofTLS error: any Error) -> String {
+        if let error = error as? NIOSSLExtraError,
+            [.failedToValidateHostname, .serverHostnameImpossibleToMatch].contains(error)
+        {
+            return "the server's certificate is for another host name"
+        }
+        let words = String(describing: error)
+        for (code, reason) in tlsReasons where words.contains(code) { return reason }
+        return "the TLS handshake failed"
+    }
+
+    /// BoringSSL's codes, and what they mean to a person.
+    private static let tlsReasons = [
+        (
+            "CERTIFICATE_VERIFY_FAILED",
+            "the server's certificate has expired, or no authority that this device trusts has issued it"
+        ),
+        ("WRONG_VERSION_NUMBER", "the server does not speak TLS on this port"),
+        ("HTTP_REQUEST", "the server does not speak TLS on this port"),
+        ("UNSUPPORTED_PROTOCOL", "the server speaks no version of TLS that is safe; 1.2 or later is expected"),
+        ("PROTOCOL_VERSION", "the server speaks no version of TLS that is safe; 1.2 or later is expected"),
+        ("HANDSHAKE_FAILURE", "the server and this device have no cipher in common"),
+    ]
 
     /// This failure without the secret, should someone have put it into the words.
     func hiding(_ secret: String?) -> TransportFailure {

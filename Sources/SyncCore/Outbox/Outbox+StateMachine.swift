@@ -197,10 +197,21 @@ package struct OutboxMachine: Hashable, Sendable {
             state = .resting
             return ([disarm], .epochDoubted)
         case .success(.refused(.gap(let expected))):
-            let ours = load.first.map(\.description) ?? "none"
-            return ([disarm] + renew(because: "the server expects number \(expected), not \(ours)", &turn), nil)
+            return (
+                [disarm]
+                    + renew(
+                        because:
+                            "the server misses earlier transactions of this device, and expects number \(expected): each new identity was refused as well",
+                        &turn), nil
+            )
         case .success(.refused(.identityConflict(let number))):
-            return ([disarm] + renew(because: "the server has seen number \(number) with other contents", &turn), nil)
+            return (
+                [disarm]
+                    + renew(
+                        because:
+                            "the server has seen transaction \(number) of this device with other contents, under each new identity as well: another copy of this database may be syncing",
+                        &turn), nil
+            )
         case .failure(let failure):
             let (actions, news) = failed(failure, load, &turn)
             return ([disarm] + actions, news)

@@ -10,6 +10,8 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var outbox: OutboxSummary
     /// When everything was last in sync, and what has failed since.
     public var contact = ServerContact()
+    /// What the local store failed with, while pushing or pulling waits for it.
+    public var storeFailure: StoreFailure?
 
     public enum Connection: Hashable, Sendable {
         case notRunning
@@ -78,7 +80,15 @@ extension SessionMachine {
                     head: pull.head, isComplete: pull.stored.isComplete, hasCaughtUp: pull.hasCaughtUp,
                     hasAccess: pull.stored.hasAccess, historyIsInDoubt: pull.historyIsInDoubt)
             }.sorted { $0.space < $1.space },
-            outbox: outbox.summary)
+            outbox: outbox.summary, storeFailure: storeFailure)
+    }
+
+    private var storeFailure: StoreFailure? {
+        if case .waiting(_, .store(let failure)) = outbox.state { return failure }
+        for pull in pulls {
+            if case .waiting(_, .store(let failure)) = pull.state { return failure }
+        }
+        return nil
     }
 
     private func connection(now: Duration) -> SyncStatus.Connection {
