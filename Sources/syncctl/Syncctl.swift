@@ -18,7 +18,8 @@ import SyncBootstrap
         subcommands: [
             InitCommand.self, ConfigCommand.self, RecordCommand<UserKind>.self, RecordCommand<AvatarKind>.self,
             RecordCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
-            OutboxCommand.self, JournalCommand.self, DigestCommand.self, RecordingCommand.self, ReplayCommand.self,
+            DoctorCommand.self, OutboxCommand.self, JournalCommand.self, DigestCommand.self, RecordingCommand.self,
+            ReplayCommand.self,
             DemoCommand.self, SimulateCommand.self,
         ])
 

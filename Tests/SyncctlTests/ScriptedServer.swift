@@ -48,6 +48,8 @@ final class ScriptedServer: Sendable {
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
             guard head.count < 65_536, read(connection, &byte, 1) == 1 else { return }
             head.append(byte)
+            // A TLS handshake has no end of a head: it is answered at once, as a server without TLS does.
+            if head == [0x16] { break }
         }
         let lines = String(decoding: head, as: UTF8.self).split(whereSeparator: \.isNewline)
         let request = lines.first { $0.lowercased().hasPrefix("tombolo-request:") }?.split(separator: " ").last ?? ""

@@ -56,6 +56,13 @@ public final class ClientComposition {
         }
     }
 
+    /// Reads the whole database for damage. Takes seconds for gigabytes.
+    ///
+    /// - Throws: `corrupt`, with the first finding.
+    public func verifyStore() throws(StoreFailure) {
+        try opened.verify()
+    }
+
     /// Tries to become the one process that syncs this database.
     public func acquireLease(within patience: Duration = .zero) throws(StoreFailure) -> LeaseAttempt {
         try recipes.store.lease(settings, patience)

@@ -47,7 +47,7 @@ extension ClientRecipes.Store {
                     let watcher = try ExternalChangeWatcher(watching: store)
                     return { watcher.stop() }
                 },
-                close: { store.close() })
+                verify: { () throws(StoreFailure) in try store.verify() }, close: { store.close() })
         },
         lease: { (settings, patience) throws(StoreFailure) in
             switch try SyncLease.tryAcquire(file: settings.store.file, within: patience) {
@@ -67,10 +67,10 @@ extension ClientRecipes.Remote {
                 // The settings refuse an address without TLS, except in an environment that allows one.
                 sendsTokenInPlainText: true)
             do {
-                let secret = server.token?.secret
+                let token = server.token
                 let transport = try HTTPTransport(
-                    configuration: configuration, catalog: CommunityCatalog.catalog, runtime: runtime, token: { secret }
-                )
+                    configuration: configuration, catalog: CommunityCatalog.catalog, runtime: runtime,
+                    token: { token?.current.secret })
                 return OpenTransport(transport) { try? await transport.shutdown() }
             } catch {
                 throw ConfigurationProblem("server: \(error)")

@@ -67,6 +67,8 @@ public struct OpenStore: Sendable {
     public let recordings: any RecordingStore
     /// Begins to tell the store's observers of what other processes write, and gives what ends that.
     public let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
+    /// Reads the whole file for damage, and throws `corrupt` with the first finding.
+    public let verify: @Sendable () throws(StoreFailure) -> Void
     /// Closes it; nothing may use it afterwards.
     public let close: @Sendable () -> Void
 
@@ -74,11 +76,13 @@ public struct OpenStore: Sendable {
         _ store: any EngineStore & LocalStore,
         recordings: any RecordingStore,
         watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
+        verify: @escaping @Sendable () throws(StoreFailure) -> Void,
         close: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.recordings = recordings
         self.watch = watch
+        self.verify = verify
         self.close = close
     }
 }

@@ -38,7 +38,7 @@ struct ListJournal: AsyncParsableCommand {
             if terminal.isJSON {
                 for entry in entries { terminal.say(JournalShape.line(entry)) }
             } else if entries.isEmpty {
-                terminal.note(all ? "the journal is empty" : "nothing in the journal needs attention")
+                terminal.note(all ? "the journal is empty" : "no entry of the journal needs attention")
             } else {
                 var table = Table([
                     .init(title: "ENTRY", isNumber: true), .init(title: "WHEN"), .init(title: "WHAT"),

@@ -2,7 +2,7 @@ import SyncModel
 
 /// Transactions in words.
 enum TransactionText {
-    /// `create user, update avatar (image_url)`, and how many more.
+    /// `create user Ned, change avatar 0190… (image_url)`, and how many more. A record is named by its name, else by its id.
     static func summary(_ transaction: Transaction) -> String {
         let shown = transaction.mutations.prefix(3).map(words).joined(separator: ", ")
         let more = transaction.mutations.count - 3
@@ -14,12 +14,12 @@ enum TransactionText {
         switch mutation.intent {
         case .create(let patch):
             guard let name = RecordNames.nameField(of: mutation.collection), case .text(let text)? = patch[name] else {
-                return "create \(word)"
+                return "create \(word) \(mutation.record)"
             }
             return "create \(word) \(text)"
         case .update(let edits):
-            return "change \(word) (" + edits.map(\.field.rawValue).joined(separator: ", ") + ")"
-        case .delete: return "delete \(word)"
+            return "change \(word) \(mutation.record) (" + edits.map(\.field.rawValue).joined(separator: ", ") + ")"
+        case .delete: return "delete \(word) \(mutation.record)"
         }
     }
 

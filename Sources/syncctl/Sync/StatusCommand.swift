@@ -103,7 +103,7 @@ struct StatusReport {
         rows.append(
             (
                 "journal",
-                outbox.journal == 0 ? "nothing needs attention" : "\(outbox.journal) need attention (syncctl journal)"
+                outbox.journal == 0 ? "no entry needs attention" : "\(outbox.journal) need attention (syncctl journal)"
             ))
         rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
         rows.append(("device", "\(session.identity)"))

@@ -10,6 +10,8 @@ enum SyncEnding: Sendable {
     case sentByOther(Int32?)
     case failed(TransportFailure)
     case offline(String)
+    /// The local database fails: the disk is full, or the file was replaced.
+    case storeFailed(StoreFailure)
     /// Something else is in the way; the words say what.
     case blocked(String)
     case braked(deletes: Int, of: Int)
@@ -46,6 +48,7 @@ struct SyncFollower: Sendable {
         if let allowDeletes {
             for space in status.spaces { if case .braked = space.pull { allowDeletes(space.space) } }
         }
+        if let failure = status.storeFailure, !isWatching || failure.isPermanent { return .storeFailed(failure) }
         if isWatching {
             tell(status)
             return nil
@@ -90,5 +93,15 @@ struct SyncFollower: Sendable {
         guard line != shown else { return }
         shown = line
         terminal.say(line)
+    }
+}
+
+extension StoreFailure {
+    /// Whether trying again cannot help a program that has the database open.
+    fileprivate var isPermanent: Bool {
+        switch advice {
+        case .makeRoom, .tryAgain: false
+        case .changeTheRequest, .mendTheFolder, .useTheRightBuild, .report: true
+        }
     }
 }

@@ -66,8 +66,13 @@ struct SyncReport {
             if news > 0 { throw CommandStatus.rejected }
         case .failed(let failure): throw CommandFailure(failure)
         case .offline(let reason):
-            throw CommandFailure(.notSynced, "offline: \(reason)", advice: Self.safe)
-        case .blocked(let reason): throw CommandFailure(.notSynced, reason, advice: Self.safe)
+            throw CommandFailure(
+                .notSynced, "this device is offline: \(reason)", advice: "connect it, then sync; \(CommandFailure.safe)"
+            )
+        case .blocked(let reason):
+            throw CommandFailure(
+                .notSynced, reason, advice: "see what waits with syncctl status; \(CommandFailure.safe)")
+        case .storeFailed(let failure): throw CommandFailure(failure)
         case .braked(let deletes, let total):
             throw CommandFailure(
                 .failed,
@@ -78,11 +83,9 @@ struct SyncReport {
                 .syncedElsewhere,
                 "process \(process.map(String.init) ?? "unknown") syncs this database, and \(after.count) transactions are still in the outbox",
                 advice: "see what holds it up with syncctl status")
-        case .interrupted: throw CommandFailure(.notSynced, "stopped before the end", advice: Self.safe)
+        case .interrupted: throw CommandFailure(.notSynced, "the sync was interrupted", advice: CommandFailure.safe)
         }
     }
-
-    private static let safe = "what was written is safe in the outbox; try again later"
 
     /// Nil where the account may read all spaces that this device follows.
     private var missingAccess: CommandFailure? {
@@ -126,6 +129,7 @@ struct SyncReport {
         case .failed: "failed"
         case .offline: "offline"
         case .blocked: "blocked"
+        case .storeFailed: "store_failed"
         case .braked: "braked"
         case .syncedElsewhere: "synced_elsewhere"
         case .stopped: "stopped"

@@ -25,20 +25,25 @@ extension CommandFailure {
             }
         let advice: String? =
             switch failure.code {
-            case .missingFile: "syncctl init makes a database"
+            case .missingFile: "make it with syncctl init, or name its folder with --store"
             case .outboxFull: "syncctl sync empties the outbox"
             case .journalFull: "read it with syncctl journal, then resend or dismiss entries"
-            case .diskFull: "make room on the disk, then try again"
-            case .busy: "another program is using the database; try again"
+            case .diskFull: "delete files on the disk of the database, then run the command again"
+            case .busy: "wait for the other program to end, then run the command again"
             case .newerSchema, .otherSchema: "use the program that made this database"
-            case .notADatabase: "check store.folder (syncctl config show)"
+            case .notADatabase:
+                "put the file back from a backup, or move it away and make a new database with syncctl init"
             case .contradiction:
                 "the next sync takes a fresh copy of what the server has; report this if it happens again"
-            case .corrupt: "keep the file, and report this"
-            case .unsafePermissions: "chmod 700 the folder, and make yourself its owner"
-            case .readOnly: "check the owner and the permissions of the folder"
+            case .corrupt: "keep a copy of the file, and see what syncctl doctor says"
+            case .unsafePermissions: "make yourself the owner of the folder, and run chmod 700 on it"
+            case .readOnly: "check the owner and the permissions of the folder and of the file"
+            case .inputOutput: "check the disk, then run the command again"
+            case .otherAccount: "use the token of the account that the database belongs to, or another --store"
+            case .tooLarge: "write fewer or smaller values at a time"
+            case .missingEntry: "syncctl outbox list and syncctl journal list --all show what there is"
             case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference,
-                .stillReferenced, .tooLarge, .missingEntry, .entryIsFrozen, .otherAccount, .inputOutput:
+                .stillReferenced, .entryIsFrozen:
                 nil
             }
         self.init(status, failure.message, advice: advice)
@@ -50,10 +55,26 @@ extension CommandFailure {
             self.init(.refused, failure.message, advice: "check server.token-file (syncctl config show)")
         case .incompatible, .refused:
             self.init(.refused, failure.message, advice: "update the older of server and client")
-        case .unreachable, .timedOut, .tooLarge, .throttled, .serverFailed, .notUnderstood, .cancelled:
-            self.init(.notSynced, failure.message, advice: "what was written is safe in the outbox; try again later")
+        case .unreachable:
+            self.init(
+                .notSynced, failure.message,
+                advice: "check server.url (syncctl config show) and whether the server runs; \(Self.safe)")
+        case .timedOut, .throttled, .serverFailed:
+            self.init(.notSynced, failure.message, advice: "run syncctl sync again later; \(Self.safe)")
+        case .notUnderstood:
+            self.init(
+                .notSynced, failure.message,
+                advice:
+                    "check that server.url names a sync server, and that the network asks for no sign-in; \(Self.safe)")
+        case .tooLarge:
+            self.init(.notSynced, failure.message, advice: "lower sync.batch-bytes; \(Self.safe)")
+        case .cancelled:
+            self.init(.notSynced, "interrupted", advice: Self.safe)
         }
     }
+
+    /// What a person wants to know most when a sync fails.
+    static let safe = "what was written is safe in the outbox"
 
     init(_ problem: ConfigurationProblem) {
         self.init(.configuration, problem.message, advice: problem.advice)
@@ -68,7 +89,8 @@ extension CommandFailure {
         case let problem as ConfigurationProblem: self.init(problem)
         case let failure as ModelFailure: self.init(.failed, failure.message)
         case is CancellationError: self.init(.failed, "interrupted")
-        default: self.init(.failed, "\(error)")
+        default:
+            self.init(.failed, "an unexpected error: \(error)", advice: "report this with the command that you ran")
         }
     }
 }

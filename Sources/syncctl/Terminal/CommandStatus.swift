@@ -8,6 +8,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
     case rejected = 6
     case syncedElsewhere = 7
     case different = 8
+    case unhealthy = 9
     case usage = 64
     case noInput = 66
     case noStore = 73
@@ -17,17 +18,18 @@ enum CommandStatus: Int32, CaseIterable, Error {
     var meaning: String {
         switch self {
         case .done: "Done."
-        case .failed: "What was asked cannot be: no such record, an invalid value."
-        case .partly: "Some rows of the import were broken and left out."
+        case .failed: "The request is invalid: no such record, or an invalid value."
+        case .partly: "Some rows of the import were invalid and left out."
         case .notSynced: "The server could not be reached; the outbox keeps what was written."
-        case .refused: "The server refuses the token, or speaks another protocol."
+        case .refused: "The server refuses the token, or speaks another version of the protocol."
         case .rejected: "Synced, and the journal has something new: see syncctl journal."
         case .syncedElsewhere: "Another process syncs this database, and is not done yet."
         case .different: "The compared stores, or a recording and its replay, differ."
+        case .unhealthy: "syncctl doctor found something that a person has to look at."
         case .usage: "The command line is not understood."
         case .noInput: "An input file is missing or cannot be read."
         case .noStore: "The database is missing, or cannot be used as it is."
-        case .machine: "The machine is in the way: a full disk, a busy database."
+        case .machine: "The machine failed: a full disk, a busy database."
         case .configuration: "The configuration has a wrong key or value."
         }
     }

@@ -1,0 +1,176 @@
+import ArgumentParser
+import Glibc
+import SyncBootstrap
+import SyncCore
+import SyncModel
+
+/// Explains the state of the device in sentences.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Check this device: database, outbox, journal, spaces, server, clock.",
+        discussion: """
+            Prints one sentence for each check, and what to do where something is wrong. Ends with status 9 when a person has \
+            to look at something. With --fix repairs what is safe to repair: the permissions of the folder, and a write-ahead \
+            log that was not written back. Nothing is deleted, and nothing is sent to the server but a hello.
+            """)
+
+    @OptionGroup var options: GlobalOptions
+    @Flag(help: "Repair what is safe to repair.") var fix = false
+    @Flag(help: "Do not ask the server.") var local = false
+
+    func run() async throws {
+        let terminal = options.terminal
+        let findings = try await options.withClient { client in
+            let file = DatabaseCheck(client: client, fixes: fix)
+            var findings = file.findings()
+            if file.isOpen { findings += try DeviceCheck(client: client).findings() }
+            findings += await ServerCheck(client: client, asks: !local).findings()
+            return findings
+        }
+        for finding in findings {
+            if terminal.isJSON {
+                terminal.say(finding.line)
+            } else {
+                finding.print(to: terminal)
+            }
+        }
+        if findings.contains(where: \.needsPerson) { throw CommandStatus.unhealthy }
+    }
+}
+
+/// Whether the database can be opened, and is whole.
+private final class DatabaseCheck {
+    private let client: ClientComposition
+    private let fixes: Bool
+    private(set) var isOpen = false
+
+    init(client: ClientComposition, fixes: Bool) {
+        self.client = client
+        self.fixes = fixes
+    }
+
+    func findings() -> [Finding] {
+        var findings: [Finding] = []
+        do throws(StoreFailure) {
+            do throws(StoreFailure) {
+                _ = try client.store
+            } catch  where error.code == .unsafePermissions && fixes {
+                let folder = client.settings.store.folder
+                guard chmod(folder, 0o700) == 0 else { throw error }
+                findings.append(
+                    Finding(check: "folder", level: .fixed, sentence: "only the owner may write in \(folder) now"))
+                _ = try client.store
+            }
+            isOpen = true
+            try client.verifyStore()
+            findings.append(.fine("database", "\(client.settings.store.file) is readable and undamaged"))
+            if fixes { try writeBack(&findings) }
+        } catch {
+            findings.append(.broken("database", CommandFailure(error)))
+        }
+        return findings
+    }
+
+    /// Only the holder of the lease may write the log back.
+    private func writeBack(_ findings: inout [Finding]) throws(StoreFailure) {
+        guard case .acquired(let lease) = try client.acquireLease() else { return }
+        defer { withExtendedLifetime(lease) {} }
+        try client.store.checkpoint()
+        findings.append(Finding(check: "log", level: .fixed, sentence: "the write-ahead log is written back"))
+    }
+}
+
+/// What the database says of the device.
+private struct DeviceCheck {
+    let client: ClientComposition
+
+    func findings() throws -> [Finding] {
+        let store = try client.store
+        let session = try store.session()
+        var findings = [identity(session), try engine(), outbox(session.outbox), journal(session.outbox)]
+        findings += session.spaces.map(space)
+        return findings
+    }
+
+    private func identity(_ session: StoredSession) -> Finding {
+        guard let account = session.account, let epoch = session.epoch else {
+            return .fine("account", "this device has not met a server yet, and belongs to no account")
+        }
+        return .fine(
+            "account",
+            "this device is \(session.identity) of the account '\(account.rawValue)', and follows the history \(epoch.rawValue)"
+        )
+    }
+
+    private func engine() throws -> Finding {
+        switch try client.acquireLease() {
+        case .acquired: .fine("engine", "no process syncs this database now")
+        case .held(let process): .fine("engine", "process \(process.map(String.init) ?? "unknown") syncs this database")
+        }
+    }
+
+    private func outbox(_ outbox: OutboxSummary) -> Finding {
+        guard outbox.count > 0 else { return .fine("outbox", "everything that was written here is confirmed") }
+        let count = outbox.count == 1 ? "1 transaction is" : "\(outbox.count) transactions are"
+        return .fine("outbox", "\(count) not confirmed yet (\(outbox.bytes) bytes): syncctl sync sends them")
+    }
+
+    private func journal(_ outbox: OutboxSummary) -> Finding {
+        guard outbox.journal > 0 else { return .fine("journal", "no entry needs attention") }
+        let count = outbox.journal == 1 ? "1 entry needs" : "\(outbox.journal) entries need"
+        return .attention(
+            "journal", "\(count) attention: changes that were rejected, merged, cancelled or forgotten",
+            advice: "read them with syncctl journal, then resend or dismiss each")
+    }
+
+    private func space(_ space: StoredSpace) -> Finding {
+        let check = "space \(space.space)"
+        guard space.hasAccess else {
+            return .attention(
+                check, "the account may not read it, or the server has no such space",
+                advice: "check server.token-file (syncctl config show), or ask who runs the server")
+        }
+        guard space.cursor != nil else { return .fine(check, "nothing of it has been fetched yet") }
+        guard space.isComplete else {
+            return .attention(
+                check, "the first copy is not complete; this device holds a part of it at version \(space.version)",
+                advice: "syncctl sync completes it")
+        }
+        return .fine(check, "this device holds all of it as of version \(space.version)")
+    }
+}
+
+/// Whether the server can be reached, accepts the token, and agrees on the time.
+private struct ServerCheck {
+    let client: ClientComposition
+    let asks: Bool
+
+    func findings() async -> [Finding] {
+        guard let server = client.settings.server else {
+            return [.fine("server", "no server is configured: this device works alone")]
+        }
+        guard asks else { return [] }
+        if case .down(let reason) = client.reachability.current {
+            return [.attention("network", "this device is offline: \(reason)", advice: "connect it to a network")]
+        }
+        do {
+            let hello = try await client.transport.hello()
+            if let refusal = hello.refusal(for: try client.store.session().account) { throw refusal }
+            return [.fine("server", "\(server.address) answers and accepts the token"), clock(hello)]
+        } catch {
+            return [.broken("server", CommandFailure(wrapping: error))]
+        }
+    }
+
+    private func clock(_ hello: ServerHello) -> Finding {
+        let offset = client.runtime.now().milliseconds - hello.serverTime.wall.milliseconds
+        let size = Duration.milliseconds(offset.magnitude)
+        guard size > ModelLimits.permittedSkew else {
+            return .fine("clock", "this device and the server agree on the time")
+        }
+        return .attention(
+            "clock",
+            "the clock of this device is \(size.shortText) \(offset > 0 ? "ahead of" : "behind") that of the server",
+            advice: "set the clock: edits that were made offline are ordered by it")
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import TestRings
+import Testing
+
+@testable import syncctl
+
+/// Every failure that a user can meet at once, with the exact text: what happened, to what, and what to do.
+@Suite(.ring(.test)) struct FailureTextTests {
+    struct Failure: Sendable, CustomTestStringConvertible {
+        let name: String
+        let arguments: [String]
+        /// What is done to the folder of the device before.
+        var preparation: Preparation = .database
+        let status: CommandStatus
+        /// `$HOME` stands for the folder of the test, `$URL` for that of the server.
+        let text: String
+        var testDescription: String { name }
+    }
+
+    enum Preparation: Sendable {
+        case nothing, database, emptyDatabase, otherFile, openFolder
+        case openToken
+        case server(String)
+    }
+
+    private static let safe = "what was written is safe in the outbox"
+    private static let page =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>Sign in</html>"
+    private static let token401 = ScriptedServer.json(
+        "401 Unauthorized", #"{"error":{"code":"unauthorized","message":"the token is unknown","request":"REQUEST"}}"#)
+    private static let failed503 = ScriptedServer.json(
+        "503 Service Unavailable",
+        #"{"error":{"code":"unavailable","message":"the server is stopping","request":"REQUEST"}}"#)
+
+    static let failures: [Failure] = [
+        Failure(
+            name: "no database", arguments: ["status"], preparation: .nothing, status: .noStore,
+            text: """
+                syncctl: there is no folder $HOME/.local/share/tombolo, and it was not to be created
+                  make it with syncctl init, or name its folder with --store
+
+                """),
+        Failure(
+            name: "an empty database file", arguments: ["status"], preparation: .emptyDatabase, status: .noStore,
+            text: """
+                syncctl: $HOME/.local/share/tombolo/tombolo.sqlite is empty: it was never initialized, or its contents are lost
+                  put the file back from a backup, or move it away and make a new database with syncctl init
+
+                """),
+        Failure(
+            name: "not a database", arguments: ["status"], preparation: .otherFile, status: .noStore,
+            text: """
+                syncctl: $HOME/.local/share/tombolo/tombolo.sqlite is not an SQLite database: it has 5 bytes, fewer than a header
+                  put the file back from a backup, or move it away and make a new database with syncctl init
+
+                """),
+        Failure(
+            name: "a folder that others may write", arguments: ["status"], preparation: .openFolder, status: .noStore,
+            text: """
+                syncctl: others may write in $HOME/.local/share/tombolo (permissions 777); expected 700
+                  make yourself the owner of the folder, and run chmod 700 on it
+
+                """),
+        Failure(
+            name: "no server configured", arguments: ["sync"], status: .configuration,
+            text: """
+                syncctl: no server is configured: server.url is not set
+                  give it as --server URL, as TOMBOLO_SERVER_URL, or in the configuration file
+
+                """),
+        Failure(
+            name: "plain text over a network", arguments: ["sync", "--server", "http://sync.example.org"],
+            status: .configuration,
+            text: """
+                syncctl: server.url: http://sync.example.org is not encrypted, and the environment production sends nothing over a network in plain text
+                  use https, or the environment development
+
+                """),
+        Failure(
+            name: "a refused connection", arguments: ["sync", "--server", "http://127.0.0.1:9"], status: .notSynced,
+            text: """
+                syncctl: there is no connection to http://127.0.0.1:9: connection refused
+                  check server.url (syncctl config show) and whether the server runs; \(safe)
+
+                """),
+        Failure(
+            name: "a name that does not resolve",
+            arguments: ["digest", "--remote", "--server", "https://no-such-host.invalid"], status: .notSynced,
+            text: """
+                syncctl: there is no connection to https://no-such-host.invalid: the name no-such-host.invalid cannot be resolved
+                  check server.url (syncctl config show) and whether the server runs; \(safe)
+
+                """),
+        Failure(
+            name: "a server without TLS", arguments: ["sync", "--server", "$TLS"], preparation: .server(page),
+            status: .notSynced,
+            text: """
+                syncctl: there is no encrypted connection to $TLS: the server does not speak TLS on this port
+                  check server.url (syncctl config show) and whether the server runs; \(safe)
+
+                """),
+        Failure(
+            name: "a sign-in page", arguments: ["sync", "--server", "$URL"], preparation: .server(page),
+            status: .notSynced,
+            text: """
+                syncctl: hello: the answer is no JSON: perhaps a network that wants one to sign in
+                  check that server.url names a sync server, and that the network asks for no sign-in; \(safe)
+
+                """),
+        Failure(
+            name: "an unknown token", arguments: ["sync", "--server", "$URL"], preparation: .server(token401),
+            status: .refused,
+            text: """
+                syncctl: hello: the token is unknown
+                  check server.token-file (syncctl config show)
+
+                """),
+        Failure(
+            name: "a server that is stopping", arguments: ["sync", "--server", "$URL"],
+            preparation: .server(failed503), status: .notSynced,
+            text: """
+                syncctl: hello: the server is stopping
+                  run syncctl sync again later; \(safe)
+
+                """),
+        Failure(
+            name: "a missing token file",
+            arguments: ["sync", "--server", "http://127.0.0.1:9", "--token-file", "$HOME/none"], status: .configuration,
+            text: """
+                syncctl: server.token-file: there is no file $HOME/none
+                  syncd token add NAME on the server makes a token
+
+                """),
+        Failure(
+            name: "a token that others may read",
+            arguments: ["sync", "--server", "http://127.0.0.1:9", "--token-file", "$HOME/open.token"],
+            preparation: .openToken, status: .configuration,
+            text: """
+                syncctl: server.token-file: others may read $HOME/open.token (permissions 644); expected 600
+                  chmod 600 $HOME/open.token
+
+                """),
+        Failure(
+            name: "an unknown record", arguments: ["user", "show", "Ned"], status: .failed,
+            text: """
+                syncctl: there is no record of user whose username is 'Ned' on this device
+                  syncctl user list shows what is here
+
+                """),
+        Failure(
+            name: "an unknown journal entry", arguments: ["journal", "show", "7"], status: .failed,
+            text: """
+                syncctl: there is no entry 7 in the journal
+                  syncctl journal list --all shows all
+
+                """),
+        Failure(
+            name: "an unknown outbox entry", arguments: ["outbox", "cancel", "7"], status: .failed,
+            text: """
+                syncctl: there is no transaction 7 in the outbox
+                  syncctl outbox list and syncctl journal list --all show what there is
+
+                """),
+        Failure(
+            name: "an invisible name", arguments: ["user", "create", "username=Ned\u{200B}"], status: .failed,
+            text: """
+                syncctl: user.username contains U+200B, which is invisible or a control character: leave it out
+
+                """),
+        Failure(
+            name: "a picture that is a program", arguments: ["avatar", "create", "image_url=javascript:alert(1)"],
+            status: .failed,
+            text: """
+                syncctl: avatar.image_url is no URL of an allowed kind: it has to begin with https://, http:// or file://
+
+                """),
+        Failure(
+            name: "a missing import", arguments: ["import", "--csv", "$HOME/none.csv"], status: .noInput,
+            text: """
+                syncctl: $HOME/none.csv does not exist
+
+                """),
+    ]
+
+    @Test(arguments: failures) func `a failure is one sentence, and says what to do`(failure: Failure) throws {
+        let programs = try Programs()
+        let folder = programs.folder + "/.local/share/tombolo"
+        var server: ScriptedServer?
+        if case .nothing = failure.preparation {} else { #expect(try programs.syncctl("init").status == 0) }
+        let database = folder + "/tombolo.sqlite"
+        switch failure.preparation {
+        case .nothing, .database: break
+        case .emptyDatabase:
+            for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
+            #expect(truncate(database, 0) == 0)
+        case .otherFile:
+            for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
+            try Data("hello".utf8).write(to: URL(filePath: database))
+        case .openFolder: #expect(chmod(folder, 0o777) == 0)
+        case .openToken:
+            try Data("token\n".utf8).write(to: URL(filePath: programs.folder + "/open.token"))
+            #expect(chmod(programs.folder + "/open.token", 0o644) == 0)
+        case .server(let response): server = try ScriptedServer(response)
+        }
+        let (plain, encrypted) = (server?.url ?? "", "https://127.0.0.1:\(server?.port ?? 0)")
+        let fill = { (text: String) in
+            text.replacing("$HOME", with: programs.folder).replacing("$URL", with: plain)
+                .replacing("$TLS", with: encrypted)
+        }
+        let answer = try programs.run("syncctl", failure.arguments.map(fill))
+        #expect(answer.errors == fill(failure.text))
+        #expect(answer.status == failure.status.rawValue)
+        withExtendedLifetime(server) {}
+    }
+}
