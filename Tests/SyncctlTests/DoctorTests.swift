@@ -15,6 +15,7 @@ import Testing
                 ok         database: \(programs.folder)/.local/share/tombolo/tombolo.sqlite is readable and undamaged
                 ok         account: this device has not met a server yet, and belongs to no account
                 ok         engine: no process syncs this database now
+                ok         contact: no sync has been complete yet
                 ok         outbox: everything that was written here is confirmed
                 ok         journal: no entry needs attention
                 ok         space default: nothing of it has been fetched yet

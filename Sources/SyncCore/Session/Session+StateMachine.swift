@@ -312,6 +312,11 @@ package struct SessionMachine: Hashable, Sendable {
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
         case .storeFailed(_, let failure):
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
+        case .pageApplied(let space, .braked(let deletes, let total)),
+            .spaceVacated(let space, .braked(let deletes, let total)):
+            let message =
+                "the server's data of \(space) would delete \(deletes) of the \(total) records here, and nothing proves that it is right: a person has to agree"
+            return [.note(.failed(code: "braked", message: message))]
         case .pageApplied, .spaceVacated:
             return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isAtRest) ? [.note(.inSync)] : []
         case .pullEnded(_, let space, .success):

@@ -87,7 +87,8 @@ private struct DeviceCheck {
     func findings() throws -> [Finding] {
         let store = try client.store
         let session = try store.session()
-        var findings = [identity(session), try engine(), outbox(session.outbox), journal(session.outbox)]
+        var findings = [identity(session), try engine(), contact(try store.contact())]
+        findings += [outbox(session.outbox), journal(session.outbox)]
         findings += session.spaces.map(space)
         return findings
     }
@@ -107,6 +108,18 @@ private struct DeviceCheck {
         case .acquired: .fine("engine", "no process syncs this database now")
         case .held(let process): .fine("engine", "process \(process.map(String.init) ?? "unknown") syncs this database")
         }
+    }
+
+    private func contact(_ contact: ServerContact) -> Finding {
+        let since = contact.lastSync.map { "the last sync that was complete was at \(TimeText.text($0))" }
+        guard let failure = contact.lastFailure else {
+            return .fine("contact", since ?? "no sync has been complete yet")
+        }
+        var sentence = "since \(TimeText.text(failure.at)) syncing fails: \(failure.message)"
+        if let until = contact.pausedUntil {
+            sentence += "; the server asked to be left alone until \(TimeText.text(until))"
+        }
+        return .attention("contact", sentence, advice: since ?? "no sync has been complete yet")
     }
 
     private func outbox(_ outbox: OutboxSummary) -> Finding {

@@ -17,7 +17,8 @@ struct StatusCommand: AsyncParsableCommand {
             let store = try client.store
             let session = try store.session()
             return StatusReport(
-                session: session, outbox: try store.outboxSummary(), engine: try Self.engine(client),
+                session: session, outbox: try store.outboxSummary(), memory: try store.contact(),
+                engine: try Self.engine(client),
                 server: client.settings.server?.address.description, file: client.settings.store.file,
                 environment: client.settings.environment, contact: await contact(client, as: session.account))
         }
@@ -60,6 +61,8 @@ struct StatusCommand: AsyncParsableCommand {
 struct StatusReport {
     let session: StoredSession
     let outbox: OutboxSummary
+    /// What the database remembers of earlier contacts.
+    let memory: ServerContact
     /// The process that syncs this database, when there is one.
     let engine: String?
     let server: String?
@@ -99,6 +102,13 @@ struct StatusReport {
         for space in session.spaces {
             rows.append(("space", "\(space.words)"))
         }
+        rows.append(("last sync", "\(memory.lastSync.map(TimeText.text) ?? "never")"))
+        if let failure = memory.lastFailure {
+            rows.append(("last error", "\(terminal.red("since \(TimeText.text(failure.at))")): \(failure.message)"))
+        }
+        if let until = memory.pausedUntil {
+            rows.append(("paused", "the server asked to be left alone until \(TimeText.text(until))"))
+        }
         rows.append(("outbox", "\(owed)"))
         rows.append(
             (
@@ -135,6 +145,11 @@ struct StatusReport {
         line.set("account", session.account?.rawValue)
         line.set("client", session.identity.client.description)
         line.set("incarnation", session.identity.incarnation)
+        line.set("last_sync", memory.lastSync.map(TimeText.text))
+        line.set("last_error", memory.lastFailure?.message)
+        line.set("last_error_code", memory.lastFailure?.code)
+        line.set("last_error_at", memory.lastFailure.map { TimeText.text($0.at) })
+        line.set("paused_until", memory.pausedUntil.map(TimeText.text))
         line.set("waiting", outbox.waiting)
         line.set("sent", outbox.sent)
         line.set("answered", outbox.answered)
