@@ -48,13 +48,14 @@ struct SyncFollower: Sendable {
         if let allowDeletes {
             for space in status.spaces { if case .braked = space.pull { allowDeletes(space.space) } }
         }
-        if let failure = status.storeFailure, !isWatching || failure.isPermanent { return .storeFailed(failure) }
+        if let failure = status.storeFailure, failure.isPermanent { return .storeFailed(failure) }
         if isWatching {
             tell(status)
             return nil
         }
         progress.show(StatusText.progress(status))
         let isPatient = progress.elapsed < patience
+        if let failure = status.storeFailure, !isPatient { return .storeFailed(failure) }
         switch status.connection {
         case .notRunning, .connecting: return nil
         case .stopped: return .interrupted

@@ -28,7 +28,7 @@ extension CommandFailure {
             case .missingFile: "make it with syncctl init, or name its folder with --store"
             case .outboxFull: "syncctl sync empties the outbox"
             case .journalFull: "read it with syncctl journal, then resend or dismiss entries"
-            case .diskFull: "delete files on the disk of the database, then run the command again"
+            case .diskFull: "make room on the disk of the database, then run the command again"
             case .busy: "wait for the other program to end, then run the command again"
             case .newerSchema, .otherSchema: "use the program that made this database"
             case .notADatabase:
