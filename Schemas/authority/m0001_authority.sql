@@ -28,14 +28,15 @@ CREATE TABLE record (
     space TEXT NOT NULL,
     -- The last commit that touched the record.
     version INTEGER NOT NULL CHECK (version >= 0),
-    -- Version 8, clamped time 8, client 16, time as the client claimed it 8.
-    creation BLOB NOT NULL CHECK (length(creation) = 40),
+    -- Version 8, time 8, client 16, incarnation 8, time as the client claimed it 8.
+    creation BLOB NOT NULL CHECK (length(creation) = 48),
     -- Time 8, client 16; null while the record is alive.
     deletion BLOB CHECK (length(deletion) = 24),
     -- The fields that an edit has named, as one JSON object.
     fields TEXT NOT NULL,
-    -- For each of `fields`, in the order of their names: version 8, time 8, client 16. Empty when all are as created.
-    origins BLOB NOT NULL CHECK (length(origins) % 32 = 0),
+    -- For each of `fields`, in the order of their names: version 8, time 8, client 16, incarnation 8. Empty when all are
+    -- as created.
+    origins BLOB NOT NULL CHECK (length(origins) % 40 = 0),
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -78,6 +79,12 @@ CREATE TABLE log (
     PRIMARY KEY (space, version)
 ) STRICT, WITHOUT ROWID;
 
+-- The principal that first used each client id. Nobody else can push with it.
+CREATE TABLE client (
+    id BLOB PRIMARY KEY CHECK (length(id) = 16),
+    principal TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- How far the transactions of each client have come. The principal belongs to the key.
 CREATE TABLE ledger (
     principal TEXT NOT NULL,
@@ -89,7 +96,7 @@ CREATE TABLE ledger (
     CHECK (0 <= acknowledged AND acknowledged <= next)
 ) STRICT, WITHOUT ROWID;
 
--- What became of each transaction, until its client has acknowledged that.
+-- The outcome of each transaction that its client has not acknowledged, and of some hundred before these.
 CREATE TABLE outcome (
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
@@ -100,7 +107,7 @@ CREATE TABLE outcome (
     PRIMARY KEY (principal, client, incarnation, number)
 ) STRICT, WITHOUT ROWID;
 
--- The server's journal: fields on which two edits met, with the value that gave way.
+-- Fields on which two edits met, or an edit and a delete, with the value that gave way.
 CREATE TABLE conflict (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     space TEXT NOT NULL,
@@ -114,6 +121,8 @@ CREATE TABLE conflict (
     -- Time 8, client 16.
     winner BLOB NOT NULL CHECK (length(winner) = 24),
     loser BLOB NOT NULL CHECK (length(loser) = 24),
+    -- The client that a notice has to tell; NULL where the outcome of the push tells it.
+    addressee BLOB CHECK (length(addressee) = 16),
     -- Who pushed the edit that met another.
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
@@ -123,3 +132,4 @@ CREATE TABLE conflict (
 ) STRICT;
 
 CREATE INDEX conflict_by_space ON conflict (space, number);
+CREATE INDEX conflict_by_addressee ON conflict (addressee, space, number) WHERE addressee IS NOT NULL;

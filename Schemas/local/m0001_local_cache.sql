@@ -12,6 +12,8 @@ CREATE TABLE sync_meta (
     epoch TEXT,
     -- The device's hybrid logical clock: the milliseconds of the wall shifted left by 16, and a counter.
     clock INTEGER NOT NULL,
+    -- How many milliseconds the server's clock was ahead of the device's at the last contact; NULL before the first.
+    clock_offset INTEGER,
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,
@@ -32,6 +34,12 @@ CREATE TABLE sync_contact (
     failure_at INTEGER,
     -- Until when the server asked to be left alone.
     paused_until INTEGER
+) STRICT;
+
+-- Client ids that the device had before: notices for them are for this device, too.
+CREATE TABLE sync_former_client (
+    position INTEGER PRIMARY KEY,
+    client TEXT NOT NULL UNIQUE
 ) STRICT;
 
 -- The collections and fields that have tables and columns here, as the application declared them.
@@ -55,6 +63,8 @@ CREATE TABLE sync_space (
     -- The newest receipt of the server, and the version that it proves; NULL once the cursor has reached that version.
     receipt TEXT,
     receipt_version INTEGER CHECK ((receipt IS NULL) = (receipt_version IS NULL)),
+    -- The number of the last notice of a lost value that is in the journal.
+    notice INTEGER NOT NULL DEFAULT 0,
     -- empty, snapshot (its pages are coming), catching_up (to complete_at), complete
     phase TEXT NOT NULL DEFAULT 'empty' CHECK (phase IN ('empty', 'snapshot', 'catching_up', 'complete')),
     complete_at INTEGER NOT NULL DEFAULT 0,
@@ -84,10 +94,13 @@ CREATE TABLE sync_outbox (
     bytes INTEGER NOT NULL,
     -- NULL until first sent.
     number INTEGER,
+    -- The numbers under which earlier identities have sent it, oldest first: client/incarnation/number/hash, separated by
+    -- spaces. NULL when none has.
+    formerly TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
     -- The version at which the server applied it; NULL until answered.
     version INTEGER,
-    -- Milliseconds since 1970.
+    -- Milliseconds since 1970. Lowered when the device's clock turns out to have been ahead.
     written_at INTEGER NOT NULL,
     -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
     refusal_code TEXT,
@@ -126,7 +139,7 @@ CREATE TABLE sync_journal (
     -- Milliseconds since 1970.
     at INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
-    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'cancelled')),
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled')),
     state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
     -- The transaction, as JSON; NULL for a merged one.
     payload TEXT,
@@ -137,7 +150,7 @@ CREATE TABLE sync_journal (
 ) STRICT;
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
 
--- The fields on which a merged transaction met other edits, with the losing values.
+-- The fields on which two edits met, or an edit and a delete, with the losing values.
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -150,11 +163,14 @@ CREATE TABLE sync_conflict (
     winner TEXT NOT NULL,
     winner_time INTEGER NOT NULL,
     winner_client TEXT NOT NULL,
+    winner_account TEXT,
     loser TEXT NOT NULL,
     loser_time INTEGER NOT NULL,
     loser_client TEXT NOT NULL,
+    loser_account TEXT,
     PRIMARY KEY (journal, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX sync_conflict_record ON sync_conflict (collection, id);
 
 -- Records of collections that this build does not know: kept whole, as a newer server shows them, until a newer build makes a
 -- table for their collection. Nobody reads or edits them here.

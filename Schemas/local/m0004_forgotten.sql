@@ -5,9 +5,9 @@ CREATE TABLE sync_journal_next (
     -- Milliseconds since 1970.
     at INTEGER NOT NULL,
     sequence INTEGER,
-    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'cancelled', 'forgotten')),
+    event TEXT NOT NULL CHECK (event IN ('rejected', 'merged', 'overwritten', 'cancelled', 'forgotten')),
     state TEXT NOT NULL CHECK (state IN ('active', 'resent', 'dismissed')),
-    -- The transaction, as JSON; NULL for a merged one.
+    -- The transaction, as JSON; NULL for a merged one. For an overwritten one: what would make a deleted record again.
     payload TEXT,
     -- The reason of a rejection.
     code TEXT,

@@ -11,11 +11,11 @@ struct AuthorityAudit: AuthorityLook {
 
     func facts() throws -> AuthorityFacts {
         var facts = AuthorityFacts()
-        // A creation: version, time, client, time as claimed. An origin: version, time, client. Eight bytes a number.
+        // An origin: version, time, client (two numbers), incarnation. A creation: its origin, and the time as claimed. Eight
+        // bytes a number.
         try look.each("SELECT creation, origins FROM record") { row in
-            for place in [row.bytes(0).prefix(40), row.bytes(1)[...]] where !place.isEmpty {
-                let width = place.count % 32 == 0 ? 32 : 40
-                for start in stride(from: place.startIndex, to: place.endIndex, by: width) {
+            for place in [row.bytes(0).prefix(40), row.bytes(1)[...]] {
+                for start in stride(from: place.startIndex, to: place.endIndex, by: 40) {
                     let time = place[(start + 8)..<(start + 16)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
                     facts.latestStamp = max(facts.latestStamp, HybridTime(rawValue: time))
                 }

@@ -67,6 +67,7 @@ extension AuthorityState {
     /// as the wall clock does not go back, and those who hear of it keep the greatest.
     func time(at now: WallTime) -> HybridTime {
         var clock = clock
+        _ = clock.heal(now: now, permitting: ModelLimits.permittedSkew)
         return clock.tick(now: now)
     }
 }

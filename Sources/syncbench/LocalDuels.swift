@@ -79,7 +79,9 @@ struct LocalDuels {
 
     /// Confirms everything that was written, so that each run starts alike.
     private func drain(_ store: SQLiteStore) throws {
-        while let batch = try store.takeBatch(BatchLimit(transactions: 1_000, bytes: 8_000_000)) {
+        while let batch = try store.takeBatch(
+            BatchLimit(transactions: 1_000, bytes: 8_000_000), now: WallTime(milliseconds: 0))
+        {
             let rejection = Rejection(code: .malformed, message: "benchmark", mutation: nil)
             _ = try store.record(
                 batch.transactions.map { TransactionResult(number: $0.number, outcome: .rejected(rejection)) },

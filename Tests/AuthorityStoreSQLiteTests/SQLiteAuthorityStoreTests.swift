@@ -275,7 +275,7 @@ import Testing
         let store = try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
         let authority = Authority(store: store, catalog: Self.catalog)
         _ = try authority.push(try Self.request(0), by: Principal(name: "anna"), now: Self.now)
-        for damage in ["fields = '{'", "origins = zeroblob(32)", "space = 'No Name'"] {
+        for damage in ["fields = '{'", "origins = zeroblob(40)", "space = 'No Name'"] {
             try store.execute("UPDATE record SET \(damage)")
             let failure = #expect(throws: AuthorityStoreFailure.self) {
                 try store.read { (view) throws(AuthorityStoreFailure) in try view.record("user", UID(0)) }

@@ -130,7 +130,9 @@ final class TinyStore: LocalStore {
 
     func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int { 0 }
 
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] { [] }
+    func resend(
+        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws(StoreFailure) -> [OutboxSequence] { [] }
 
     func dismiss(journal number: Int64) throws(StoreFailure) {}
 

@@ -7,6 +7,8 @@ struct NaiveServer {
         var value: FieldValue
         var stamp: Stamp
         var version: Version
+        /// Whether the transaction at hand has written it.
+        var isFresh = false
     }
 
     struct Row: Equatable {
@@ -70,7 +72,9 @@ struct NaiveServer {
                         let edits = patch.map {
                             FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
                         }
-                        guard let found = edit(&row, edits, stamp, mutation.time, schema) else { return nil }
+                        guard
+                            let found = edit(&row, edits, stamp, schema, head: before.heads[transaction.space] ?? .zero)
+                        else { return nil }
                         conflicts += found
                         rows[key] = row
                         if !touched.contains(key) { touched.append(key) }
@@ -87,13 +91,18 @@ struct NaiveServer {
                 told.append(key)
             case .update(let edits):
                 guard var row, row.space == transaction.space, !row.isDeleted else { return nil }
-                guard let found = edit(&row, edits, stamp, mutation.time, schema) else { return nil }
+                guard let found = edit(&row, edits, stamp, schema, head: before.heads[transaction.space] ?? .zero)
+                else { return nil }
                 conflicts += found
                 rows[key] = row
                 if !touched.contains(key) { touched.append(key) }
-            case .delete:
+            case .delete(let seen):
                 guard let row, row.space == transaction.space else { return nil }
                 if row.isDeleted { continue }
+                conflicts += row.cells.values.count { cell in
+                    cell.value != .null && !cell.isFresh && cell.stamp.client != client
+                        && (seen > (before.heads[transaction.space] ?? .zero) || cell.version > seen)
+                }
                 rows[key]?.isDeleted = true
                 deleted.append(key)
                 if !touched.contains(key) { touched.append(key) }
@@ -112,6 +121,7 @@ struct NaiveServer {
             }
             if row.isDeleted { hasChanged = true }
             for (name, cell) in row.cells {
+                row.cells[name]?.isFresh = false
                 if let old, old.cells[name]?.value != cell.value {
                     row.cells[name]?.version = version
                     hasChanged = true
@@ -127,15 +137,15 @@ struct NaiveServer {
     /// Merges edits into a row and counts the conflicts; nil for an unknown field. The versions of changed fields are
     /// settled at the end, when it is known whether the value is another one.
     private func edit(
-        _ row: inout Row, _ edits: [FieldEdit], _ stamp: Stamp, _ claimed: HybridTime, _ schema: ModelSchema
+        _ row: inout Row, _ edits: [FieldEdit], _ stamp: Stamp, _ schema: ModelSchema, head: Version
     ) -> Int? {
         var conflicts = 0
         for edit in edits {
             guard let field = schema.field(named: edit.field), let cell = row.cells[edit.field] else { return nil }
             let takes: Bool
-            if cell.stamp.client == stamp.client {
-                takes = cell.stamp.time <= claimed
-            } else if cell.version <= edit.seen {
+            if cell.isFresh || cell.stamp.client == stamp.client {
+                takes = true
+            } else if edit.seen <= head, cell.version <= edit.seen {
                 takes = true
             } else if cell.value == edit.value {
                 takes = stamp > cell.stamp
@@ -147,7 +157,9 @@ struct NaiveServer {
                 case .serverWins: takes = false
                 }
             }
-            if takes { row.cells[edit.field] = Cell(value: edit.value, stamp: stamp, version: cell.version) }
+            if takes {
+                row.cells[edit.field] = Cell(value: edit.value, stamp: stamp, version: cell.version, isFresh: true)
+            }
         }
         return conflicts
     }

@@ -55,10 +55,14 @@ import Testing
     ) throws(StoreFailure) -> ResendPlan {
         let entry = JournalEntry(
             number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state)
-        return try ResendPlan(of: entry, catalog: catalog) { (_, id) throws(StoreFailure) in
-            shown.contains(id) ? .default : elsewhere.contains(id) ? "elsewhere" : nil
-        }
+        return try ResendPlan(
+            of: entry, in: .default, catalog: catalog, newID: { remade },
+            home: { (_, id) throws(StoreFailure) in
+                shown.contains(id) ? .default : elsewhere.contains(id) ? "elsewhere" : nil
+            })
     }
+
+    private static let remade = id(99)
 
     private static func transaction(_ mutations: Mutation...) -> Transaction {
         Transaction(space: .default, mutations: mutations)
@@ -86,18 +90,47 @@ import Testing
         }
     }
 
-    @Test func `what was applied, and what was sent again, is refused`() {
-        let kept = Self.transaction(Self.user(Self.ada))
-        for (event, state) in [(JournalEntry.Event.merged([]), .active), (.cancelled(kept), .resent)]
-            as [(JournalEntry.Event, JournalEntry.State)]
-        {
-            do throws(StoreFailure) {
-                _ = try Self.plan(event, state: state)
-                Issue.record("there is a plan for \(event)")
-            } catch {
-                #expect(error.code == .entryIsFrozen && error.message.contains("7"))
-            }
+    @Test func `what was sent again already is refused`() {
+        do throws(StoreFailure) {
+            _ = try Self.plan(.cancelled(Self.transaction(Self.user(Self.ada))), state: .resent)
+            Issue.record("there is a plan")
+        } catch {
+            #expect(error.code == .entryIsFrozen && error.message.contains("7"))
         }
+    }
+
+    // MARK: Values that gave way
+
+    private static func lost(_ id: RecordID, name: String, rule: ConflictRule = .latestEdit) -> FieldConflict {
+        let stamp = Stamp(time: .zero, client: ClientID(bits: Identifier128(high: 1, low: 1)))
+        return FieldConflict(
+            collection: "users", record: id, field: "name", base: .null,
+            winner: Contender(value: rule == .deleteWins ? .null : .text("theirs"), stamp: stamp),
+            loser: Contender(value: .text(name), stamp: stamp), rule: rule)
+    }
+
+    @Test func `the losing values of a merged or overwritten entry are written over the records`() throws {
+        let conflicts = [Self.lost(Self.ada, name: "Ada"), Self.lost(Self.bo, name: "Bo")]
+        for event in [JournalEntry.Event.merged(conflicts), .overwritten(conflicts, deleted: nil)] {
+            let plan = try Self.plan(event, shown: [Self.ada, Self.bo])
+            #expect(
+                plan.transactions == [
+                    [
+                        .update("users", Self.ada, ["name": .text("Ada")]),
+                        .update("users", Self.bo, ["name": .text("Bo")]),
+                    ]
+                ])
+        }
+    }
+
+    @Test func `a deleted record is made again whole, under a new id`() throws {
+        let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
+        let plan = try Self.plan(
+            .overwritten([Self.lost(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole))
+        #expect(
+            plan.transactions == [
+                [.create("users", Self.remade, ["name": .text("Ada"), "avatar": .reference(Self.art)])]
+            ])
     }
 
     // MARK: Forgotten

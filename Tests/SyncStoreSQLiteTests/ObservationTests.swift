@@ -40,7 +40,7 @@ import Testing
         #expect(try await seen.next()?.waiting == 0)
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         #expect(try await seen.next()?.waiting == 1)
-        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000))
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000), now: Samples.now)
         #expect(try await seen.next()?.sent == 1)
     }
 

@@ -109,7 +109,7 @@ import Testing
         let record = try #require(try store.record("users", .id(Samples.id(1))))
         #expect(record.values == [.text("eve"), .text("hello"), .null])
         #expect(record.unknown == ["later": .integer(5)])
-        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000))
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: 1_000), now: Samples.now)
         let no = Rejection(code: .forbidden, message: "no", mutation: nil)
         _ = try store.record(
             [TransactionResult(number: .first, outcome: .rejected(no))], of: try store.session().identity,

@@ -84,7 +84,7 @@ import Testing
         }
         _ = try store.adopt(Epoch(rawValue: "first"), as: AccountID(rawValue: "ada"))
         _ = try store.commit([Samples.create(100)], in: .default, now: Samples.now)
-        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max))
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now)
         for number in 1...2 { try Self.fillJournal(store, number) }
         do throws(StoreFailure) {
             _ = try store.commit([Samples.create(3)], in: .default, now: Samples.now)
@@ -103,7 +103,7 @@ import Testing
         }
         #expect(noted.message.utf8.count == 1_000)
         // What is sent again leaves the journal, so it is allowed.
-        #expect(try store.resend(journal: 3, now: Samples.now).count == 1)
+        #expect(try store.resend(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
         #expect(try store.dismissJournal(upTo: 1) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 0)
@@ -199,7 +199,7 @@ import Testing
         #expect(
             news
                 == StoreChange(extents: ["users": .records([Samples.id(1), Samples.id(2)])], addsToOutbox: true))
-        _ = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_999))
+        _ = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_999), now: Samples.now)
         news = await changes.next()
         #expect(news == StoreChange(touchesOutbox: true))
     }

@@ -40,7 +40,7 @@ import Testing
             for number in [1, 2] as [UInt64] {
                 _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
             }
-            _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max))
+            _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now)
             // Edits of one record in turn with those of another join no earlier entry.
             for number in 0..<count {
                 for id in [1, 2] as [UInt64] {
@@ -95,7 +95,7 @@ private struct Device {
             }
         case .pushed:
             _ = try store.adopt(epoch, as: account)
-            _ = try store.takeBatch(BatchLimit(transactions: count, bytes: .max))
+            _ = try store.takeBatch(BatchLimit(transactions: count, bytes: .max), now: Samples.now)
         case .answered:
             try answer { number in
                 let uid = AssignedUID(collection: "users", record: Samples.id(number), uid: UID(Int64(number)))
@@ -122,7 +122,9 @@ private struct Device {
             try snapshot(of: restored, count / 2..<count)
         case .broughtBack:
             for entry in try store.journal(state: .active, limit: count) {
-                _ = try store.resend(journal: entry.number, now: Samples.now)
+                _ = try store.resend(
+                    journal: entry.number, now: Samples.now,
+                    newID: { RecordID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_0000)) })
             }
         case .read:
             for number in 0..<count {

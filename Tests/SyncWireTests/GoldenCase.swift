@@ -35,7 +35,8 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
                 "pull-request",
                 PullRequest(
                     space: .default, cursor: Cursor(rawValue: "e1.c.12"), receipt: Cursor(rawValue: "e1.c.14"),
-                    limit: 500, account: Samples.account)),
+                    limit: 500, account: Samples.account,
+                    notices: NoticeRequest(clients: [Samples.client, Samples.otherClient], after: 6))),
             pullRequest("pull-request-snapshot", PullRequest(space: .default, cursor: nil, limit: 500)),
             pullReply("pull-reply-commits", .page(Samples.commits)),
             pullReply("pull-reply-snapshot", .page(Samples.snapshot)),

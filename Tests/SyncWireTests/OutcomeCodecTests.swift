@@ -14,14 +14,14 @@ import Testing
         #expect(try OutcomeCodec.decode(Array(text.utf8)) == .applied(version: Version(1), uids: [], conflicts: []))
     }
 
-    @Test func `a merge rule that this build does not know is the server's own`() throws {
+    @Test func `a merge rule that this build does not know is kept by its name`() throws {
         let bytes = try OutcomeCodec.encode(Samples.outcomes[1])
         let text = String(decoding: bytes, as: UTF8.self).replacing("latestEdit", with: "union")
         guard case .applied(_, _, let conflicts) = try OutcomeCodec.decode(Array(text.utf8)) else {
             Issue.record("not applied")
             return
         }
-        #expect(conflicts.map(\.rule) == [.serverWins])
+        #expect(conflicts.map(\.rule) == [ConflictRule(rawValue: "union")])
     }
 
     @Test(arguments: [

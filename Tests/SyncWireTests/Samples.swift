@@ -72,21 +72,39 @@ enum Samples {
 
     static let push = PushRequest(
         identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, account: account,
-        cursors: [Cursor(rawValue: "e1.c.12"), Cursor(rawValue: "e1.d.7")], acknowledged: MutationNumber(3),
-        transactions: [number(4, transaction), number(5, smallTransaction)])
+        cursors: [Cursor(rawValue: "e1.c.12"), Cursor(rawValue: "e1.d.7")],
+        acknowledged: MutationNumber(3),
+        transactions: [
+            number(4, transaction),
+            number(5, smallTransaction, age: .seconds(30 * 86_400), formerly: [former]),
+        ])
 
     static let receipt = CommitReceipt(space: .default, version: Version(13), cursor: Cursor(rawValue: "e1.c.13"))
+
+    static let former = FormerNumber(
+        identity: ClientIdentity(client: otherClient, incarnation: 1), number: MutationNumber(7),
+        hash: number(4, transaction).hash)
+
+    static let notice = ConflictNotice(
+        number: 7, version: Version(14),
+        conflict: FieldConflict(
+            collection: conflict.collection, record: conflict.record, field: conflict.field, base: conflict.base,
+            winner: Contender(value: conflict.winner.value, stamp: conflict.winner.stamp, account: account),
+            loser: conflict.loser, rule: .deleteWins))
 
     static let smallTransaction = Transaction(
         space: .default,
         mutations: [Mutation(collection: "users", record: user, time: time, intent: .create(["username": .text("bo")]))]
     )
 
-    static func number(_ number: Int64, _ transaction: Transaction) -> NumberedTransaction {
+    static func number(
+        _ number: Int64, _ transaction: Transaction, age: Duration? = nil, formerly: [FormerNumber] = []
+    ) -> NumberedTransaction {
         // The canonical form of a sample always exists; a test of its own says so.
         let hash = try? PayloadHash(of: transaction)
         return NumberedTransaction(
-            number: MutationNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction)
+            number: MutationNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction,
+            age: age, formerly: formerly)
     }
 
     static let userRecord = Record(
@@ -113,7 +131,7 @@ enum Samples {
             Commit(
                 version: Version(14),
                 changes: [RecordChange(collection: "avatars", id: record(3), effect: .deleted)]),
-        ]), version: 14, head: 20, hasMore: true)
+        ]), version: 14, head: 20, hasMore: true, notices: [notice])
 
     static let snapshot = page(
         .snapshot(
@@ -129,10 +147,13 @@ enum Samples {
                 SnapshotRows(collection: "avatars", records: [avatarRecord]),
             ], isFirst: true, isLast: false), version: 12, head: 12, hasMore: true)
 
-    static func page(_ content: PullPage.Content, version: Int64, head: Int64, hasMore: Bool) -> PullPage {
+    static func page(
+        _ content: PullPage.Content, version: Int64, head: Int64, hasMore: Bool, notices: [ConflictNotice] = []
+    ) -> PullPage {
         PullPage(
             space: .default, epoch: epoch, serverTime: time, content: content, cursor: Cursor(rawValue: "e1.c.14"),
-            version: Version(version), head: Version(head), hasMore: hasMore)
+            version: Version(version), head: Version(head), hasMore: hasMore, notices: notices,
+            hasMoreNotices: !notices.isEmpty)
     }
 
     /// A client that sends no id gets none back.

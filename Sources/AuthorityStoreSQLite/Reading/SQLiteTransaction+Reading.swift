@@ -179,16 +179,40 @@ extension SQLiteTransaction: AuthorityView {
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
-        try attempt("read the journal") {
+        try conflicts("WHERE space = ? AND number > ? ORDER BY number LIMIT ?", [space.rawValue, number, limit])
+    }
+
+    func conflictCount() throws(AuthorityStoreFailure) -> Int {
+        try row("count the conflicts", "SELECT count(*) FROM conflict", []).map { $0[0] } ?? 0
+    }
+
+    func notices(
+        for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
+    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+        // One look into the index for each client: they are few.
+        var found: [RecordedConflict] = []
+        for client in clients {
+            found += try conflicts(
+                "WHERE addressee = ? AND space = ? AND number > ? ORDER BY number LIMIT ?",
+                [client.bits.data, space.rawValue, number, limit])
+        }
+        return Array(found.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    private func conflicts(
+        _ clause: String, _ arguments: StatementArguments
+    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+        try attempt("read conflicts") {
             try Row.fetchAll(
-                database.cachedStatement(
-                    sql: """
-                        SELECT number, space, version, collection, id, field, rule, field_values, winner, loser,
-                            principal, client, incarnation, mutation_number, at
-                        FROM conflict WHERE space = ? AND number > ? ORDER BY number LIMIT ?
-                        """), arguments: [space.rawValue, number, limit]
+                database.cachedStatement(sql: "SELECT \(RecordedConflict.columns) FROM conflict \(clause)"),
+                arguments: arguments
             ).map { try RecordedConflict(row: $0) }
         }
+    }
+
+    func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal? {
+        try row("read the owner of a client id", "SELECT principal FROM client WHERE id = ?", [client.bits.data])
+            .map { Principal(name: $0[0]) }
     }
 }
 
@@ -204,12 +228,21 @@ extension CommitAuthor {
 }
 
 extension RecordedConflict {
+    /// The columns that `init(row:)` reads, in its order; the last two are the owners of the two clients.
+    fileprivate static let columns = """
+        number, space, version, collection, id, field, rule, field_values, winner, loser,
+        principal, client, incarnation, mutation_number, at,
+        (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(winner, 9)),
+        (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
+        """
+
     fileprivate init(row: Row) throws(AuthorityStoreFailure) {
         let what = "a row of conflict"
         let values = try StoredText.patch(row[7], "the values in \(what)")
-        guard let base = values["base"], let winner = values["winner"], let loser = values["loser"],
-            let rule = MergeRule(rawValue: row[6])
-        else { throw AuthorityStoreFailure(.corrupt, "\(what) lacks a value or names no rule") }
+        guard let base = values["base"], let winner = values["winner"], let loser = values["loser"] else {
+            throw AuthorityStoreFailure(.corrupt, "\(what) lacks a value")
+        }
+        let owners: (winner: String?, loser: String?) = (row[15], row[16])
         self.init(
             number: row[0], space: try SpaceID(stored: row[1], "the space in \(what)"), version: Version(row[2]),
             author: try CommitAuthor(row: row, from: 10),
@@ -217,7 +250,12 @@ extension RecordedConflict {
                 collection: try CollectionName(stored: row[3], "the collection in \(what)"),
                 record: RecordID(bits: try Identifier128(stored: row[4], "the id in \(what)")),
                 field: try FieldName(stored: row[5], "the field in \(what)"), base: base,
-                winner: Contender(value: winner, stamp: try Stamp(stored: row[8], "the winner in \(what)")),
-                loser: Contender(value: loser, stamp: try Stamp(stored: row[9], "the loser in \(what)")), rule: rule))
+                winner: Contender(
+                    value: winner, stamp: try Stamp(stored: row[8], "the winner in \(what)"),
+                    account: owners.winner.map(AccountID.init(rawValue:))),
+                loser: Contender(
+                    value: loser, stamp: try Stamp(stored: row[9], "the loser in \(what)"),
+                    account: owners.loser.map(AccountID.init(rawValue:))),
+                rule: ConflictRule(rawValue: row[6])))
     }
 }

@@ -25,6 +25,7 @@ struct BlobWriter {
     mutating func write(_ origin: FieldOrigin) {
         write(origin.version)
         write(origin.stamp)
+        write(UInt64(origin.incarnation))
     }
 }
 
@@ -60,7 +61,8 @@ struct BlobReader {
 
     mutating func origin() throws(AuthorityStoreFailure) -> FieldOrigin {
         let version = try version()
-        return FieldOrigin(version: version, stamp: try stamp())
+        let stamp = try stamp()
+        return FieldOrigin(version: version, stamp: stamp, incarnation: Int(clamping: try number()))
     }
 
     mutating func identifier() throws(AuthorityStoreFailure) -> Identifier128 {

@@ -50,7 +50,7 @@ extension StoredRecord {
     }
 
     var storedCreation: Data {
-        var writer = BlobWriter(reserving: 40)
+        var writer = BlobWriter(reserving: 48)
         writer.write(creation.origin)
         writer.write(creation.claimedTime.rawValue)
         return writer.data
@@ -58,7 +58,7 @@ extension StoredRecord {
 
     var storedOrigins: Data {
         guard fields.contains(where: { $0.origin != creation.origin }) else { return Data() }
-        var writer = BlobWriter(reserving: fields.count * 32)
+        var writer = BlobWriter(reserving: fields.count * 40)
         for field in fields { writer.write(field.origin) }
         return writer.data
     }

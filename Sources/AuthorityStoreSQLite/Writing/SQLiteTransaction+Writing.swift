@@ -143,17 +143,34 @@ extension SQLiteTransaction: AuthorityTransaction {
             "base": conflict.base, "winner": conflict.winner.value, "loser": conflict.loser.value,
         ]
         try execute(
-            "write into the journal",
+            "write a conflict",
             """
-            INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser,
+            INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser, addressee,
                 principal, client, incarnation, mutation_number, at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 space.rawValue, version.rawValue, conflict.collection.rawValue, conflict.record.bits.data,
                 conflict.field.rawValue, conflict.rule.rawValue, try StoredText.encode(values),
                 conflict.winner.stamp.data, conflict.loser.stamp.data,
+                conflict.addressee(pushedBy: author)?.bits.data,
             ] + author.arguments)
+    }
+
+    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int {
+        try execute(
+            "remove old conflicts",
+            """
+            DELETE FROM conflict WHERE number IN
+                (SELECT number FROM conflict ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
+            """, [count, limit])
+        return database.changesCount
+    }
+
+    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure) {
+        try execute(
+            "bind a client id", "INSERT INTO client (id, principal) VALUES (?, ?)",
+            [client.bits.data, principal.name])
     }
 }
 

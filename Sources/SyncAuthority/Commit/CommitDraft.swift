@@ -5,6 +5,8 @@ struct CommitDraft<Lookup: RecordLookup> {
     private let space: SpaceID
     private let planner: CommitPlanner
     private let lookup: Lookup
+    /// The newest version that anyone can have seen.
+    private let head: Version
     private var records: [PlannedRecord] = []
     private var positions: [RecordAddress: Int] = [:]
     private var creates: [RecordAddress] = []
@@ -12,10 +14,11 @@ struct CommitDraft<Lookup: RecordLookup> {
     /// The mutation that deletes the record, for the rejection that names it.
     private var deletes: [(record: Int, mutation: Int)] = []
 
-    init(space: SpaceID, planner: CommitPlanner, lookup: Lookup) {
+    init(space: SpaceID, planner: CommitPlanner, lookup: Lookup, head: Version) {
         self.space = space
         self.planner = planner
         self.lookup = lookup
+        self.head = head
     }
 
     var plan: CommitPlan {
@@ -24,11 +27,12 @@ struct CommitDraft<Lookup: RecordLookup> {
 
     mutating func apply(_ mutation: Mutation, at index: Int) throws(PlanningStop) {
         let address = RecordAddress(mutation.collection, mutation.record)
-        let stamp = Stamp(time: mutation.time.clamped(notAfter: planner.latestStamp), client: planner.client)
+        let stamp = Stamp(
+            time: planner.clock.time(claimed: mutation.time), client: planner.author.identity.client)
         switch mutation.intent {
         case .create(let patch): try create(address, patch, claimed: mutation.time, stamp, index)
-        case .update(let edits): try update(address, edits, claimed: mutation.time, stamp, index)
-        case .delete: try delete(address, stamp, index)
+        case .update(let edits): try update(address, edits, stamp, index)
+        case .delete(let seen): try delete(address, seen: seen, stamp, index)
         }
     }
 
@@ -51,9 +55,9 @@ struct CommitDraft<Lookup: RecordLookup> {
             guard before.space == space else {
                 throw rejected(.duplicateRecord, "\(address) exists already; a new record needs a new id", index)
             }
-            // The create may come again, under a new incarnation: it has had its effect.
+            // The create may come again, under another identity of its device: it has had its effect.
             let isRepeat =
-                before.creation.claimedTime == claimed && before.creation.origin.stamp.client == planner.client
+                before.creation.claimedTime == claimed && planner.author.isOrWas(before.creation.origin.stamp.client)
             if !isRepeat {
                 guard before.isAlive else {
                     throw rejected(.recordDeleted, "\(address) has been deleted, and its id is not used again", index)
@@ -62,7 +66,7 @@ struct CommitDraft<Lookup: RecordLookup> {
                 // are joined field by field.
                 try update(
                     address, patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) },
-                    claimed: claimed, stamp, index)
+                    stamp, index)
             }
         } else {
             records[position].creation = PlannedCreation(stamp: stamp, claimedTime: claimed)
@@ -74,7 +78,7 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 
     private mutating func update(
-        _ address: RecordAddress, _ edits: [FieldEdit], claimed: HybridTime, _ stamp: Stamp, _ index: Int
+        _ address: RecordAddress, _ edits: [FieldEdit], _ stamp: Stamp, _ index: Int
     ) throws(PlanningStop) {
         let position = try existing(address, "update", index)
         guard records[position].isAlive else {
@@ -87,27 +91,76 @@ struct CommitDraft<Lookup: RecordLookup> {
             guard let field = schema.field(named: edit.field) else {
                 throw rejected(.unknownField, "\(address.collection).\(edit.field): there is no such field", index)
             }
-            let (stored, version) = records[position].contender(for: edit.field)
             let decision = FieldMerge.decide(
-                edit: edit, stamp: stamp, claimed: claimed, stored: stored, storedVersion: version,
-                rule: field.mergeRule, collection: address.collection, record: address.id)
+                edit, pushed: Contender(value: edit.value, stamp: stamp),
+                stored: records[position].contender(for: edit.field),
+                hasSeen: hasSeen(edit.field, of: records[position], upTo: edit.seen), rule: field.mergeRule,
+                collection: address.collection, record: address.id)
             switch decision {
             case .take(let winner, let conflict):
                 records[position].write(
                     PlannedWrite(field: edit.field, value: winner.value, stamp: winner.stamp, mutation: index))
-                if let conflict { conflicts.append(conflict) }
+                if let conflict { conflicts.append(try attributed(conflict)) }
             case .keep(let conflict):
-                if let conflict { conflicts.append(conflict) }
+                if let conflict { conflicts.append(try attributed(conflict)) }
             }
         }
     }
 
-    private mutating func delete(_ address: RecordAddress, _ stamp: Stamp, _ index: Int) throws(PlanningStop) {
+    /// Whether the author has provably seen what a field holds: by the version that the author says to have seen, or because
+    /// the same incarnation of the same client has set it.
+    ///
+    /// A version that the space has not reached proves nothing: it is a forged claim, or one about another history.
+    private func hasSeen(_ field: FieldName, of record: PlannedRecord, upTo seen: Version) -> Bool {
+        guard let origin = record.storedOrigin(of: field) else { return true }
+        return origin.identity == planner.author.identity || (seen <= head && origin.version <= seen)
+    }
+
+    /// Deleting a record that is already deleted succeeds.
+    private mutating func delete(
+        _ address: RecordAddress, seen: Version, _ stamp: Stamp, _ index: Int
+    ) throws(PlanningStop) {
         let position = try existing(address, "delete", index)
-        // Who deletes what is deleted has got what they wanted.
-        guard records[position].isAlive else { return }
+        let record = records[position]
+        guard record.isAlive else { return }
+        let unseen = (record.before?.fields ?? []).filter {
+            !$0.value.isNull && !hasSeen($0.name, of: record, upTo: seen)
+        }
+        if !unseen.isEmpty, planner.catalog[address.collection]?.deleteRule == .editWins {
+            throw rejected(
+                .unseenEdits,
+                "\(address) has been edited since this device last saw it: look at it, and delete it again", index)
+        }
+        for field in unseen {
+            conflicts.append(
+                try attributed(
+                    FieldConflict(
+                        collection: address.collection, record: address.id, field: field.name, base: .null,
+                        winner: Contender(value: .null, stamp: stamp),
+                        loser: Contender(value: field.value, stamp: field.origin.stamp), rule: .deleteWins)))
+        }
         records[position].deletion = stamp
         deletes.append((position, index))
+    }
+
+    // MARK: Who wrote what
+
+    private func attributed(_ conflict: FieldConflict) throws(PlanningStop) -> FieldConflict {
+        FieldConflict(
+            collection: conflict.collection, record: conflict.record, field: conflict.field, base: conflict.base,
+            winner: try attributed(conflict.winner), loser: try attributed(conflict.loser), rule: conflict.rule)
+    }
+
+    private func attributed(_ side: Contender) throws(PlanningStop) -> Contender {
+        let client = side.stamp.client
+        if client == planner.author.identity.client {
+            return Contender(value: side.value, stamp: side.stamp, account: planner.author.principal.account)
+        }
+        do throws(AuthorityStoreFailure) {
+            return Contender(value: side.value, stamp: side.stamp, account: try lookup.owner(of: client)?.account)
+        } catch {
+            throw .failed(error)
+        }
     }
 
     // MARK: What must hold at the end, in whatever order the mutations came
@@ -206,20 +259,28 @@ struct CommitDraft<Lookup: RecordLookup> {
     }
 }
 
+extension TransactionAuthor {
+    func isOrWas(_ client: ClientID) -> Bool { client == identity.client || formerClients.contains(client) }
+}
+
 extension PlannedRecord {
-    /// What an edit of `field` meets, with the version that set it.
-    ///
-    /// A value of the transaction's own has no version yet, and needs none: it is the same client's.
-    fileprivate func contender(for field: FieldName) -> (Contender, Version) {
+    /// What an edit of `field` meets.
+    fileprivate func contender(for field: FieldName) -> Contender {
         if let write = writes.first(where: { $0.field == field }) {
-            return (Contender(value: write.value, stamp: write.stamp), .zero)
+            return Contender(value: write.value, stamp: write.stamp)
         }
         if let before {
             let stored = before.field(field)
-            return (Contender(value: stored.value, stamp: stored.origin.stamp), stored.origin.version)
+            return Contender(value: stored.value, stamp: stored.origin.stamp)
         }
         let stamp = creation?.stamp ?? Stamp(time: .zero, client: ClientID(bits: Identifier128(high: 0, low: 0)))
-        return (Contender(value: .null, stamp: stamp), .zero)
+        return Contender(value: .null, stamp: stamp)
+    }
+
+    /// Where the stored value of `field` comes from; nil when the transaction itself has written the field.
+    fileprivate func storedOrigin(of field: FieldName) -> FieldOrigin? {
+        guard let before, !writes.contains(where: { $0.field == field }) else { return nil }
+        return before.field(field).origin
     }
 }
 

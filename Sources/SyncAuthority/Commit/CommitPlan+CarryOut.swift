@@ -27,7 +27,9 @@ extension CommitPlan {
             }
             uids[record.address] = uid
             if let change = record.change(uid: uid) { changes.append(change) }
-            guard let after = record.after(version: version, uid: uid, space: space) else { continue }
+            guard let after = record.after(version: version, uid: uid, space: space, by: author.identity) else {
+                continue
+            }
             try transaction.put(after)
             try relink(record, after: after, in: transaction, catalog: catalog)
         }
@@ -103,9 +105,13 @@ extension PlannedRecord {
     }
 
     /// The record as it is stored from now on; nil when it stays as it is.
-    fileprivate func after(version: Version, uid: UID, space: SpaceID) -> StoredRecord? {
+    fileprivate func after(
+        version: Version, uid: UID, space: SpaceID, by author: ClientIdentity
+    ) -> StoredRecord? {
         guard creation != nil || deletion != nil || !writes.isEmpty else { return nil }
-        let origin = creation.map { FieldOrigin(version: version, stamp: $0.stamp) }
+        let origin = creation.map {
+            FieldOrigin(version: version, stamp: $0.stamp, incarnation: author.incarnation)
+        }
         guard
             let birth = origin.flatMap({ origin in
                 creation.map { RecordCreation(origin: origin, claimedTime: $0.claimedTime) }
@@ -113,11 +119,11 @@ extension PlannedRecord {
         else { return nil }
         return StoredRecord(
             address: address, uid: uid, space: space, version: isVisible ? version : before?.version ?? version,
-            creation: birth, deletion: deletion, fields: deletion == nil ? fields(at: version) : [])
+            creation: birth, deletion: deletion, fields: deletion == nil ? fields(at: version, by: author) : [])
     }
 
     /// Fields that were won stand under their new stamp, and, when the value is another one, under the new version.
-    private func fields(at version: Version) -> [StoredField] {
+    private func fields(at version: Version, by author: ClientIdentity) -> [StoredField] {
         var result: [StoredField] = []
         var old = (before?.fields ?? [])[...]
         for write in writes {
@@ -131,7 +137,8 @@ extension PlannedRecord {
             result.append(
                 StoredField(
                     name: write.field, value: write.value,
-                    origin: FieldOrigin(version: changedAt, stamp: write.stamp)))
+                    origin: FieldOrigin(
+                        version: changedAt, stamp: write.stamp, incarnation: author.incarnation)))
         }
         return result + old
     }

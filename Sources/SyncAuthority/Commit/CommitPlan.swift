@@ -41,7 +41,7 @@ package struct PlannedRecord: Hashable, Sendable {
 }
 
 package struct PlannedCreation: Hashable, Sendable {
-    /// Clamped.
+    /// With the time that the server gives it.
     package let stamp: Stamp
     package let claimedTime: HybridTime
 }
@@ -49,7 +49,7 @@ package struct PlannedCreation: Hashable, Sendable {
 package struct PlannedWrite: Hashable, Sendable {
     package let field: FieldName
     package let value: FieldValue
-    /// Clamped.
+    /// With the time that the server gives it.
     package let stamp: Stamp
     /// The mutation that gives the value.
     package let mutation: Int

@@ -22,10 +22,16 @@ struct PushGroup {
 
     func apply(in transaction: some AuthorityTransaction) throws(AuthorityStoreFailure) -> Verdict {
         var state = try transaction.state()
+        _ = state.clock.heal(now: now, permitting: policy.permittedSkew)
         if let epoch = request.epoch, epoch != state.epoch { return .refused(.epochChanged(state.epoch)) }
         let check = HistoryCheck(history: state.history, principal: principal)
         if let lost = try check.firstLoss(shownBy: request.cursors, in: transaction) { return .lost(lost) }
 
+        // A client id belongs to the principal that first used it: nobody can write as another's device (I21).
+        let owner = try transaction.owner(of: request.identity.client)
+        if let owner, owner != principal, let first = transactions.first {
+            return .refused(.identityConflict(number: first.number))
+        }
         let known = try transaction.ledger(of: key)
         let repeats: [TransactionResult]
         switch try recall(from: known, in: transaction) {
@@ -33,13 +39,19 @@ struct PushGroup {
         case .outcomes(let results): repeats = results
         }
 
+        if owner == nil { try transaction.bind(request.identity.client, to: principal) }
         var ledger = known
         var answer = Answer(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
         for numbered in transactions.dropFirst(repeats.count) {
             // An answer that grows too long ends early: the client sends the rest again.
             guard numbered.number == ledger.next, answer.conflictBytes <= policy.pageBytes else { break }
-            observe(numbered.transaction, with: &state.clock)
-            let effect = try carryOut(numbered, in: transaction)
+            let effect: CommitPlan.Effect
+            if let outcome = try formerOutcome(of: numbered, in: transaction) {
+                effect = CommitPlan.Effect(outcome: outcome, newVersion: nil)
+            } else {
+                observe(numbered.transaction, with: &state.clock)
+                effect = try carryOut(numbered, in: transaction)
+            }
             try transaction.keep(
                 StoredOutcome(hash: numbered.hash, outcome: effect.outcome), of: key, numbered.number)
             ledger.next = numbered.number.next
@@ -49,7 +61,8 @@ struct PushGroup {
         // Only what was given out can have been seen.
         let acknowledged = min(request.acknowledged, ledger.next)
         if acknowledged > ledger.acknowledged {
-            try transaction.forgetOutcomes(of: key, below: acknowledged)
+            let horizon = acknowledged.rawValue - Int64(AuthorityLimits.keptOutcomes)
+            if horizon > 0 { try transaction.forgetOutcomes(of: key, below: MutationNumber(horizon)) }
             ledger.acknowledged = acknowledged
         }
         if ledger != known { try transaction.set(ledger, of: key) }
@@ -104,12 +117,27 @@ struct PushGroup {
         return .outcomes(results)
     }
 
+    /// What became of a transaction that an earlier identity of the same device has sent; nil when it had not arrived.
+    ///
+    /// The numbers are looked up under the principal of this push, so that nobody learns of another's outcomes.
+    private func formerOutcome(
+        of numbered: NumberedTransaction, in view: some AuthorityView
+    ) throws(AuthorityStoreFailure) -> Outcome? {
+        for former in numbered.formerly {
+            let key = LedgerKey(principal: principal, identity: former.identity)
+            if let stored = try view.outcome(of: key, former.number), stored.hash == former.hash {
+                return stored.outcome
+            }
+        }
+        return nil
+    }
+
     // MARK: What is new
 
     private func carryOut(
         _ numbered: NumberedTransaction, in transaction: some AuthorityTransaction
     ) throws(AuthorityStoreFailure) -> CommitPlan.Effect {
-        switch try decide(numbered.transaction, over: transaction) {
+        switch try decide(numbered, over: transaction) {
         case .reject(let rejection):
             return CommitPlan.Effect(outcome: .rejected(rejection), newVersion: nil)
         case .commit(let plan):
@@ -120,8 +148,9 @@ struct PushGroup {
     }
 
     private func decide(
-        _ transaction: Transaction, over records: some RecordLookup
+        _ numbered: NumberedTransaction, over records: some RecordLookup
     ) throws(AuthorityStoreFailure) -> CommitPlanner.Decision {
+        let transaction = numbered.transaction
         guard policy.access.mayWrite(transaction.space, principal) else {
             return .reject(
                 Rejection(
@@ -137,7 +166,11 @@ struct PushGroup {
                     mutation: nil))
         }
         let planner = CommitPlanner(
-            catalog: catalog, client: request.identity.client, latestStamp: now.advanced(by: policy.permittedSkew))
+            catalog: catalog,
+            author: TransactionAuthor(
+                principal: principal, identity: request.identity,
+                formerClients: numbered.formerly.map(\.identity.client)),
+            clock: StampClock(now: now, age: numbered.age, permittedSkew: policy.permittedSkew))
         let decision = try planner.decide(transaction, over: records)
         guard case .commit(let plan) = decision else { return decision }
         let bytes = plan.conflicts.reduce(0) { $0 + $1.byteCount }

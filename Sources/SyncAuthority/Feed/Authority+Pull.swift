@@ -15,8 +15,13 @@ extension Authority {
             space: request.space, catalog: catalog, now: now,
             budget: PageBudget(
                 rows: min(max(request.limit, 1), policy.limits.pageRows), bytes: policy.pageBytes))
-        let answer = try read { (view) throws(AuthorityStoreFailure) in
-            try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
+        let notices = request.notices.map {
+            NoticeReader(request: $0, space: request.space, principal: principal, bytes: policy.pageBytes)
+        }
+        let answer = try read { (view) throws(AuthorityStoreFailure) -> FeedReader.Answer in
+            let answer = try reader.read(from: request.cursor, receipt: request.receipt, for: principal, in: view)
+            guard let notices, case .reply(let reply) = answer else { return answer }
+            return .reply(try notices.completing(reply, in: view))
         }
         switch answer {
         case .reply(let reply): return reply

@@ -17,6 +17,14 @@ public enum AuthorityLimits {
     public static let conflictBytes = 6 * 1_024 * 1_024
     /// The commits that the upkeep keeps when it is not told otherwise: months of a small space.
     public static let keptCommits = 100_000
+    /// The outcomes that are kept behind the last one that a client has acknowledged. A device that is set back to a
+    /// backup of its disk sends transactions again that it had acknowledged since; while the outcome is here, they take
+    /// effect once whatever has happened to their records.
+    public static let keptOutcomes = 200
+    /// The conflicts that the upkeep keeps when it is not told otherwise: notices that no device has fetched among them.
+    public static let keptConflicts = 100_000
+    /// The notices of one page; their bytes are bounded by `pageBytes`, too.
+    public static let pageNotices = 100
     /// The commits that the upkeep takes out of a feed at once: milliseconds under the write lock, when they are small.
     public static let trimmedCommits = 200
     /// The longest cursor that is looked at: longer ones are not ours.

@@ -28,6 +28,12 @@ public protocol RecordLookup {
     func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
     ) throws(AuthorityStoreFailure) -> [Referrer]
+
+    /// The newest version of the space; `.zero` before its first commit.
+    func head(of space: SpaceID) throws(AuthorityStoreFailure) -> Version
+
+    /// The principal that first pushed with this client id; nil when nobody has.
+    func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal?
 }
 
 /// Reads. See `AuthorityStore.read`.
@@ -70,10 +76,24 @@ public protocol AuthorityView: RecordLookup {
     /// Nil when there is none, or it is forgotten.
     func outcome(of key: LedgerKey, _ number: MutationNumber) throws(AuthorityStoreFailure) -> StoredOutcome?
 
-    /// The server's journal of a space after `number`, oldest first.
+    /// The conflicts of a space after `number`, oldest first.
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreFailure) -> [RecordedConflict]
+
+    /// How many conflicts are kept, of all spaces.
+    func conflictCount() throws(AuthorityStoreFailure) -> Int
+
+    /// Those of them whose losing value was written by one of `clients` and is not told by the outcome of a push.
+    func notices(
+        for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
+    ) throws(AuthorityStoreFailure) -> [RecordedConflict]
+}
+
+extension AuthorityView {
+    public func head(of space: SpaceID) throws(AuthorityStoreFailure) -> Version {
+        try extent(of: space).head
+    }
 }
 
 /// Writes, seen by the reads of the same transaction. See `AuthorityStore.write`.
@@ -108,10 +128,18 @@ public protocol AuthorityTransaction: AuthorityView {
     /// Forgets the outcomes of this key below `number`, and no other's.
     func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) throws(AuthorityStoreFailure)
 
-    /// Adds to the server's journal.
+    /// Binds a client id, which has no owner yet, to a principal for good.
+    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure)
+
+    /// Adds a conflict under the next number, which is greater than all before.
     func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreFailure)
+
+    /// Removes the oldest conflicts of all spaces until `count` are left, at most `limit` of them.
+    ///
+    /// - Returns: how many it removed.
+    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int
 
     /// Removes the commits of the space up to `version` from the feed, and moves the horizon there. Records, tombstones,
     /// outcomes and the fingerprint at the horizon stay. A horizon never goes back, nor beyond the head.

@@ -55,9 +55,9 @@ public struct CommitAuthor: Hashable, Sendable {
     }
 }
 
-/// A conflict in the server's journal: the losing value is kept in it.
+/// A conflict as the server keeps it, with the losing value.
 public struct RecordedConflict: Hashable, Sendable {
-    /// The place in the journal, growing.
+    /// Grows with each conflict.
     public let number: Int64
     public let space: SpaceID
     /// The version of the outcome that tells of it.
@@ -72,5 +72,12 @@ public struct RecordedConflict: Hashable, Sendable {
         self.version = version
         self.author = author
         self.conflict = conflict
+    }
+}
+
+extension FieldConflict {
+    /// The client that a notice has to tell of its lost value; nil when the outcome of the push tells it.
+    public func addressee(pushedBy author: CommitAuthor) -> ClientID? {
+        loser.stamp.client == author.identity.client ? nil : loser.stamp.client
     }
 }

@@ -24,11 +24,17 @@ public struct FieldOrigin: Hashable, Sendable {
     /// The latest edit that gave this value: by it concurrent edits are decided. It may be younger than `version`,
     /// when a later edit gave the same value again.
     public let stamp: Stamp
+    /// The incarnation of `stamp.client` that pushed the edit: only a later push of the same one has provably seen it.
+    public let incarnation: Int
 
-    public init(version: Version, stamp: Stamp) {
+    public init(version: Version, stamp: Stamp, incarnation: Int) {
         self.version = version
         self.stamp = stamp
+        self.incarnation = incarnation
     }
+
+    /// Who pushed the edit.
+    public var identity: ClientIdentity { ClientIdentity(client: stamp.client, incarnation: incarnation) }
 }
 
 /// A field of a record as the authority keeps it.

@@ -41,6 +41,30 @@ extension Authority {
         return true
     }
 
+    /// Removes the oldest conflicts when there are more than `count`, by one slice.
+    ///
+    /// - Returns: whether there were too many; ask again then.
+    public func shortenConflicts(
+        to count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimmedCommits
+    ) throws(AuthorityFailure) -> Bool {
+        let kept = max(count, 0)
+        guard try read({ (view) throws(AuthorityStoreFailure) in try view.conflictCount() }) > kept else {
+            return false
+        }
+        return try write { (transaction) throws(AuthorityStoreFailure) in
+            try transaction.trimConflicts(keeping: kept, limit: max(slice, 1))
+        } > 0
+    }
+
+    /// The conflicts of a space after `number`, oldest first: which value gave way to which, and who wrote them.
+    public func conflicts(
+        in space: SpaceID, after number: Int64, limit: Int
+    ) throws(AuthorityFailure) -> [RecordedConflict] {
+        try read { (view) throws(AuthorityStoreFailure) in
+            try view.conflicts(in: space, after: number, limit: limit)
+        }
+    }
+
     /// What became of a transaction, as the ledger has it; nil when it never took effect, or when its client has
     /// acknowledged the answer.
     package func outcome(

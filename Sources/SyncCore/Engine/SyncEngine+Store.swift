@@ -9,7 +9,7 @@ extension SyncEngine {
             answer(.countingOutbox) { () throws(StoreFailure) in .outboxCounted(try store.outboxSummary()) }
         case .takeBatch(let limit):
             answer(.takingBatch) { () throws(StoreFailure) in
-                if let batch = try store.takeBatch(limit) { return .batchTaken(batch) }
+                if let batch = try store.takeBatch(limit, now: runtime.now()) { return .batchTaken(batch) }
                 return .nothingToPush(try store.outboxSummary())
             }
         case .record(let results, let identity, let serverTime):
@@ -46,7 +46,11 @@ extension SyncEngine {
         case .adopt(let epoch, let account):
             answer(.adopting) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch, as: account)) }
         case .renewIdentity:
-            answer(.renewingIdentity) { () throws(StoreFailure) in .sessionChanged(try store.renewIdentity()) }
+            answer(.renewingIdentity) { () throws(StoreFailure) in
+                var random = runtime.generator
+                return .sessionChanged(
+                    try store.renewIdentity(as: ClientID.make(at: runtime.now(), random: &random)))
+            }
         case .note(let news):
             note(news)
         case .checkpoint:

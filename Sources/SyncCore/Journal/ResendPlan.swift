@@ -13,29 +13,32 @@ package struct ResendPlan: Hashable, Sendable {
     ///     back in the smallest parts that can stand alone: nobody wrote these together, and what the server refuses of them
     ///     must not take the others with it.
     ///   - home: the space in which a record is now; nil when it is not here.
-    /// - Throws: `StoreFailure` with the code `entryIsFrozen` when nothing is there to be sent again, or has been;
+    ///   - newID: makes the id of a record that takes the place of a deleted one.
+    /// - Throws: `StoreFailure` with the code `entryIsFrozen` when it has been sent again already;
     ///   `danglingReference` when all of it needs records that are not here; and what `home` throws.
     package init(
-        of entry: JournalEntry, catalog: SchemaCatalog,
+        of entry: JournalEntry, in space: SpaceID, catalog: SchemaCatalog, newID: () -> RecordID,
         home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
         guard entry.state != .resent else {
             throw StoreFailure(.entryIsFrozen, "journal entry \(entry.number) has been sent again already")
         }
         switch entry.event {
-        case .merged:
-            throw StoreFailure(
-                .entryIsFrozen, "journal entry \(entry.number) was applied: there is nothing to send again")
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            self.space = space
+            var remade: Transaction?
+            if case .overwritten(_, let deleted) = entry.event { remade = deleted }
+            try restore(conflicts, deleted: remade, newID: newID, home: home)
         case .rejected(let kept, _), .cancelled(let kept):
             var edits: [RecordEdit] = []
             for mutation in kept.mutations {
                 let isHere = try home(mutation.collection, mutation.record) == kept.space
                 if let edit = Self.edit(repeating: mutation, isHere: isHere) { edits.append(edit) }
             }
-            space = kept.space
+            self.space = kept.space
             transactions = [edits]
         case .forgotten(let kept):
-            space = kept.space
+            self.space = kept.space
             try bringBack(kept, catalog: catalog, home: home)
         }
     }
@@ -50,6 +53,34 @@ package struct ResendPlan: Hashable, Sendable {
         case .update: return .update(mutation.collection, mutation.record, mutation.patch)
         case .delete: return isHere ? .delete(mutation.collection, mutation.record) : nil
         }
+    }
+
+    // MARK: Values that gave way
+
+    /// Writes the losing values over what the records are now, and makes records that are gone again under new ids.
+    private mutating func restore(
+        _ conflicts: [FieldConflict], deleted: Transaction?, newID: () -> RecordID,
+        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
+    ) throws(StoreFailure) {
+        var edits: [RecordEdit] = []
+        var order: [RecordID] = []
+        var patches: [RecordID: (collection: CollectionName, patch: Patch)] = [:]
+        for conflict in conflicts {
+            if patches[conflict.record] == nil { order.append(conflict.record) }
+            patches[conflict.record, default: (conflict.collection, Patch())].patch.set(
+                conflict.field, to: conflict.loser.value)
+        }
+        for id in order {
+            guard let (collection, lost) = patches[id] else { continue }
+            if try home(collection, id) == space {
+                edits.append(.update(collection, id, lost))
+                continue
+            }
+            var whole = deleted?.mutations.first { $0.record == id && $0.collection == collection }?.patch ?? Patch()
+            for (field, value) in lost { whole.set(field, to: value) }
+            edits.append(.create(collection, newID(), whole))
+        }
+        transactions = [edits]
     }
 
     // MARK: What was forgotten

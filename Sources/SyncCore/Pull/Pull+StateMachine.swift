@@ -204,7 +204,7 @@ package struct PullMachine: Hashable, Sendable {
         trail = nil
         stored = StoredSpace(
             space: space, cursor: nil, version: stored.version, isComplete: false, hasAccess: stored.hasAccess,
-            receipt: stored.receipt)
+            receipt: stored.receipt, notices: stored.notices)
         return pull(hello, &turn)
     }
 
@@ -244,6 +244,8 @@ package struct PullMachine: Hashable, Sendable {
         switch result {
         case .applied(let stored, let outbox, _):
             let isProgress = page.isProgress(from: self.stored, to: stored)
+            let hasMoreNotices =
+                page.hasMoreNotices && stored.notices.map(\.after) != self.stored.notices.map(\.after)
             self.stored = stored
             head = max(page.head, page.version)
             trail.follow(stored.cursor)
@@ -252,7 +254,7 @@ package struct PullMachine: Hashable, Sendable {
             stretch = max(0, stretch - 1)
             shrunkPage = shrunkPage.flatMap { $0.grown < turn.policy.pageRows ? $0.grown : nil }
             // A server that promises what it does not show must not make a loop: without a move, the poll is enough.
-            if then.asksAgain(at: head) || (isProgress && (page.hasMore || !isCaughtUp)) {
+            if then.asksAgain(at: head) || hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp)) {
                 return (pull(hello, &turn), .progressed(outbox))
             }
             resets = 0
@@ -339,6 +341,11 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
+    /// The device has another client id: notices for it come from now on.
+    mutating func identityChanged(_ stored: StoredSpace) {
+        self.stored.notices = stored.notices
+    }
+
     /// The store holds another epoch or identity: what is under way belongs to the past.
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored
@@ -382,7 +389,7 @@ package struct PullMachine: Hashable, Sendable {
                 request,
                 PullRequest(
                     space: space, cursor: stored.cursor, receipt: stored.receipt?.cursor, limit: limit,
-                    account: hello.account))
+                    account: hello.account, notices: stored.notices))
         ]
         state = .pulling(
             request: request, deadline: turn.arm(after: deadline(turn.policy), &actions), cursor: stored.cursor,

@@ -239,9 +239,11 @@ package struct SessionMachine: Hashable, Sendable {
         epoch = session.epoch
         account = session.account
         var actions: [SyncAction] = []
-        if isNewEpoch {
-            for stored in session.spaces {
+        for stored in session.spaces {
+            if isNewEpoch {
                 actions += atPull(of: stored.space) { $0.sessionChanged(stored) } ?? []
+            } else {
+                _ = atPull(of: stored.space) { $0.identityChanged(stored) }
             }
         }
         // Who only takes another incarnation has had contact all the time: pulls that wait go on waiting.

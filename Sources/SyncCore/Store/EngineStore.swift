@@ -11,7 +11,9 @@ public protocol EngineStore: Sendable {
     ///
     /// Those that were sent before come first, under the same numbers. A transaction that alone exceeds the bytes of
     /// the limit is still given, alone.
-    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch?
+    ///
+    /// - Parameter now: the device's wall clock, from which the ages of the transactions are reckoned.
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch?
 
     /// Writes down outcomes, in one transaction: uids, receipts, and the state `answered`; or, for a rejection, the effect taken
     /// back, the transaction and its unsent dependants in the journal. Outcomes that are known already change nothing.
@@ -41,6 +43,8 @@ public protocol EngineStore: Sendable {
     /// store stands: another engine of this database has gone on meanwhile, or begun anew.
     ///
     /// - Parameter cursor: the one that was asked with; nil for the beginning.
+    /// Notices become entries of the journal in the same transaction, each once.
+    ///
     /// Rows of a snapshot grow: over all its pages no record comes twice, and no collection is left and taken up again.
     ///
     /// - Throws: `contradiction` when the page contradicts itself or what is stored (a version that goes back, also over a
@@ -74,8 +78,9 @@ public protocol EngineStore: Sendable {
     /// - Throws: `otherAccount` when the database belongs to another; nothing is changed then.
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession
 
-    /// Takes a new incarnation: everything that is not confirmed is to be sent again, with numbers from 0.
-    func renewIdentity() throws(StoreFailure) -> StoredSession
+    /// Takes a new client id, as another copy of this database uses the old one: everything that is not confirmed is to be
+    /// sent again, with numbers from 0 and with those under which it was sent before (I16).
+    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession
 
     /// Lets the device's hybrid clock hear of the server's.
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure)
@@ -102,15 +107,19 @@ public struct StoredSession: Hashable, Sendable {
     public let outbox: OutboxSummary
     /// How much longer the server has asked to be left alone, when the engine starts.
     package var pause: Duration?
+    /// How far the server's clock was ahead of the device's at the last contact; nil before the first.
+    public let clockOffset: Duration?
 
     public init(
-        identity: ClientIdentity, epoch: Epoch?, account: AccountID?, spaces: [StoredSpace], outbox: OutboxSummary
+        identity: ClientIdentity, epoch: Epoch?, account: AccountID?, spaces: [StoredSpace], outbox: OutboxSummary,
+        clockOffset: Duration? = nil
     ) {
         self.identity = identity
         self.epoch = epoch
         self.account = account
         self.spaces = spaces
         self.outbox = outbox
+        self.clockOffset = clockOffset
     }
 }
 
@@ -126,10 +135,12 @@ public struct StoredSpace: Hashable, Sendable {
     public let hasAccess: Bool
     /// Proof of the newest commit that the server has confirmed, until the cursor has reached it.
     public let receipt: CommitReceipt?
+    /// Which notices of lost values the device still wants; nil when nothing of the space is stored yet.
+    public package(set) var notices: NoticeRequest?
 
     public init(
         space: SpaceID, cursor: Cursor?, version: Version, isComplete: Bool, hasAccess: Bool = true,
-        receipt: CommitReceipt? = nil
+        receipt: CommitReceipt? = nil, notices: NoticeRequest? = nil
     ) {
         self.receipt = receipt
         self.space = space
@@ -137,6 +148,7 @@ public struct StoredSpace: Hashable, Sendable {
         self.version = version
         self.isComplete = isComplete
         self.hasAccess = hasAccess
+        self.notices = notices
     }
 }
 
@@ -146,7 +158,7 @@ extension StoredSpace {
         guard other.version > (receipt?.version ?? .zero), cursor == nil || other.version > version else { return self }
         return StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: isComplete, hasAccess: hasAccess,
-            receipt: other)
+            receipt: other, notices: notices)
     }
 }
 

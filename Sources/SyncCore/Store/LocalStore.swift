@@ -58,10 +58,16 @@ public protocol LocalStore: Sendable {
     /// smallest parts that can stand alone, so that the server may refuse one and take another. An optional reference to a
     /// record that is not here is left out; what needs such a record stays in the journal, in a new entry.
     ///
+    /// Of a merged or overwritten entry it writes the losing values over the current ones. A record that was deleted is made
+    /// again under a new id, as ids are never used twice.
+    ///
+    /// - Parameter newID: makes the id of a record.
     /// - Returns: their places in the outbox; none when nothing would change.
-    /// - Throws: `StoreFailure`: `missingEntry`; `entryIsFrozen` when it was sent again already, or applied;
+    /// - Throws: `StoreFailure`: `missingEntry`; `entryIsFrozen` when it was sent again already;
     ///   `danglingReference` when all of it needs records that are not here; and what `commit` throws.
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence]
+    func resend(
+        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws(StoreFailure) -> [OutboxSequence]
 
     /// Marks a journal entry as handled. Handled entries are the first to go when the journal reaches its bounds.
     func dismiss(journal number: Int64) throws(StoreFailure)

@@ -40,9 +40,14 @@ public struct OutboxEntry: Hashable, Sendable {
     public let sequence: OutboxSequence
     public let transaction: Transaction
     public let state: State
+    /// The numbers under which earlier identities of the device have sent it, oldest first.
+    public let formerly: [FormerNumber]
+
+    /// Whether the server cannot have it: it can still be cancelled, or joined with a later one.
+    public var isUnsent: Bool { state == .waiting && formerly.isEmpty }
 
     public enum State: Hashable, Sendable {
-        /// Never sent: it can still be cancelled, or joined with a later one.
+        /// Not sent under the present identity.
         case waiting
         /// Sent at least once, and frozen: the server may have it.
         case sent(MutationNumber, attempts: Int)
@@ -50,10 +55,13 @@ public struct OutboxEntry: Hashable, Sendable {
         case answered(MutationNumber, version: Version)
     }
 
-    public init(sequence: OutboxSequence, transaction: Transaction, state: State) {
+    public init(
+        sequence: OutboxSequence, transaction: Transaction, state: State, formerly: [FormerNumber] = []
+    ) {
         self.sequence = sequence
         self.transaction = transaction
         self.state = state
+        self.formerly = formerly
     }
 }
 
@@ -83,6 +91,9 @@ public struct JournalEntry: Hashable, Sendable {
         case rejected(Transaction, Rejection)
         /// The transaction was applied, but met other edits; the losing values are kept.
         case merged([FieldConflict])
+        /// Values that the server had applied gave way to an edit or a delete of another device that had not seen them.
+        /// With the whole record as a create, when it was deleted and was here.
+        case overwritten([FieldConflict], deleted: Transaction?)
         /// The user took the transaction back before it was sent.
         case cancelled(Transaction)
         /// The server has lost its history, and the one that replaced it, such as a restored backup, does not have this:

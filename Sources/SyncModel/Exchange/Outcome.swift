@@ -68,6 +68,8 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
     public static let danglingReference = RejectionCode(rawValue: "dangling_reference")
     /// A delete of a record that a required reference points at.
     public static let stillReferenced = RejectionCode(rawValue: "still_referenced")
+    /// A delete of a record that others have edited since, in a collection where such edits win.
+    public static let unseenEdits = RejectionCode(rawValue: "unseen_edits")
     public static let forbidden = RejectionCode(rawValue: "forbidden")
     /// Given by the client itself: the transaction depends on one that was rejected.
     public static let dependsOnRejected = RejectionCode(rawValue: "depends_on_rejected")

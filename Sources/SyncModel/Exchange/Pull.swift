@@ -9,13 +9,19 @@ public struct PullRequest: Hashable, Sendable {
     public let limit: Int
     /// The account whose database the answer is for; nil for whoever the token is of.
     public let account: AccountID?
+    /// Which notices of lost values the client wants; nil for none.
+    public let notices: NoticeRequest?
 
-    public init(space: SpaceID, cursor: Cursor?, receipt: Cursor? = nil, limit: Int, account: AccountID? = nil) {
+    public init(
+        space: SpaceID, cursor: Cursor?, receipt: Cursor? = nil, limit: Int, account: AccountID? = nil,
+        notices: NoticeRequest? = nil
+    ) {
         self.space = space
         self.cursor = cursor
         self.receipt = receipt
         self.limit = limit
         self.account = account
+        self.notices = notices
     }
 }
 
@@ -71,6 +77,10 @@ public struct PullPage: Hashable, Sendable {
     public let head: Version
     /// Whether another page follows at once.
     public let hasMore: Bool
+    /// Values of the asking device that gave way to others, in the order of their numbers; those of commits up to `head`.
+    public let notices: [ConflictNotice]
+    /// Whether more notices follow at once.
+    public let hasMoreNotices: Bool
 
     public enum Content: Hashable, Sendable {
         /// Records as they are now, in the order of collection and id. `isFirst` starts a new snapshot, and
@@ -82,7 +92,7 @@ public struct PullPage: Hashable, Sendable {
 
     public init(
         space: SpaceID, epoch: Epoch, serverTime: HybridTime, content: Content, cursor: Cursor, version: Version,
-        head: Version, hasMore: Bool
+        head: Version, hasMore: Bool, notices: [ConflictNotice] = [], hasMoreNotices: Bool = false
     ) {
         self.space = space
         self.epoch = epoch
@@ -92,6 +102,8 @@ public struct PullPage: Hashable, Sendable {
         self.version = version
         self.head = head
         self.hasMore = hasMore
+        self.notices = notices
+        self.hasMoreNotices = hasMoreNotices
     }
 }
 

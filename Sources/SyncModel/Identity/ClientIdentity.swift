@@ -27,8 +27,9 @@ extension ClientID: CustomStringConvertible {
 
 /// Who pushes: a client id and its incarnation.
 ///
-/// A database that was copied or rolled back re-uses mutation numbers that the server has already seen with other
-/// contents. It then takes the next incarnation, whose numbers start again at 0 (I16).
+/// The next incarnation follows another history of the server, whose numbers start again at 0 (I15). A database that was
+/// copied or rolled back re-uses numbers that the server has seen with other contents; it takes a new client id, because
+/// the other copy may still be alive (I16).
 public struct ClientIdentity: Hashable, Sendable {
     public let client: ClientID
     public let incarnation: Int

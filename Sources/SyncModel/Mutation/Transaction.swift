@@ -43,11 +43,40 @@ public struct NumberedTransaction: Hashable, Sendable {
     public let number: MutationNumber
     public let hash: PayloadHash
     public let transaction: Transaction
+    /// How long ago the transaction was written, in whole milliseconds, as its device reckons at the time of the push;
+    /// nil when it cannot tell.
+    ///
+    /// The server orders edits by its own clock minus this age, so that a device with a wrong clock neither wins nor
+    /// loses by it. Not part of the hash: each attempt has another age.
+    public let age: Duration?
+    /// The numbers under which earlier identities of the device have sent this transaction, oldest first.
+    ///
+    /// The server looks its outcome up under these, so that a transaction that had arrived takes effect once (I2).
+    public let formerly: [FormerNumber]
 
-    public init(number: MutationNumber, hash: PayloadHash, transaction: Transaction) {
+    public init(
+        number: MutationNumber, hash: PayloadHash, transaction: Transaction, age: Duration? = nil,
+        formerly: [FormerNumber] = []
+    ) {
         self.number = number
         self.hash = hash
         self.transaction = transaction
+        self.age = age
+        self.formerly = formerly
+    }
+}
+
+/// The name under which an earlier identity of a device has sent a transaction.
+public struct FormerNumber: Hashable, Sendable {
+    public let identity: ClientIdentity
+    public let number: MutationNumber
+    /// The hash that was sent: the transaction may have been rewritten since, for another history of the server.
+    public let hash: PayloadHash
+
+    public init(identity: ClientIdentity, number: MutationNumber, hash: PayloadHash) {
+        self.identity = identity
+        self.number = number
+        self.hash = hash
     }
 }
 

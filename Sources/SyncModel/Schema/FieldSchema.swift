@@ -8,6 +8,14 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     case clientWins
 }
 
+/// What becomes of a delete that has not seen the latest edits of its record.
+public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
+    /// The record is deleted. Each edit that the delete had not seen goes to the journal of the device that wrote it.
+    case deleteWins
+    /// The delete is rejected, and the record stays.
+    case editWins
+}
+
 /// One field of a collection: its type, its limits and how concurrent edits of it are joined.
 public struct FieldSchema: Hashable, Sendable {
     public let name: FieldName

@@ -12,4 +12,7 @@ public enum ModelLimits {
     public static let permittedSkew = Duration.seconds(60)
     /// The cursors that one push shows: each costs the server a lookup under its write lock.
     public static let shownCursors = 64
+    /// Earlier client ids that a device remembers, and earlier numbers of one transaction that it tells: each renewed
+    /// identity adds one, and the oldest is dropped. A device that is copied more often than this is a template.
+    public static let formerClients = 16
 }

@@ -3,10 +3,11 @@ public struct ModelSchema: Hashable, Sendable {
     public let collection: CollectionName
     /// In the order of the table's columns; new fields are added at the end.
     public let fields: [FieldSchema]
+    public let deleteRule: DeleteRule
     private let positions: [FieldName: Int]
 
     /// Traps when two fields share a name or when there are too many: a schema is written by a programmer.
-    public init(collection: CollectionName, fields: [FieldSchema]) {
+    public init(collection: CollectionName, fields: [FieldSchema], deleteRule: DeleteRule = .deleteWins) {
         precondition(fields.count <= ModelLimits.fields, "\(collection) has more than \(ModelLimits.fields) fields")
         var positions: [FieldName: Int] = [:]
         for (position, field) in fields.enumerated() {
@@ -17,6 +18,7 @@ public struct ModelSchema: Hashable, Sendable {
         }
         self.collection = collection
         self.fields = fields
+        self.deleteRule = deleteRule
         self.positions = positions
     }
 

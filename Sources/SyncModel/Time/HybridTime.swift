@@ -38,6 +38,8 @@ extension HybridTime: CustomStringConvertible {
 }
 
 /// A hybrid logical clock as a value: the wall time is an argument of each reading.
+///
+/// Readings grow as long as the wall clock does not go back further than what `heal` permits.
 public struct HybridClock: Hashable, Sendable {
     /// The last reading given out or heard of.
     public private(set) var last: HybridTime
@@ -50,6 +52,18 @@ public struct HybridClock: Hashable, Sendable {
     public mutating func tick(now: WallTime) -> HybridTime {
         last = max(last.next, HybridTime(wall: now))
         return last
+    }
+
+    /// Goes back to `now` when the clock stands further in the future than twice `skew`: the wall clock was wrong, and has
+    /// been set right. Without this, a device that was once in 2035 would stamp everything 2035 until then (I22).
+    ///
+    /// What the clock has heard elsewhere may be ahead by one `skew`, and small corrections of the wall by another.
+    ///
+    /// - Returns: whether it went back: what was stamped before was not written later than `now`.
+    public mutating func heal(now: WallTime, permitting skew: Duration) -> Bool {
+        guard last.wall > now.advanced(by: skew + skew) else { return false }
+        last = HybridTime(wall: now)
+        return true
     }
 
     /// Takes note of a reading made elsewhere, but never of one further than `skew` in the future: one bad clock

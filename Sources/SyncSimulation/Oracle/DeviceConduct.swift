@@ -181,8 +181,10 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 let stamps = Stamps(first: first, last: last)
                 // One number with two contents is a matter of identity, and noticed as such.
                 guard state.stamps[request.identity]?[numbered.number] == nil else { continue }
+                // A clock that was ahead by more than the permitted skew goes back when it is set right.
                 if let before = state.stamps[request.identity]?[MutationNumber(numbered.number.rawValue - 1)],
-                    first <= before.last
+                    first <= before.last,
+                    first.wall.advanced(by: ModelLimits.permittedSkew * 2) >= before.last.wall
                 {
                     violations.report(
                         Violation(

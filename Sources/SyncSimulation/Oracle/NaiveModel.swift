@@ -21,8 +21,35 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Who said something, and when.
     struct Origin: Hashable, Sendable {
-        let client: ClientID
+        let identity: ClientIdentity
         let time: HybridTime
+    }
+
+    /// A transaction as it came to the server.
+    struct Arrival: Sendable {
+        let transaction: NumberedTransaction
+        let identity: ClientIdentity
+        /// The clock of the server.
+        let now: WallTime
+        /// The newest version of the space before it: nobody can have seen a later one.
+        let head: Version
+
+        /// A time that agrees with the age of the transaction stands; another is replaced by the server's time minus the age.
+        fileprivate func time(of mutation: Mutation) -> HybridTime {
+            let skew = ModelLimits.permittedSkew.wholeMilliseconds
+            guard let age = transaction.age?.wholeMilliseconds else {
+                return min(
+                    mutation.time, HybridTime(wall: WallTime(milliseconds: now.milliseconds + skew), counter: .max))
+            }
+            let written = now.milliseconds - age
+            if abs(mutation.time.wall.milliseconds - written) <= skew { return mutation.time }
+            return HybridTime(wall: WallTime(milliseconds: written), counter: mutation.time.counter)
+        }
+
+        /// Whether an id is that of the device, now or before.
+        fileprivate func isOrWas(_ client: ClientID) -> Bool {
+            client == identity.client || transaction.formerly.contains { $0.identity.client == client }
+        }
     }
 
     /// One record; everything in the order of its schema.
@@ -48,14 +75,13 @@ struct NaiveModel: Hashable, Sendable {
         /// What its author saw.
         let before: FieldValue
         let origin: Origin
-        /// By the clock of its author, however wrong that is.
-        let claimed: HybridTime
-        /// The version of the field that its author had seen.
+        /// The version of the field that its author had seen; `.zero` for a claim that cannot be true.
         let seen: Version
     }
 
     private(set) var rows: [Place: Row] = [:]
     private(set) var dead: Set<Place> = []
+    /// By whom, and when by the clock of the device, however wrong that is.
     private var created: [Place: Origin] = [:]
     let catalog: SchemaCatalog
 
@@ -65,12 +91,10 @@ struct NaiveModel: Hashable, Sendable {
 
     /// Lets a transaction take effect that the server says to have applied.
     ///
-    /// - Parameter limit: the latest stamp that the server let through.
     /// - Returns: the edits that met others, in their order.
     /// - Throws: `Violation` when it cannot have been applied.
-    mutating func apply(
-        _ transaction: Transaction, by client: ClientID, at version: Version, limit: HybridTime
-    ) throws(Violation) -> [Conflict] {
+    mutating func apply(_ arrival: Arrival, at version: Version) throws(Violation) -> [Conflict] {
+        let transaction = arrival.transaction.transaction
         var conflicts: [Conflict] = []
         let before = rows
         defer { keepVersions(of: transaction, from: before) }
@@ -79,11 +103,13 @@ struct NaiveModel: Hashable, Sendable {
             guard let schema = catalog[mutation.collection] else {
                 throw Violation(.I5, "applied at \(version) although there is no collection \(mutation.collection)")
             }
-            let origin = Origin(client: client, time: min(mutation.time, limit))
+            let origin = Origin(identity: arrival.identity, time: arrival.time(of: mutation))
             switch mutation.intent {
             case .create(let patch):
                 // A device whose disk was rolled back says again what it has said before: that has no effect.
-                if created[place] == Origin(client: client, time: mutation.time) { continue }
+                if let known = created[place], known.time == mutation.time, arrival.isOrWas(known.identity.client) {
+                    continue
+                }
                 guard !dead.contains(place) else {
                     throw Violation(.I12, "\(place) was deleted, and created again at \(version)")
                 }
@@ -91,12 +117,12 @@ struct NaiveModel: Hashable, Sendable {
                     // Two devices that made the same id mean the same record: the later create is an edit of it.
                     for (field, value) in patch {
                         let pushed = Pushed(
-                            value: value, before: .null, origin: origin, claimed: mutation.time, seen: .zero)
+                            value: value, before: .null, origin: origin, seen: .zero)
                         if let met = try edit(place, field, of: schema, pushed, at: version) { conflicts.append(met) }
                     }
                     continue
                 }
-                created[place] = Origin(client: client, time: mutation.time)
+                created[place] = Origin(identity: arrival.identity, time: mutation.time)
                 let count = schema.fields.count
                 rows[place] = Row(
                     values: schema.fields.map { patch[$0.name] ?? .null },
@@ -108,12 +134,14 @@ struct NaiveModel: Hashable, Sendable {
                 }
                 for edit in edits {
                     let pushed = Pushed(
-                        value: edit.value, before: edit.before, origin: origin, claimed: mutation.time, seen: edit.seen)
+                        value: edit.value, before: edit.before, origin: origin,
+                        seen: edit.seen <= arrival.head ? edit.seen : .zero)
                     if let met = try self.edit(place, edit.field, of: schema, pushed, at: version) {
                         conflicts.append(met)
                     }
                 }
-            case .delete:
+            case .delete(let seen):
+                conflicts += destroyed(place, by: origin, seen: seen <= arrival.head ? seen : .zero, of: schema)
                 rows[place] = nil
                 dead.insert(place)
             }
@@ -139,6 +167,21 @@ struct NaiveModel: Hashable, Sendable {
         if let first = dangling.min() { throw Violation(.I11, "version \(version) leaves \(first)") }
     }
 
+    /// The values that a delete destroys without having seen them, in the order of the fields' names.
+    private func destroyed(
+        _ place: Place, by origin: Origin, seen: Version, of schema: ModelSchema
+    ) -> [Conflict] {
+        guard let row = rows[place] else { return [] }
+        return schema.fields.indices.filter { position in
+            !row.values[position].isNull && row.origins[position].identity != origin.identity
+                && row.versions[position] > seen
+        }.map { position in
+            Conflict(
+                place: place, field: schema.fields[position].name, base: .null, winner: .null,
+                loser: row.values[position])
+        }.sorted { $0.field < $1.field }
+    }
+
     /// - Returns: the conflict, when the field has a value of somebody else that the author had not seen.
     private mutating func edit(
         _ place: Place, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
@@ -147,16 +190,16 @@ struct NaiveModel: Hashable, Sendable {
             throw Violation(.I5, "\(place).\(name) was updated at \(version) but there is no such field")
         }
         guard let row = rows[place] else { return nil }
-        let isTaken = Self.takes(pushed, over: row, at: position, schema.fields[position].mergeRule)
+        let hasSeen = Self.hasSeen(pushed, row, position)
+        let isTaken =
+            hasSeen || Self.takes(pushed, over: row, at: position, schema.fields[position].mergeRule)
         if isTaken {
             rows[place]?.values[position] = pushed.value
             rows[place]?.origins[position] = pushed.origin
             rows[place]?.versions[position] = version
         }
         let stored = row.values[position]
-        guard row.origins[position].client != pushed.origin.client, row.versions[position] > pushed.seen,
-            stored != pushed.value
-        else { return nil }
+        guard !hasSeen, stored != pushed.value else { return nil }
         return Conflict(
             place: place, field: name, base: pushed.before, winner: isTaken ? pushed.value : stored,
             loser: isTaken ? stored : pushed.value)
@@ -173,14 +216,16 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
+    /// One's own earlier edits are seen, even those that were confirmed after this one was made. To have seen what the space
+    /// has not come to is no claim at all.
+    private static func hasSeen(_ pushed: Pushed, _ row: Row, _ position: Int) -> Bool {
+        row.origins[position].identity == pushed.origin.identity || row.versions[position] <= pushed.seen
+    }
+
     /// The rules of merging, word by word.
     private static func takes(_ pushed: Pushed, over row: Row, at position: Int, _ rule: MergeRule) -> Bool {
         let (value, stored) = (row.values[position], row.origins[position])
-        // One's own earlier edits are seen, also those that were confirmed after this one was made; and what one has
-        // said before does not take back what one has said since.
-        if stored.client == pushed.origin.client { return pushed.claimed >= stored.time }
-        if row.versions[position] <= pushed.seen { return true }
-        let isLater = (pushed.origin.time, pushed.origin.client) > (stored.time, stored.client)
+        let isLater = (pushed.origin.time, pushed.origin.identity.client) > (stored.time, stored.identity.client)
         if value == pushed.value { return isLater }
         return switch rule {
         case .latestEdit: isLater

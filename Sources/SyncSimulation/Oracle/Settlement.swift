@@ -27,7 +27,7 @@ struct Settlement {
             case .rejected(let kept, let rejection):
                 try check(rejection, of: kept)
                 try checkIsWhole(kept)
-            case .merged, .forgotten: break
+            case .merged, .overwritten, .forgotten: break
             }
         }
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth),
@@ -39,7 +39,7 @@ struct Settlement {
                 switch event {
                 case .merged(let said): said == conflicts || former.contains { $0.conflicts == said }
                 case .rejected, .cancelled: true
-                case .forgotten: false
+                case .overwritten, .forgotten: false
                 }
             }
             guard isTold else {

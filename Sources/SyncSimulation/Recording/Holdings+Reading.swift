@@ -26,7 +26,7 @@ extension Holdings {
 
     /// By event, and how many of them the user has not dealt with.
     private static func counts(of journal: [JournalEntry]) -> [(String, String)] {
-        ["rejected", "merged", "cancelled"].map { event in
+        ["rejected", "merged", "overwritten", "cancelled"].map { event in
             let entries = journal.filter { $0.event.word == event }
             let active = entries.count { $0.state == .active }
             return (
@@ -61,6 +61,7 @@ extension JournalEntry.Event {
         switch self {
         case .rejected: "rejected"
         case .merged: "merged"
+        case .overwritten: "overwritten"
         case .cancelled: "cancelled"
         case .forgotten: "forgotten"
         }

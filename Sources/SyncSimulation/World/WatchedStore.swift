@@ -79,8 +79,10 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.writing) { () throws(StoreFailure) in try store.dismissJournal(upTo: number) }
     }
 
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
-        try watch(.writing) { () throws(StoreFailure) in try store.resend(journal: number, now: now) }
+    func resend(
+        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws(StoreFailure) -> [OutboxSequence] {
+        try watch(.writing) { () throws(StoreFailure) in try store.resend(journal: number, now: now, newID: newID) }
     }
 
     func dismiss(journal number: Int64) throws(StoreFailure) {
@@ -93,8 +95,8 @@ struct WatchedStore: LocalStore, EngineStore {
         try watch(.reading) { () throws(StoreFailure) in try store.session() }
     }
 
-    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
-        try watch(.takingBatch) { () throws(StoreFailure) in try store.takeBatch(limit) }
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
+        try watch(.takingBatch) { () throws(StoreFailure) in try store.takeBatch(limit, now: now) }
     }
 
     func record(
@@ -163,8 +165,8 @@ struct WatchedStore: LocalStore, EngineStore {
         return session
     }
 
-    func renewIdentity() throws(StoreFailure) -> StoredSession {
-        try watch(.changingSession) { () throws(StoreFailure) in try store.renewIdentity() }
+    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
+        try watch(.changingSession) { () throws(StoreFailure) in try store.renewIdentity(as: client) }
     }
 
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {

@@ -51,7 +51,7 @@ extension World {
             try checkWritesAreTogether(edits, at: sequence, on: device, store)
         case .cancel(let back):
             let before = try store.outbox(limit: .max)
-            let waiting = before.filter { $0.state == .waiting }
+            let waiting = before.filter(\.isUnsent)
             guard !waiting.isEmpty else { return }
             let chosen = waiting[max(waiting.count - 1 - back, 0)].sequence
             let kept: Set<OutboxSequence>
@@ -72,9 +72,12 @@ extension World {
             guard let entry = try store.journal(state: .active, limit: 1).first else { return }
             history.saw(entry, on: device.name)
             journals.dealsWith(entry.number, on: device.name)
+            let identifiers = Guarded(simulation.random("restored by \(device.name), \(entry.number)"))
             let sequences: [OutboxSequence]
             do {
-                sequences = try store.resend(journal: entry.number, now: now)
+                sequences = try store.resend(journal: entry.number, now: now) {
+                    identifiers.withLock { RecordID.make(at: now, random: &$0) }
+                }
             } catch {
                 history.mayHaveCommitted(on: device.name)
                 throw error
@@ -112,7 +115,7 @@ extension World {
                 }
             }
             try checkReadsItsWrites(edits, on: device, store)
-        case .merged, .forgotten: return
+        case .merged, .overwritten, .forgotten: return
         }
     }
 

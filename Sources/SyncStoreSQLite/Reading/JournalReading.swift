@@ -11,12 +11,23 @@ enum JournalReading {
         return try entries(statement, connection).first
     }
 
+    /// The space in which an entry happened.
+    static func space(of number: Int64, _ connection: Connection) throws(StoreFailure) -> SpaceID {
+        let statement = try connection.statement("SELECT space FROM sync_journal WHERE number = ?1")
+        statement.bind(1, number)
+        defer { statement.reset() }
+        guard try statement.step() else {
+            throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
+        }
+        return statement.optionalText(0).flatMap(SpaceID.init(rawValue:)) ?? .default
+    }
+
     /// The newest entry of a kind other than merged that came from an outbox entry.
     static func entry(of sequence: OutboxSequence, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
         let statement = try connection.statement(
             composed:
                 """
-                SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event <> 'merged'
+                SELECT \(columns) FROM sync_journal WHERE sequence = ?1 AND event NOT IN ('merged', 'overwritten')
                 ORDER BY number DESC LIMIT 1
                 """)
         statement.bind(1, sequence.rawValue)
@@ -74,6 +85,11 @@ enum JournalReading {
                 .cancelled(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             case "forgotten":
                 .forgotten(try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
+            case "overwritten":
+                .overwritten(
+                    try conflicts(of: number, connection),
+                    deleted: row.isNull(5)
+                        ? nil : try StoredForm.transaction(from: row.bytes(5), of: "journal entry \(number)"))
             default:
                 .merged(try conflicts(of: number, connection))
             }
@@ -86,7 +102,8 @@ enum JournalReading {
         let statement = try connection.statement(
             composed:
                 """
-                SELECT collection, id, field, rule, base, winner, winner_time, winner_client, loser, loser_time, loser_client
+                SELECT collection, id, field, rule, base, winner, winner_time, winner_client, winner_account,
+                    loser, loser_time, loser_client, loser_account
                 FROM sync_conflict WHERE journal = ?1 ORDER BY position
                 """)
         statement.bind(1, journal)
@@ -94,14 +111,15 @@ enum JournalReading {
         var conflicts: [FieldConflict] = []
         while try statement.step() {
             guard let collection = CollectionName(rawValue: statement.text(0)),
-                let field = FieldName(rawValue: statement.text(2)), let rule = MergeRule(rawValue: statement.text(3))
+                let field = FieldName(rawValue: statement.text(2))
             else { throw StoreFailure(.corrupt, "a conflict of journal entry \(journal) cannot be read") }
             conflicts.append(
                 FieldConflict(
                     collection: collection, record: try statement.recordID(1), field: field,
                     base: try value(statement, 4, field, journal),
                     winner: try contender(statement, 5, field, journal),
-                    loser: try contender(statement, 8, field, journal), rule: rule))
+                    loser: try contender(statement, 9, field, journal),
+                    rule: ConflictRule(rawValue: statement.text(3))))
         }
         return conflicts
     }
@@ -121,6 +139,7 @@ enum JournalReading {
         return Contender(
             value: try value(row, column, field, journal),
             stamp: Stamp(
-                time: HybridTime(rawValue: UInt64(bitPattern: row.integer(column + 1))), client: client))
+                time: HybridTime(rawValue: UInt64(bitPattern: row.integer(column + 1))), client: client),
+            account: row.optionalText(column + 3).map(AccountID.init(rawValue:)))
     }
 }

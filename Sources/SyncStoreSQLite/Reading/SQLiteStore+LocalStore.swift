@@ -91,7 +91,7 @@ extension SQLiteStore: LocalStore {
         try read { connection throws(StoreFailure) in
             let statement = try connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox
                 WHERE sequence > ?1 ORDER BY sequence LIMIT ?2
                 """)
             statement.bind(1, sequence?.rawValue ?? 0)
@@ -111,7 +111,7 @@ extension SQLiteStore: LocalStore {
         try read(inTransaction: true) { connection throws(StoreFailure) in
             let pending = try connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox WHERE sequence = ?1
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox WHERE sequence = ?1
                 """)
             pending.bind(1, sequence.rawValue)
             do {
@@ -152,8 +152,12 @@ extension SQLiteStore: LocalStore {
         }
     }
 
-    public func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
-        try write { transaction throws(StoreFailure) in try transaction.resend(journal: number, now: now) }
+    public func resend(
+        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws(StoreFailure) -> [OutboxSequence] {
+        try write { transaction throws(StoreFailure) in
+            try transaction.resend(journal: number, now: now, newID: newID)
+        }
     }
 
     public func dismiss(journal number: Int64) throws(StoreFailure) {

@@ -9,14 +9,14 @@ extension SQLiteStore: EngineStore {
             }
             return StoredSession(
                 identity: meta.identity, epoch: meta.epoch, account: meta.account,
-                spaces: try SpaceRow.all(connection).map(\.stored),
-                outbox: meta.outbox)
+                spaces: try SpaceRow.allStored(of: meta, connection), outbox: meta.outbox,
+                clockOffset: meta.clockOffset.map { .milliseconds($0) })
         }
     }
 
-    public func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
+    public func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
         try write { transaction throws(StoreFailure) in
-            let batch = try transaction.takeBatch(limit)
+            let batch = try transaction.takeBatch(limit, now: now)
             if batch == nil { transaction.rollsBack = true }
             return batch
         }
@@ -63,13 +63,13 @@ extension SQLiteStore: EngineStore {
         try write { transaction throws(StoreFailure) in try transaction.adopt(epoch, as: account) }
     }
 
-    public func renewIdentity() throws(StoreFailure) -> StoredSession {
-        try write { transaction throws(StoreFailure) in try transaction.renewIdentity() }
+    public func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
+        try write { transaction throws(StoreFailure) in try transaction.renewIdentity(as: client) }
     }
 
     public func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
         try write { transaction throws(StoreFailure) in
-            transaction.meta.clock.observe(serverTime, now: now, permitting: ModelLimits.permittedSkew)
+            try transaction.hear(serverTime, now: now)
         }
     }
 }

@@ -7,6 +7,8 @@ struct SpaceRow: Hashable {
     let space: SpaceID
     var cursor: Cursor?
     var version: Version
+    /// The number of the last notice of a lost value that is in the journal.
+    var notice: Int64
     var phase: Phase
     /// The version at which a snapshot that was ahead of the feed is caught up with. While the space is empty: the version
     /// that the server had before the reset, and that nothing it shows can be older than.
@@ -27,10 +29,11 @@ struct SpaceRow: Hashable {
         case complete
     }
 
-    var stored: StoredSpace {
+    /// - Parameter clients: those of the device, for which it wants notices.
+    func stored(for clients: [ClientID]) -> StoredSpace {
         StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess,
-            receipt: receipt)
+            receipt: receipt, notices: NoticeRequest(clients: clients, after: notice))
     }
 
     /// Whether every commit up to `version` is in the rows.
@@ -51,7 +54,7 @@ struct SpaceRow: Hashable {
 
     private static let columns =
         "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version, "
-        + "shown_collections, shown_last, shown_rows"
+        + "shown_collections, shown_last, shown_rows, notice"
 
     private init(_ row: Statement) throws(StoreFailure) {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
@@ -71,6 +74,7 @@ struct SpaceRow: Hashable {
         shown = SnapshotExtent(
             collections: row.text(10).split(separator: " ").compactMap { CollectionName(rawValue: String($0)) },
             last: row.isNull(11) ? nil : try row.recordID(11), rows: row.integer(12))
+        notice = row.integer(13)
     }
 
     /// The row of a space, made when it is first asked for. Only inside a write.
@@ -89,7 +93,7 @@ struct SpaceRow: Hashable {
         let select = try connection.statement(
             """
             SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version,
-                shown_collections, shown_last, shown_rows
+                shown_collections, shown_last, shown_rows, notice
             FROM sync_space WHERE name = ?1
             """)
         select.bind(1, space.rawValue)
@@ -106,12 +110,18 @@ struct SpaceRow: Hashable {
         return rows
     }
 
+    /// All spaces as the engine knows them.
+    static func allStored(of meta: Meta, _ connection: Connection) throws(StoreFailure) -> [StoredSpace] {
+        let clients = try FormerClients.all(of: meta.identity.client, connection)
+        return try all(connection).map { $0.stored(for: clients) }
+    }
+
     func save(_ connection: Connection) throws(StoreFailure) {
         let update = try connection.statement(
             """
             UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7,
                 receipt = ?8, receipt_version = ?9, shown_collections = ?10, shown_last = ?11,
-                shown_rows = ?12
+                shown_rows = ?12, notice = ?13
             WHERE key = ?1
             """)
         update.bind(1, key)
@@ -126,6 +136,7 @@ struct SpaceRow: Hashable {
         update.bind(10, shown.collections.map(\.rawValue).joined(separator: " "))
         if let last = shown.last { update.bind(11, last) } else { update.bind(11, blob: nil) }
         update.bind(12, shown.rows)
+        update.bind(13, notice)
         try update.run()
     }
 }

@@ -9,6 +9,7 @@ extension WriteTransaction {
         let drafts = try drafts(of: edits, in: space, spaceKey)
         guard !drafts.isEmpty else { return nil }
 
+        try healClock(now: now)
         let time = meta.clock.tick(now: now)
         let transaction = Transaction(space: space, mutations: drafts.map { $0.mutation(at: time, tables) })
         if let rejection = catalog.rejection(of: transaction) { throw StoreFailure(rejection) }
@@ -21,7 +22,7 @@ extension WriteTransaction {
         }
         try checkReferences(of: drafts, in: space, spaceKey)
 
-        if mayJoin, let joined = try joinedToNewestEntry(transaction) { return joined }
+        if mayJoin, let joined = try joinedToNewestEntry(transaction, now: now) { return joined }
         return OutboxSequence(rawValue: try append(transaction, now: now))
     }
 
@@ -236,15 +237,17 @@ extension WriteTransaction {
 
     /// Joins the newest entry with a transaction that only writes anew what that entry writes, as long as it was never sent:
     /// five renames are one push. Nil when they stay apart.
-    private func joinedToNewestEntry(_ transaction: Transaction) throws(StoreFailure) -> OutboxSequence? {
-        guard meta.outbox.waiting > 0, let newest = try newestEntry(), newest.number == nil,
+    private func joinedToNewestEntry(
+        _ transaction: Transaction, now: WallTime
+    ) throws(StoreFailure) -> OutboxSequence? {
+        guard meta.outbox.waiting > 0, let newest = try newestEntry(), newest.isUnsent,
             newest.space == transaction.space
         else { return nil }
         guard let joined = newest.transaction.absorbing(transaction), catalog.rejection(of: joined) == nil
         else { return nil }
         let growth = try StoredForm.bytes(of: joined).count - newest.bytes
         guard Int64(meta.outbox.bytes + max(growth, 0)) <= limits.outboxBytes else { return nil }
-        try replace(newest, with: joined)
+        try replace(newest, with: joined, now: now)
         return OutboxSequence(rawValue: newest.sequence)
     }
 }

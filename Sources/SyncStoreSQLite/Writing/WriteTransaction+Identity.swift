@@ -6,8 +6,8 @@ extension WriteTransaction {
     func session() throws(StoreFailure) -> StoredSession {
         StoredSession(
             identity: meta.identity, epoch: meta.epoch, account: meta.account,
-            spaces: try SpaceRow.all(connection).map(\.stored),
-            outbox: meta.outbox)
+            spaces: try SpaceRow.allStored(of: meta, connection), outbox: meta.outbox,
+            clockOffset: meta.clockOffset.map { .milliseconds($0) })
     }
 
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
@@ -24,15 +24,22 @@ extension WriteTransaction {
                 try rememberFormerVersions()
                 try forgetVersions()
                 try forgetDeletions()
-                try renewIdentity(forgettingVersions: true)
+                try sendAgain(as: meta.identity.next)
+                try forgetSeenVersions()
             }
         }
         return try session()
     }
 
-    func renewIdentity() throws(StoreFailure) -> StoredSession {
-        try renewIdentity(forgettingVersions: false)
+    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
+        try FormerClients.remember(meta.identity.client, connection)
+        try sendAgain(as: ClientIdentity(client: client, incarnation: 0))
         return try session()
+    }
+
+    /// The client ids of the device, the present one first.
+    func clients() throws(StoreFailure) -> [ClientID] {
+        try FormerClients.all(of: meta.identity.client, connection)
     }
 
     func resetCursor(of space: SpaceID) throws(StoreFailure) {
@@ -44,7 +51,11 @@ extension WriteTransaction {
         var space = space
         try forgetMarks(of: &space)
         space.cursor = nil
-        if !inSameHistory { space.receipt = nil }
+        if !inSameHistory {
+            space.receipt = nil
+            // Another history counts its notices anew. Those that the journal has already are recognized by their contents.
+            space.notice = 0
+        }
         // A server that has come so far cannot be behind it later: what is older is a stale answer.
         space.completeAt = inSameHistory ? max(space.version, space.completeAt) : .zero
         space.version = .zero
@@ -75,9 +86,11 @@ extension WriteTransaction {
         }
     }
 
-    /// The next incarnation: everything that is not confirmed goes back to waiting, and is sent from number 0.
-    private func renewIdentity(forgettingVersions: Bool) throws(StoreFailure) {
-        meta.identity = meta.identity.next
+    /// Puts everything that is not confirmed back to waiting, to be sent from number 0 under another identity. Each entry
+    /// keeps the number that it had: the server may have it.
+    private func sendAgain(as identity: ClientIdentity) throws(StoreFailure) {
+        try rememberNumbers()
+        meta.identity = identity
         meta.nextNumber = .first
         try connection.execute(
             """
@@ -89,10 +102,30 @@ extension WriteTransaction {
         meta.outbox.answered = 0
         change.touchesOutbox = true
         change.addsToOutbox = change.addsToOutbox || meta.outbox.waiting > 0
-        if forgettingVersions { try forgetSeenVersions() }
+    }
+
+    private func rememberNumbers() throws(StoreFailure) {
+        let keep = try connection.statement("UPDATE sync_outbox SET formerly = ?2 WHERE sequence = ?1")
+        try forEachEntry { entry throws(StoreFailure) in
+            guard let number = entry.number else { return }
+            let former = FormerNumber(
+                identity: meta.identity, number: number, hash: try StoredForm.hash(of: entry.transaction))
+            keep.bind(1, entry.sequence)
+            keep.bind(2, FormerNumbers.text(of: (entry.formerly + [former]).suffix(ModelLimits.formerClients)))
+            try keep.run()
+        }
     }
 
     private func forgetSeenVersions() throws(StoreFailure) {
+        try forEachEntry { entry throws(StoreFailure) in
+            let mutations = entry.transaction.mutations.map(\.havingSeenNothing)
+            guard mutations != entry.transaction.mutations else { return }
+            try replace(entry, with: Transaction(space: entry.space, mutations: mutations))
+        }
+    }
+
+    /// Goes through the outbox, oldest first, one entry in memory at a time.
+    private func forEachEntry(_ body: (StoredEntry) throws(StoreFailure) -> Void) throws(StoreFailure) {
         var after: Int64 = 0
         let next = try connection.statement(
             composed:
@@ -105,10 +138,7 @@ extension WriteTransaction {
                 defer { next.reset() }
                 entry = try StoredEntry(next)
             }
-            let mutations = entry.transaction.mutations.map(\.havingSeenNothing)
-            if mutations != entry.transaction.mutations {
-                try replace(entry, with: Transaction(space: entry.space, mutations: mutations))
-            }
+            try body(entry)
             after = entry.sequence
         }
     }

@@ -14,6 +14,34 @@ extension WriteTransaction {
     }
 
     func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws(StoreFailure) {
+        try note(conflicts, as: "merged", in: entry.space, sequence: entry.sequence, payload: nil, now: now)
+    }
+
+    /// Whether the journal knows already that a transaction was merged.
+    func isMergeNoted(of entry: StoredEntry) throws(StoreFailure) -> Bool {
+        let statement = try connection.statement(
+            "SELECT 1 FROM sync_journal WHERE sequence = ?1 AND event = 'merged' LIMIT 1")
+        statement.bind(1, entry.sequence)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// Values of this device that gave way after the server had applied them.
+    ///
+    /// - Parameters:
+    ///   - conflicts: of one commit.
+    ///   - deleted: what would make the records again that the commit has deleted; nil when it has deleted none.
+    func note(
+        overwritten conflicts: [FieldConflict], deleted: Transaction?, in space: SpaceID, now: WallTime
+    ) throws(StoreFailure) {
+        let payload: [UInt8]? = if let deleted { try StoredForm.bytes(of: deleted) } else { nil }
+        try note(conflicts, as: "overwritten", in: space, sequence: nil, payload: payload, now: now)
+    }
+
+    private func note(
+        _ conflicts: [FieldConflict], as event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?,
+        now: WallTime
+    ) throws(StoreFailure) {
         let values = try conflicts.map { (conflict) throws(StoreFailure) in
             try [conflict.base, conflict.winner.value, conflict.loser.value].map { (value) throws(StoreFailure) in
                 try StoredForm.bytes(of: [conflict.field: value])
@@ -21,13 +49,12 @@ extension WriteTransaction {
         }
         let bytes = values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
         let journal = try insert(
-            event: "merged", in: entry.space, sequence: entry.sequence, payload: nil, otherBytes: bytes, rejection: nil,
-            now: now)
+            event: event, in: space, sequence: sequence, payload: payload, otherBytes: bytes, rejection: nil, now: now)
         let statement = try connection.statement(
             """
             INSERT INTO sync_conflict (journal, position, collection, id, field, rule, base,
-                winner, winner_time, winner_client, loser, loser_time, loser_client)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                winner, winner_time, winner_client, winner_account, loser, loser_time, loser_client, loser_account)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
             """)
         for (position, conflict) in conflicts.enumerated() {
             statement.bind(1, journal)
@@ -37,14 +64,17 @@ extension WriteTransaction {
             statement.bind(5, conflict.field.rawValue)
             statement.bind(6, conflict.rule.rawValue)
             statement.bind(7, text: values[position][0])
-            statement.bind(8, text: values[position][1])
-            statement.bind(9, Int64(bitPattern: conflict.winner.stamp.time.rawValue))
-            statement.bind(10, conflict.winner.stamp.client.description)
-            statement.bind(11, text: values[position][2])
-            statement.bind(12, Int64(bitPattern: conflict.loser.stamp.time.rawValue))
-            statement.bind(13, conflict.loser.stamp.client.description)
+            bind(conflict.winner, values[position][1], to: statement, from: 8)
+            bind(conflict.loser, values[position][2], to: statement, from: 12)
             try statement.run()
         }
+    }
+
+    private func bind(_ side: Contender, _ value: [UInt8], to statement: Statement, from column: Int32) {
+        statement.bind(column, text: value)
+        statement.bind(column + 1, Int64(bitPattern: side.stamp.time.rawValue))
+        statement.bind(column + 2, side.stamp.client.description)
+        statement.bind(column + 3, side.account?.rawValue)
     }
 
     /// What only a lost history of the server had, as what would bring it back.
@@ -164,7 +194,7 @@ extension WriteTransaction {
         guard let entry = try entry(sequence.rawValue) else {
             throw StoreFailure(.missingEntry, "there is no transaction \(sequence) in the outbox")
         }
-        guard entry.number == nil else {
+        guard entry.isUnsent else {
             throw StoreFailure(
                 .entryIsFrozen,
                 "transaction \(sequence) has been sent: the server may have it, so it cannot be cancelled")
@@ -198,9 +228,13 @@ extension WriteTransaction {
         return count
     }
 
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
+    func resend(
+        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws(StoreFailure) -> [OutboxSequence] {
         let entry = try journalEntry(number)
-        let plan = try ResendPlan(of: entry, catalog: catalog) { (collection, id) throws(StoreFailure) in
+        let plan = try ResendPlan(
+            of: entry, in: try JournalReading.space(of: number, connection), catalog: catalog, newID: newID
+        ) { (collection, id) throws(StoreFailure) in
             try connection.table(try table(collection).position).space(of: id, on: connection)
         }
         var sequences: [OutboxSequence] = []

@@ -10,8 +10,10 @@ struct StoredEntry {
     var number: MutationNumber?
     var attempts: Int
     var version: Version?
+    /// The numbers under which earlier identities of the device have sent it: the server may have it.
+    var formerly: [FormerNumber]
 
-    static let columns = "sequence, space, payload, bytes, number, attempts, version"
+    static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly"
 
     /// Reads the current row of a statement that selects `columns`.
     init(_ statement: Statement) throws(StoreFailure) {
@@ -25,7 +27,11 @@ struct StoredEntry {
         number = statement.optionalInteger(4).map { MutationNumber($0) }
         attempts = Int(statement.integer(5))
         version = statement.optionalInteger(6).map { Version($0) }
+        formerly = try FormerNumbers.read(statement.optionalText(7), of: "outbox entry \(sequence)")
     }
+
+    /// Whether the server cannot have it: it may still be taken back, or joined with a later one.
+    var isUnsent: Bool { number == nil && formerly.isEmpty }
 
     var state: OutboxEntry.State {
         guard let number else { return .waiting }
@@ -33,7 +39,8 @@ struct StoredEntry {
     }
 
     var entry: OutboxEntry {
-        OutboxEntry(sequence: OutboxSequence(rawValue: sequence), transaction: transaction, state: state)
+        OutboxEntry(
+            sequence: OutboxSequence(rawValue: sequence), transaction: transaction, state: state, formerly: formerly)
     }
 }
 
@@ -42,7 +49,8 @@ extension WriteTransaction {
 
     func entry(_ sequence: Int64) throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox WHERE sequence = ?1")
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox WHERE sequence = ?1"
+        )
         statement.bind(1, sequence)
         defer { statement.reset() }
         return try statement.step() ? try StoredEntry(statement) : nil
@@ -50,7 +58,8 @@ extension WriteTransaction {
 
     func entry(numbered number: MutationNumber) throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox WHERE number = ?1")
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox WHERE number = ?1"
+        )
         statement.bind(1, number.rawValue)
         defer { statement.reset() }
         return try statement.step() ? try StoredEntry(statement) : nil
@@ -59,7 +68,7 @@ extension WriteTransaction {
     func newestEntry() throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox
             ORDER BY sequence DESC LIMIT 1
             """)
         defer { statement.reset() }
@@ -71,7 +80,7 @@ extension WriteTransaction {
         guard meta.outbox.answered > 0 else { return [] }
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox
             WHERE space = ?1 AND version IS NOT NULL AND version <= ?2 ORDER BY sequence
             """)
         statement.bind(1, space.rawValue)
@@ -113,12 +122,18 @@ extension WriteTransaction {
     }
 
     /// Puts other contents under a waiting entry's sequence.
-    func replace(_ entry: StoredEntry, with transaction: Transaction) throws(StoreFailure) {
+    ///
+    /// - Parameter now: when its contents were written; nil when they are as old as they were.
+    func replace(_ entry: StoredEntry, with transaction: Transaction, now: WallTime? = nil) throws(StoreFailure) {
         let payload = try StoredForm.bytes(of: transaction)
-        let statement = try connection.statement("UPDATE sync_outbox SET payload = ?2, bytes = ?3 WHERE sequence = ?1")
+        let statement = try connection.statement(
+            """
+            UPDATE sync_outbox SET payload = ?2, bytes = ?3, written_at = coalesce(?4, written_at) WHERE sequence = ?1
+            """)
         statement.bind(1, entry.sequence)
         statement.bind(2, text: payload)
         statement.bind(3, Int64(payload.count))
+        statement.bind(4, now?.milliseconds)
         try statement.run()
         // What it no longer refers to, it no longer depends on.
         try unlink(entry)
@@ -341,7 +356,7 @@ extension WriteTransaction {
                 let linked = try sequences(
                     linkedTo: place, onlyChanging: links.onlyChanging, after: next.sequence, upTo: end)
                 for sequence in linked where found[sequence] == nil {
-                    guard let dependant = try self.entry(sequence), dependant.number == nil,
+                    guard let dependant = try self.entry(sequence), dependant.isUnsent,
                         dependant.space == entry.space
                     else { continue }
                     found[sequence] = dependant

@@ -14,10 +14,12 @@ extension WriteTransaction {
         let before = try SpaceRow.load(page.space, connection)
         var space = before
         guard space.cursor == cursor else {
-            return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
+            return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
         }
-        // Whoever edits what the page shows does it later, also where the device's own clock is slow.
-        meta.clock.observe(page.serverTime, now: now, permitting: ModelLimits.permittedSkew)
+        // An edit of what the page shows is made later, even where the device's own clock is slow.
+        try hear(page.serverTime, now: now)
+        // Before the page deletes anything: what a delete has destroyed is kept whole.
+        try note(page.notices, in: &space, now: now)
         let changed: Int
         switch page.content {
         case .snapshot(let groups, let isFirst, let isLast):
@@ -38,7 +40,7 @@ extension WriteTransaction {
         case .commits(let commits):
             guard let count = try applyCommits(commits, of: page, to: &space, now: now) else {
                 // All of it is applied already: a late page. The cursor does not go back.
-                return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
+                return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
             }
             changed = count
         }
@@ -50,11 +52,11 @@ extension WriteTransaction {
             // Nothing is shown, so the server's time need not be kept either: a poll while nothing happens writes nothing, and
             // wakes nobody.
             rollsBack = true
-            return .applied(space.stored, outbox: meta.outbox, changedRecords: 0)
+            return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
         }
         try space.save(connection)
         if space.showsItsVersion { try confirmAnswered(in: space) }
-        return .applied(space.stored, outbox: meta.outbox, changedRecords: changed)
+        return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: changed)
     }
 
     /// Entries that the base now shows leave the outbox.

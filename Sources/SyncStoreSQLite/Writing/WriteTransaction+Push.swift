@@ -4,31 +4,33 @@ import SyncModel
 // What goes to the server, and what it answers.
 extension WriteTransaction {
     /// Numbers and freezes the oldest unanswered transactions.
-    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? {
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
+        try healClock(now: now)
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version, refusal_code IS NOT NULL FROM sync_outbox
-            WHERE version IS NULL ORDER BY sequence LIMIT ?1
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, written_at,
+                refusal_code IS NOT NULL
+            FROM sync_outbox WHERE version IS NULL ORDER BY sequence LIMIT ?1
             """)
         statement.bind(1, Int64(max(limit.transactions, 1)))
-        var entries: [StoredEntry] = []
+        var entries: [(entry: StoredEntry, writtenAt: Int64)] = []
         var bytes = 0
         var isWithdrawal = false
         do {
             defer { statement.reset() }
             while try statement.step() {
                 var entry = try StoredEntry(statement)
-                if statement.integer(7) != 0 {
+                if statement.integer(9) != 0 {
                     // Alone, so that a refusal of this push says that the contents were not at fault.
                     guard entries.isEmpty else { break }
                     entry.transaction = Transaction(space: entry.space, mutations: [])
-                    entries.append(entry)
+                    entries.append((entry, statement.integer(8)))
                     isWithdrawal = true
                     break
                 }
                 bytes += entry.bytes
                 if !entries.isEmpty && bytes > limit.bytes { break }
-                entries.append(entry)
+                entries.append((entry, statement.integer(8)))
             }
         }
         guard !entries.isEmpty else { return nil }
@@ -36,7 +38,7 @@ extension WriteTransaction {
         let mark = try connection.statement(
             "UPDATE sync_outbox SET number = ?2, attempts = attempts + 1 WHERE sequence = ?1")
         var transactions: [NumberedTransaction] = []
-        for entry in entries {
+        for (entry, writtenAt) in entries {
             let number: MutationNumber
             if let known = entry.number {
                 number = known
@@ -51,13 +53,14 @@ extension WriteTransaction {
             try mark.run()
             transactions.append(
                 NumberedTransaction(
-                    number: number, hash: try StoredForm.hash(of: entry.transaction), transaction: entry.transaction))
+                    number: number, hash: try StoredForm.hash(of: entry.transaction), transaction: entry.transaction,
+                    age: .milliseconds(max(0, now.milliseconds - writtenAt)), formerly: entry.formerly))
         }
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
             transactions: transactions, outbox: meta.outbox, isWithdrawal: isWithdrawal,
-            cursors: try proofs(startingWith: entries.map(\.space)))
+            cursors: try proofs(startingWith: entries.map(\.entry.space)))
     }
 
     /// The newest proof of the history of each space, those of `spaces` first, as many as a push may show.
@@ -110,6 +113,7 @@ extension WriteTransaction {
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws(StoreFailure) -> OutboxSummary {
         guard identity == meta.identity else { return meta.outbox }
+        try healClock(now: now)
         for result in results {
             // Numbers that are not here, and answered ones, are late or repeated news.
             guard let entry = try entry(numbered: result.number), entry.version == nil else { continue }
@@ -127,7 +131,7 @@ extension WriteTransaction {
 
     private func keep(_ receipt: CommitReceipt) throws(StoreFailure) {
         var space = try SpaceRow.load(receipt.space, connection)
-        guard space.stored.confirmed(by: receipt).receipt == receipt else { return }
+        guard space.stored(for: []).confirmed(by: receipt).receipt == receipt else { return }
         space.receipt = receipt
         try space.save(connection)
     }
@@ -139,7 +143,10 @@ extension WriteTransaction {
             throw StoreFailure(.contradiction, "an applied transaction has version \(version), at least 1 expected")
         }
         for assigned in uids { try assign(assigned) }
-        if !conflicts.isEmpty { try note(merged: entry, conflicts, now: now) }
+        // The outcome of a transaction that is sent again under another identity may be here already.
+        var isNews = !conflicts.isEmpty
+        if isNews, !entry.formerly.isEmpty { isNews = try !isMergeNoted(of: entry) }
+        if isNews { try note(merged: entry, conflicts, now: now) }
 
         let mark = try connection.statement("UPDATE sync_outbox SET version = ?2 WHERE sequence = ?1")
         mark.bind(1, entry.sequence)

@@ -7,7 +7,8 @@ extension WriteTransaction {
         var space = try SpaceRow.load(name, connection)
         guard meta.epoch == epoch else {
             rollsBack = true
-            return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: 0))
+            return .vacated(
+                VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: 0))
         }
         if brake != nil {
             let unproven = try countUnproven(in: space)
@@ -31,13 +32,15 @@ extension WriteTransaction {
         let forgotten = try forgetWhatOthersWrote(in: name)
         guard hadAccess || !answered.isEmpty || forgotten > 0 else {
             rollsBack = true
-            return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: 0))
+            return .vacated(
+                VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: 0))
         }
         try reset(space, inSameHistory: true)
         space = try SpaceRow.load(name, connection)
         space.hasAccess = false
         try space.save(connection)
-        return .vacated(VacatedSpace(stored: space.stored, outbox: meta.outbox, removedRecords: removed))
+        return .vacated(
+            VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: removed))
     }
 
     /// How much there is of the space that only a lost history has shown, while the present one has not shown it all: that it

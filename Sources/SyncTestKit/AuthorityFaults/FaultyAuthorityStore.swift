@@ -172,6 +172,23 @@ extension Counted {
         try store.step("conflicts")
         return try view.conflicts(in: space, after: number, limit: limit)
     }
+
+    func conflictCount() throws(AuthorityStoreFailure) -> Int {
+        try store.step("conflict count")
+        return try view.conflictCount()
+    }
+
+    func notices(
+        for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
+    ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
+        try store.step("notices")
+        return try view.notices(for: clients, in: space, after: number, limit: limit)
+    }
+
+    func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal? {
+        try store.step("owner")
+        return try view.owner(of: client)
+    }
 }
 
 extension FaultyTransaction {
@@ -234,6 +251,16 @@ extension FaultyTransaction {
     ) throws(AuthorityStoreFailure) {
         try store.step("note")
         try base.note(conflict, in: space, at: version, by: author)
+    }
+
+    func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure) {
+        try store.step("bind")
+        try base.bind(client, to: principal)
+    }
+
+    func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int {
+        try store.step("trim conflicts")
+        return try base.trimConflicts(keeping: count, limit: limit)
     }
 
     func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure) {

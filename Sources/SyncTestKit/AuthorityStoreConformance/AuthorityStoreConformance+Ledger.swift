@@ -102,6 +102,83 @@ extension AuthorityStoreConformance {
                 try world.expect(
                     found.map(\.conflict), Array(repeating: conflict, count: 5), "the conflicts")
             },
+            Check("a notice is for the client whose value gave way, unless that client pushed") { world in
+                let loser = conflict.loser.stamp.client
+                let pushedByLoser = CommitAuthor(
+                    principal: Principal(name: "anna"), identity: ClientIdentity(client: loser, incarnation: 0),
+                    number: .first, at: WallTime(milliseconds: 0))
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    for version in 1...3 {
+                        try transaction.note(
+                            conflict, in: .default, at: Version(Int64(version)), by: AuthorityStoreWorld.author(0))
+                    }
+                    try transaction.note(conflict, in: .default, at: Version(4), by: pushedByLoser)
+                    try transaction.note(conflict, in: "other", at: Version(5), by: AuthorityStoreWorld.author(0))
+                }
+                func versions(_ clients: [ClientID], after: Int64 = 0, limit: Int = 9) throws -> [Int64] {
+                    try world.read { (view) throws(AuthorityStoreFailure) in
+                        try view.notices(for: clients, in: .default, after: after, limit: limit)
+                    }.map(\.version.rawValue)
+                }
+                let stranger = AuthorityStoreWorld.client(77)
+                try world.expect(try versions([loser, stranger]), [1, 2, 3], "the notices of a client")
+                try world.expect(try versions([loser], limit: 2), [1, 2], "the first two")
+                try world.expect(try versions([stranger]), [], "those of a client that lost nothing")
+                try world.expect(try versions([]), [], "those of nobody")
+                let first = try world.read { (view) throws(AuthorityStoreFailure) in
+                    try view.notices(for: [loser], in: .default, after: 0, limit: 1)
+                }
+                try world.expect(try versions([loser], after: first.first?.number ?? 0), [2, 3], "those that follow")
+            },
+            Check("the oldest conflicts go first, and no number is given twice") { world in
+                func note(_ version: Int64) throws {
+                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                        try transaction.note(
+                            conflict, in: .default, at: Version(version), by: AuthorityStoreWorld.author(0))
+                    }
+                }
+                func all() throws -> [RecordedConflict] {
+                    try world.read { (view) throws(AuthorityStoreFailure) in
+                        try view.conflicts(in: .default, after: 0, limit: 9)
+                    }
+                }
+                func trim(keeping count: Int, limit: Int) throws -> Int {
+                    try world.write { (transaction) throws(AuthorityStoreFailure) in
+                        try transaction.trimConflicts(keeping: count, limit: limit)
+                    }
+                }
+                for version in 1...4 { try note(Int64(version)) }
+                let last = try all().last?.number ?? 0
+                try world.expect(try trim(keeping: 1, limit: 2), 2, "how many one slice removes")
+                try world.expect(try trim(keeping: 1, limit: 2), 1, "how many are left to remove")
+                try world.expect(try trim(keeping: 1, limit: 2), 0, "how many there are to remove")
+                try world.expect(try all().map(\.version.rawValue), [4], "the newest")
+                try world.expect(try trim(keeping: 0, limit: 9), 1, "the last one")
+                try note(5)
+                try world.expect(try all().map { $0.number > last }, [true], "whether the next number is greater")
+            },
+            Check("a client id has the owner that it was bound to, and no other") { world in
+                let client = AuthorityStoreWorld.client(5)
+                func owner() throws -> Principal? {
+                    try world.read { (view) throws(AuthorityStoreFailure) in try view.owner(of: client) }
+                }
+                try world.expect(try owner(), nil, "the owner of an unknown client")
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.bind(client, to: Principal(name: "anna"))
+                }
+                try world.expect(try owner(), Principal(name: "anna"), "the owner")
+            },
+            Check("a conflict names the accounts of both sides, as far as they are known") { world in
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.bind(conflict.loser.stamp.client, to: Principal(name: "bo"))
+                    try transaction.note(conflict, in: .default, at: Version(1), by: AuthorityStoreWorld.author(0))
+                }
+                let found = try world.read { (view) throws(AuthorityStoreFailure) in
+                    try view.conflicts(in: .default, after: 0, limit: 1)
+                }
+                try world.expect(found.first?.conflict.loser.account, AccountID(rawValue: "bo"), "the loser's account")
+                try world.expect(found.first?.conflict.winner.account, nil, "the account of an unknown client")
+            },
         ]
     }
 }

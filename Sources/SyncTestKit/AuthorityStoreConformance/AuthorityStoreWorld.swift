@@ -39,7 +39,7 @@ struct AuthorityStoreWorld {
     }
 
     static func origin(_ version: Int64, _ time: UInt64, _ number: UInt64 = 1) -> FieldOrigin {
-        FieldOrigin(version: Version(version), stamp: stamp(time, number))
+        FieldOrigin(version: Version(version), stamp: stamp(time, number), incarnation: Int(number % 3))
     }
 
     static func author(_ number: Int64, principal: String = "anna") -> CommitAuthor {

@@ -83,6 +83,9 @@ struct AuthorityTables: Sendable {
     var ledgers: [LedgerKey: Ledger] = [:]
     var outcomes: [LedgerKey: [MutationNumber: StoredOutcome]] = [:]
     var conflicts: [RecordedConflict] = []
+    /// The number of the newest conflict, which may be gone.
+    var lastConflict: Int64 = 0
+    var owners: [ClientID: Principal] = [:]
 
     init(history: HistoryIdentity) {
         state = AuthorityState(history: history, clock: HybridClock())
@@ -167,10 +170,43 @@ final class InMemoryTransaction: AuthorityTransaction {
     func outcome(of key: LedgerKey, _ number: MutationNumber) -> StoredOutcome? { tables.outcomes[key]?[number] }
 
     func conflicts(in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
-        Array(tables.conflicts.lazy.filter { $0.space == space && $0.number > number }.prefix(limit))
+        tables.conflicts.lazy.filter { $0.space == space && $0.number > number }.prefix(limit).map(attributed)
     }
 
+    func conflictCount() -> Int { tables.conflicts.count }
+
+    func notices(for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
+        let found = tables.conflicts.lazy.filter { recorded in
+            recorded.space == space && recorded.number > number
+                && recorded.conflict.addressee(pushedBy: recorded.author).map(clients.contains) ?? false
+        }
+        return found.prefix(limit).map(attributed)
+    }
+
+    /// With the accounts of both sides, as far as their clients have pushed.
+    private func attributed(_ recorded: RecordedConflict) -> RecordedConflict {
+        let conflict = recorded.conflict
+        let sides = [conflict.winner, conflict.loser].map {
+            Contender(value: $0.value, stamp: $0.stamp, account: tables.owners[$0.stamp.client]?.account)
+        }
+        return RecordedConflict(
+            number: recorded.number, space: recorded.space, version: recorded.version, author: recorded.author,
+            conflict: FieldConflict(
+                collection: conflict.collection, record: conflict.record, field: conflict.field, base: conflict.base,
+                winner: sides[0], loser: sides[1], rule: conflict.rule))
+    }
+
+    func owner(of client: ClientID) -> Principal? { tables.owners[client] }
+
     // MARK: Writing
+
+    func bind(_ client: ClientID, to principal: Principal) { tables.owners[client] = principal }
+
+    func trimConflicts(keeping count: Int, limit: Int) -> Int {
+        let surplus = max(0, min(limit, tables.conflicts.count - count))
+        tables.conflicts.removeFirst(surplus)
+        return surplus
+    }
 
     func set(_ state: AuthorityState) { tables.state = state }
 
@@ -211,9 +247,10 @@ final class InMemoryTransaction: AuthorityTransaction {
     }
 
     func note(_ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor) {
+        tables.lastConflict += 1
         tables.conflicts.append(
             RecordedConflict(
-                number: Int64(tables.conflicts.count + 1), space: space, version: version, author: author,
+                number: tables.lastConflict, space: space, version: version, author: author,
                 conflict: conflict))
     }
 

@@ -15,7 +15,8 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(id) == nil, "a record of the space is still shown")
                 try world.expect(try world.user(other.records[0].id) != nil, "a record of another space is gone")
                 let stored = StoredSpace(
-                    space: world.space, cursor: nil, version: .zero, isComplete: false, hasAccess: false)
+                    space: world.space, cursor: nil, version: .zero, isComplete: false, hasAccess: false,
+                    notices: try world.wantsNotices())
                 try world.expect(vacated.stored, is: stored, "what is told of the space")
                 try world.expect(try world.stored(), is: stored, "what is stored of the space")
                 try world.expect(

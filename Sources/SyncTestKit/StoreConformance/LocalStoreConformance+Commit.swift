@@ -185,13 +185,27 @@ extension LocalStoreConformance {
                 let third = try world.written(.delete("users", two))
                 try world.expect(Set([first, second, third]).count, is: 3, "the number of entries")
             },
-            Check("stamps grow, also when the wall clock goes back") { world in
+            Check("stamps grow, even when the wall clock goes back a little") { world in
                 let (id, _) = try world.createUser()
-                let early = WallTime(milliseconds: 5)
+                let early = world.now().advanced(by: .seconds(-50))
                 _ = try world.push()
                 _ = try world.store.commit([.update("users", id, ["age": .integer(1)])], in: world.space, now: early)
                 let times = try world.store.outbox(limit: 10).map { $0.transaction.mutations[0].time }
                 try world.expect(times[0] < times[1], "the stamps are \(times)")
+            },
+            Check("a clock that was far ahead heals, and what it stamped is no older than its correction") { world in
+                let (id, _) = try world.createUser()
+                let future = world.now().advanced(by: .seconds(86_400 * 365))
+                _ = try world.store.commit([.update("users", id, ["age": .integer(1)])], in: world.space, now: future)
+                let now = world.now()
+                _ = try world.store.commit([.update("users", id, ["age": .integer(2)])], in: world.space, now: now)
+                let stamps = try world.store.outbox(limit: 10).map { $0.transaction.mutations[0].time.wall }
+                try world.expect(stamps.last, is: now, "the stamp after the correction")
+                let later = now.advanced(by: .seconds(100))
+                let batch = try world.store.takeBatch(BatchLimit(transactions: 9, bytes: 99_999), now: later)
+                let ages = batch?.transactions.map(\.age) ?? []
+                try world.expect(ages.last, is: .seconds(100), "the age of the last transaction")
+                try world.expect(ages.allSatisfy { $0 ?? .zero >= .seconds(100) }, "the ages are \(ages)")
             },
             Check("queries compare bytes, and order by id, uid or field") { world in
                 let composed = "caf\u{E9}"

@@ -37,7 +37,7 @@ extension LocalStoreConformance {
                 try world.answer(.first, world.rejected())
                 try world.pull(world.feed([world.at(2, world.renamed(id, "zoe"))], to: 2))
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
-                let again = try world.store.resend(journal: number, now: world.now())
+                let again = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(again.count, is: 1, "the count of transactions")
                 try world.expect(try world.name(id), is: .text("eve"), "the name")
                 let mutation = try world.store.outbox(limit: 9).first?.transaction.mutations.first?.intent
@@ -49,7 +49,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.journal(state: .resent, limit: 9).count, is: 1, "the resent entries")
                 try world.expect(try world.store.outboxSummary().journal, is: 0, "the unseen entries")
                 try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
-                    _ = try world.store.resend(journal: number, now: world.now())
+                    _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 }
             },
             Check("a rejected creation can be sent again under the same id") { world in
@@ -58,7 +58,7 @@ extension LocalStoreConformance {
                 _ = try world.push()
                 try world.answer(.first, world.rejected())
                 let number = try world.store.journal(state: .active, limit: 1)[0].number
-                _ = try world.store.resend(journal: number, now: world.now())
+                _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(try world.name(id), is: .text("ada"), "the name")
                 let batch = try world.push()
                 try world.expect(batch.transactions.map(\.number), is: [MutationNumber(1)], "the new numbers")
@@ -122,7 +122,8 @@ extension LocalStoreConformance {
                 try world.expect(session.epoch, is: world.epoch, "the epoch")
                 try world.expect(session.account, is: world.account, "the account")
                 try world.expect(session.identity, is: batch.identity, "the identity")
-                try world.expect(try world.push().transactions, is: batch.transactions, "the repeated batch")
+                try world.expect(
+                    try world.push().transactions.map(\.hash), is: batch.transactions.map(\.hash), "the repeated batch")
             },
             Check("a database belongs to the account that it first met a server with") { world in
                 try world.greet()
@@ -156,10 +157,33 @@ extension LocalStoreConformance {
                 let id = try world.syncedUser("ada")
                 try world.commit(.update("users", id, ["age": .integer(1)]))
                 let first = try world.push()
-                let session = try world.store.renewIdentity()
-                try world.expect(session.identity, is: first.identity.next, "the identity")
+                let session = try world.store.renewIdentity(as: world.anotherClient)
+                try world.expect(
+                    session.identity, is: ClientIdentity(client: world.anotherClient, incarnation: 0),
+                    "the identity")
                 try world.expect(session.spaces.map(\.cursor), is: [Cursor(rawValue: "feed-1")], "the cursors")
-                try world.expect(try world.push().transactions, is: first.transactions, "the batch")
+                try world.expect(
+                    session.spaces.map { $0.notices?.clients ?? [] },
+                    is: [[world.anotherClient, first.identity.client]], "for whom notices are asked")
+                let again = try world.push()
+                try world.expect(again.transactions.map(\.hash), is: first.transactions.map(\.hash), "the batch")
+                try world.expect(
+                    again.transactions.map(\.formerly),
+                    is: first.transactions.map {
+                        [FormerNumber(identity: first.identity, number: $0.number, hash: $0.hash)]
+                    }, "the numbers that it had before")
+            },
+            Check("what an earlier identity has sent is neither taken back nor joined") { world in
+                let id = try world.syncedUser("ada")
+                let (_, _) = try (world.commit(.update("users", id, ["age": .integer(1)])), world.push())
+                _ = try world.store.renewIdentity(as: world.anotherClient)
+                let sent = try world.store.outbox(limit: 9)[0]
+                try world.expect(sent.isUnsent, is: false, "whether it may be taken back")
+                try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
+                    try world.store.cancel(sent.sequence, now: world.now())
+                }
+                try world.commit(.update("users", id, ["age": .integer(2)]))
+                try world.expect(try world.store.outbox(limit: 9).count, is: 2, "the count of entries")
             },
             Check("the clock hears of the server's, but not of one far in the future") { world in
                 let now = world.now()

@@ -12,7 +12,8 @@ extension LocalStoreConformance {
                     world.feed(
                         [world.at(1, world.created(id, uid: 3, "a")), world.at(2, world.renamed(id, "b"))], to: 2))
                 let space = StoredSpace(
-                    space: world.space, cursor: Cursor(rawValue: "feed-2"), version: Version(2), isComplete: true)
+                    space: world.space, cursor: Cursor(rawValue: "feed-2"), version: Version(2), isComplete: true,
+                    notices: try world.wantsNotices())
                 try world.expect(result, is: .applied(space, outbox: OutboxSummary(), changedRecords: 2), "the result")
                 try world.expect(try world.stored(), is: space, "the stored space")
                 var expected = world.shownUser(id, uid: 3, version: 2, "b")

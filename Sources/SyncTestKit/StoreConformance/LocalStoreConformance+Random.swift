@@ -126,7 +126,9 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
 
     /// Sends a batch; the server's answer may be lost on its way.
     mutating func push(loses: Bool = true) throws {
-        guard let batch = try world.store.takeBatch(BatchLimit(transactions: 1 + random.below(4), bytes: 100_000))
+        guard
+            let batch = try world.store.takeBatch(
+                BatchLimit(transactions: 1 + random.below(4), bytes: 100_000), now: world.now())
         else {
             return
         }

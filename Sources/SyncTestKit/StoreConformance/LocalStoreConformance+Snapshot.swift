@@ -124,7 +124,9 @@ extension LocalStoreConformance {
                     is: [["username": .text("bo")], ["username": .text("ada")], ["username": .text("flo")]],
                     "their values")
                 try world.expect(try world.store.outboxSummary().journal, is: 2, "the count of unseen entries")
-                let parts = try entries.map { try world.store.resend(journal: $0.number, now: world.now()).count }
+                let parts = try entries.map {
+                    try world.store.resend(journal: $0.number, now: world.now(), newID: world.newID).count
+                }
                 try world.expect(parts, is: [1, 2], "the transactions that the server may take or refuse alone")
                 try world.expect(try world.name(bo), is: .text("bo"), "the record that was brought back")
                 try world.expect(try world.name(ada), is: .text("ada"), "the name that was brought back")
@@ -155,14 +157,14 @@ extension LocalStoreConformance {
                 try world.expect(offer.count, is: 1, "the count of offers")
                 // Whom the lost picture needs goes, too.
                 try world.pull(world.feed([world.at(2, world.deleted(ada))], to: 2, of: restored))
-                let sequences = try world.store.resend(journal: offer[0].number, now: world.now())
+                let sequences = try world.store.resend(journal: offer[0].number, now: world.now(), newID: world.newID)
                 try world.expect(sequences.count, is: 1, "the count of transactions")
                 try world.expect(try world.name(dee), is: .text("dee"), "the name")
                 try world.expect(try world.user(dee)?.values[3], is: .null, "the reference to what is gone")
                 let left = try world.store.journal(state: .active, limit: 9)
                 try world.expect(left.count, is: 1, "the count of offers that are left")
                 try world.expect(.danglingReference) { () throws(StoreFailure) in
-                    _ = try world.store.resend(journal: left[0].number, now: world.now())
+                    _ = try world.store.resend(journal: left[0].number, now: world.now(), newID: world.newID)
                 }
                 try world.expect(
                     try world.store.journal(state: .active, limit: 9), is: left, "what is left, after it was refused")

@@ -57,7 +57,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
 
     private var checks: [Check] {
         commitChecks + pushChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks + journalChecks
-            + identityChecks + randomChecks
+            + identityChecks + noticeChecks + randomChecks
     }
 }
 

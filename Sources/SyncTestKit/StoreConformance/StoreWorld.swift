@@ -40,6 +40,11 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         return clock
     }
 
+    /// Makes the id of a record that takes the place of a deleted one.
+    let newID: @Sendable () -> RecordID = {
+        RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000))
+    }
+
     func id() -> RecordID {
         .make(at: now(), random: &random)
     }
@@ -102,12 +107,20 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
 
     // MARK: The server's side
 
+    /// A client id for a renewed identity.
+    let anotherClient = ClientID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_00AA))
+
+    /// Which notices the store asks for in a space that it has seen nothing of.
+    func wantsNotices() throws -> NoticeRequest {
+        NoticeRequest(clients: [try store.session().identity.client], after: 0)
+    }
+
     func greet() throws {
         _ = try store.adopt(epoch, as: account)
     }
 
     func push(_ limit: BatchLimit = BatchLimit(transactions: 1_000, bytes: 1_000_000)) throws -> PushBatch {
-        guard let batch = try store.takeBatch(limit) else {
+        guard let batch = try store.takeBatch(limit, now: now()) else {
             throw ConformanceViolation(rule: rule, detail: "nothing to push")
         }
         return batch
@@ -128,22 +141,23 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     }
 
     func feed(
-        _ commits: [Commit], to version: Int64, head: Int64? = nil, of epoch: Epoch? = nil, in other: SpaceID? = nil
+        _ commits: [Commit], to version: Int64, head: Int64? = nil, of epoch: Epoch? = nil, in other: SpaceID? = nil,
+        notices: [ConflictNotice] = []
     ) -> PullPage {
         PullPage(
             space: other ?? space, epoch: epoch ?? self.epoch, serverTime: .zero, content: .commits(commits),
             cursor: Cursor(rawValue: "feed-\(version)"), version: Version(version), head: Version(head ?? version),
-            hasMore: false)
+            hasMore: false, notices: notices)
     }
 
     func snapshot(
         _ groups: [SnapshotRows], at version: Int64, head: Int64? = nil, first: Bool = true, last: Bool = true,
-        of epoch: Epoch? = nil, in other: SpaceID? = nil
+        of epoch: Epoch? = nil, in other: SpaceID? = nil, notices: [ConflictNotice] = []
     ) -> PullPage {
         PullPage(
             space: other ?? space, epoch: epoch ?? self.epoch, serverTime: .zero,
             content: .snapshot(groups, isFirst: first, isLast: last), cursor: Cursor(rawValue: "snapshot-\(version)"),
-            version: Version(version), head: Version(head ?? version), hasMore: !last)
+            version: Version(version), head: Version(head ?? version), hasMore: !last, notices: notices)
     }
 
     @discardableResult

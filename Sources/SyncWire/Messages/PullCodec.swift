@@ -24,6 +24,10 @@ package enum PullCodec {
             writer.key("account")
             writer.string(account.rawValue)
         }
+        if let notices = request.notices {
+            writer.key("notices")
+            NoticeCoding.write(notices, to: &writer)
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -35,6 +39,7 @@ package enum PullCodec {
             var receipt: Cursor?
             var limit: Int?
             var account: AccountID?
+            var notices: NoticeRequest?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
@@ -43,12 +48,13 @@ package enum PullCodec {
                 case "receipt": if try !reader.null() { receipt = try reader.cursor() }
                 case "limit": limit = try reader.positive("the limit")
                 case "account": if try !reader.null() { account = try reader.account() }
+                case "notices": if try !reader.null() { notices = try NoticeCoding.readRequest(&reader) }
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
             }
             return PullRequest(
                 space: try reader.require(space, "space"), cursor: cursor, receipt: receipt,
-                limit: try reader.require(limit, "limit"), account: account)
+                limit: try reader.require(limit, "limit"), account: account, notices: notices)
         }
     }
 
@@ -85,6 +91,16 @@ package enum PullCodec {
             writer.integer(page.head.rawValue)
             writer.key("hasMore")
             writer.boolean(page.hasMore)
+            if !page.notices.isEmpty {
+                writer.key("notices")
+                writer.beginArray()
+                for notice in page.notices { try NoticeCoding.write(notice, to: &writer) }
+                writer.endArray()
+            }
+            if page.hasMoreNotices {
+                writer.key("hasMoreNotices")
+                writer.boolean(true)
+            }
             switch page.content {
             case .snapshot(let groups, let isFirst, let isLast):
                 writer.key("snapshot")
@@ -165,6 +181,8 @@ package enum PullCodec {
         var version: Version?
         var head: Version?
         var hasMore: Bool?
+        var notices: [ConflictNotice] = []
+        var hasMoreNotices = false
         var content: PullPage.Content?
         var newest = (version: Version.zero, offset: 0)
         var members = try reader.beginObject()
@@ -178,6 +196,8 @@ package enum PullCodec {
             case "version": version = try reader.version()
             case "head": head = try reader.version()
             case "hasMore": hasMore = try reader.boolean()
+            case "notices": notices = try NoticeCoding.readAll(&reader)
+            case "hasMoreNotices": hasMoreNotices = try reader.boolean()
             case "snapshot", "commits":
                 guard content == nil else {
                     throw reader.content("one of snapshot and commits expected", at: key.offset)
@@ -195,7 +215,8 @@ package enum PullCodec {
             space: try reader.require(space, "space"), epoch: try reader.require(epoch, "epoch"),
             serverTime: try reader.require(serverTime, "serverTime"), content: content,
             cursor: try reader.require(cursor, "cursor"), version: try reader.require(version, "version"),
-            head: try reader.require(head, "head"), hasMore: try reader.require(hasMore, "hasMore"))
+            head: try reader.require(head, "head"), hasMore: try reader.require(hasMore, "hasMore"), notices: notices,
+            hasMoreNotices: hasMoreNotices)
         guard page.version <= page.head else {
             throw reader.content("version \(page.version) is beyond the head \(page.head)", at: start)
         }

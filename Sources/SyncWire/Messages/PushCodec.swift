@@ -37,6 +37,16 @@ package enum PushCodec {
             writer.integer(item.number.rawValue)
             writer.key("hash")
             writer.string(item.hash.rawValue)
+            if let age = item.age {
+                writer.key("age")
+                writer.integer(age.wholeMilliseconds)
+            }
+            if !item.formerly.isEmpty {
+                writer.key("formerly")
+                writer.beginArray()
+                for former in item.formerly { write(former, to: &writer) }
+                writer.endArray()
+            }
             writer.key("transaction")
             try TransactionCodec.write(item.transaction, to: &writer)
             writer.endObject()
@@ -44,6 +54,19 @@ package enum PushCodec {
         writer.endArray()
         writer.endObject()
         return writer.bytes
+    }
+
+    private static func write(_ former: FormerNumber, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("client")
+        writer.identifier(former.identity.client.bits)
+        writer.key("incarnation")
+        writer.integer(former.identity.incarnation)
+        writer.key("number")
+        writer.integer(former.number.rawValue)
+        writer.key("hash")
+        writer.string(former.hash.rawValue)
+        writer.endObject()
     }
 
     /// Reads a request strictly.
@@ -106,21 +129,55 @@ package enum PushCodec {
         var number: MutationNumber?
         var hash: String?
         var transaction: Transaction?
+        var age: Duration?
+        var formerly: [FormerNumber] = []
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "number": number = try reader.mutationNumber()
             case "hash": hash = try reader.text(bytes: 64, "the hash")
             case "transaction": transaction = try TransactionCodec.read(&reader)
+            case "age": if try !reader.null() { age = .milliseconds(try reader.natural("the age")) }
+            case "formerly": formerly = try readFormerNumbers(&reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
         }
         let result = NumberedTransaction(
             number: try reader.require(number, "number"),
             hash: PayloadHash(rawValue: try reader.require(hash, "hash")),
-            transaction: try reader.require(transaction, "transaction"))
+            transaction: try reader.require(transaction, "transaction"), age: age, formerly: formerly)
         try check(result, from: start)
         return result
+    }
+
+    private static func readFormerNumbers(_ reader: inout JSONReader) throws(JSONError) -> [FormerNumber] {
+        var count = 0
+        return try reader.list { (reader) throws(JSONError) in
+            count += 1
+            guard count <= ModelLimits.formerClients else {
+                throw reader.content("at most \(ModelLimits.formerClients) former numbers of one transaction allowed")
+            }
+            var client: ClientID?
+            var incarnation: Int?
+            var number: MutationNumber?
+            var hash: String?
+            var members = try reader.beginObject()
+            while let key = try reader.nextKey(&members) {
+                switch key {
+                case "client": client = try reader.clientID()
+                case "incarnation": incarnation = try reader.count("the incarnation")
+                case "number": number = try reader.mutationNumber()
+                case "hash": hash = try reader.text(bytes: 64, "the hash")
+                default: try reader.unknown(key, .refusingUnknownKeys)
+                }
+            }
+            return FormerNumber(
+                identity: ClientIdentity(
+                    client: try reader.require(client, "client"),
+                    incarnation: try reader.require(incarnation, "incarnation")),
+                number: try reader.require(number, "number"),
+                hash: PayloadHash(rawValue: try reader.require(hash, "hash")))
+        }
     }
 
     private static func check(_ item: NumberedTransaction, from start: Int) throws(JSONError) {

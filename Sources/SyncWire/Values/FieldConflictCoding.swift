@@ -30,6 +30,10 @@ enum FieldConflictCoding {
         writer.hybridTime(contender.stamp.time)
         writer.key("client")
         writer.identifier(contender.stamp.client.bits)
+        if let account = contender.account {
+            writer.key("account")
+            writer.string(account.rawValue)
+        }
         writer.endObject()
     }
 
@@ -40,7 +44,7 @@ enum FieldConflictCoding {
         var base: FieldValue?
         var winner: Contender?
         var loser: Contender?
-        var rule: MergeRule?
+        var rule: ConflictRule?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
@@ -51,8 +55,7 @@ enum FieldConflictCoding {
             case "winner": winner = try readContender(&reader)
             case "loser": loser = try readContender(&reader)
             case "rule":
-                // A rule that this build does not know is the server's own: it decided, and the loser is told.
-                rule = MergeRule(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the rule")) ?? .serverWins
+                rule = ConflictRule(rawValue: try reader.text(bytes: WireLimits.opaqueBytes, "the rule"))
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
@@ -67,17 +70,20 @@ enum FieldConflictCoding {
         var value: FieldValue?
         var time: HybridTime?
         var client: ClientID?
+        var account: AccountID?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "value": value = try FieldValueCoding.read(&reader)
             case "time": time = try reader.hybridTime()
             case "client": client = try reader.clientID()
+            case "account": if try !reader.null() { account = try reader.account() }
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
         return Contender(
             value: try reader.require(value, "value"),
-            stamp: Stamp(time: try reader.require(time, "time"), client: try reader.require(client, "client")))
+            stamp: Stamp(time: try reader.require(time, "time"), client: try reader.require(client, "client")),
+            account: account)
     }
 }

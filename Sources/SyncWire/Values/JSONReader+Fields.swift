@@ -44,6 +44,11 @@ extension JSONReader {
         Int(try integer(in: 1...Int64(Int32.max), what))
     }
 
+    /// A number that may outgrow 32 bits: milliseconds, or something that is counted for years.
+    mutating func natural(_ what: StaticString) throws(JSONError) -> Int64 {
+        try integer(in: 0...Int64.max, what)
+    }
+
     mutating func version() throws(JSONError) -> Version {
         Version(try integer(in: 0...Int64.max, "the version"))
     }

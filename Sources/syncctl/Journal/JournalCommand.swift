@@ -6,8 +6,9 @@ import SyncModel
 /// What a person should be able to look up: nothing that they typed just disappears.
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "journal", abstract: "What was rejected, merged, cancelled or forgotten, to be dealt with.",
-        subcommands: [ListJournal.self, ShowJournal.self, ResendJournal.self, DismissJournal.self],
+        commandName: "journal",
+        abstract: "What was rejected, merged, overwritten, cancelled or forgotten, to be dealt with.",
+        subcommands: [ListJournal.self, ShowJournal.self, RestoreJournal.self, DismissJournal.self],
         defaultSubcommand: ListJournal.self)
 }
 
@@ -80,17 +81,26 @@ struct ShowJournal: AsyncParsableCommand {
     }
 }
 
-struct ResendJournal: AsyncParsableCommand {
+struct RestoreJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resend",
-        abstract: "Write what was rejected, cancelled or forgotten again, over what the records are now.")
+        commandName: "restore",
+        abstract: "Write what an entry holds again, over what the records are now.",
+        discussion: """
+            A rejected, cancelled or forgotten transaction is written as it was. Of a merged or overwritten one, the values \
+            that gave way are written back; a record that was deleted is made again under a new id.
+            """,
+        aliases: ["resend"])
 
     @OptionGroup var options: GlobalOptions
     @Argument(help: "The number of the entry.") var entry: Int64
 
     func run() async throws {
         try await options.withClient { client in
-            let sequences = try client.store.resend(journal: entry, now: client.runtime.now())
+            let runtime = client.runtime
+            let sequences = try client.store.resend(journal: entry, now: runtime.now()) {
+                var random = runtime.generator
+                return RecordID.make(at: runtime.now(), random: &random)
+            }
             if options.json {
                 var line = JSONLine()
                 line.set("entry", entry)

@@ -6,18 +6,26 @@ enum JournalShape {
     static func what(_ entry: JournalEntry) -> String {
         switch entry.event {
         case .rejected(let transaction, _): "rejected: " + TransactionText.summary(transaction)
-        case .merged(let conflicts):
-            "merged: " + conflicts.prefix(3).map { "\($0.collection.rawValue).\($0.field)" }.joined(separator: ", ")
-                + (conflicts.count > 3 ? ", and \(conflicts.count - 3) more" : "")
+        case .merged(let conflicts): "merged: " + fields(of: conflicts)
+        case .overwritten(let conflicts, _): "overwritten: " + fields(of: conflicts)
         case .cancelled(let transaction): "cancelled: " + TransactionText.summary(transaction)
         case .forgotten(let transaction): "forgotten: " + TransactionText.summary(transaction)
         }
+    }
+
+    private static func fields(of conflicts: [FieldConflict]) -> String {
+        conflicts.prefix(3).map { "\($0.collection.rawValue).\($0.field)" }.joined(separator: ", ")
+            + (conflicts.count > 3 ? ", and \(conflicts.count - 3) more" : "")
     }
 
     static func why(_ entry: JournalEntry) -> String {
         switch entry.event {
         case .rejected(_, let rejection): "\(rejection.code): \(rejection.message)"
         case .merged: "others had changed the same fields"
+        case .overwritten(let conflicts, _):
+            conflicts.contains { $0.rule == .deleteWins }
+                ? "another device deleted the record without having seen these values"
+                : "another device changed the same fields without having seen these values"
         case .cancelled: "taken back on this device"
         case .forgotten: "the server lost its history, and the one that replaced it does not have this"
         }
@@ -41,18 +49,22 @@ enum JournalShape {
                 lines.append("\(verb) \(mutation.collection.rawValue) \(mutation.record)")
                 for (field, value) in mutation.patch { lines.append("  \(field): \(TransactionText.text(value))") }
             }
-        case .merged(let conflicts):
+        case .merged(let conflicts), .overwritten(let conflicts, _):
             for conflict in conflicts {
                 lines.append("")
                 lines.append(
                     "\(conflict.collection.rawValue) \(conflict.record), field \(conflict.field), by the rule \(conflict.rule.rawValue)"
                 )
-                lines.append(
-                    "  kept: \(TransactionText.text(conflict.winner.value)), of \(conflict.winner.stamp.client)")
-                lines.append("  lost: \(TransactionText.text(conflict.loser.value)), of \(conflict.loser.stamp.client)")
+                lines.append("  kept: \(side(conflict.winner, isDelete: conflict.rule == .deleteWins))")
+                lines.append("  lost: \(side(conflict.loser, isDelete: false))")
             }
         }
         return lines
+    }
+
+    private static func side(_ side: Contender, isDelete: Bool) -> String {
+        let author = side.account.map { "\($0.rawValue), device \(side.stamp.client)" } ?? "device \(side.stamp.client)"
+        return (isDelete ? "nothing: the record was deleted" : TransactionText.text(side.value)) + ", by " + author
     }
 
     static func line(_ entry: JournalEntry) -> JSONLine {
@@ -76,6 +88,10 @@ enum JournalShape {
         case .merged(let conflicts):
             line.set("event", "merged")
             line.set("conflicts", conflicts.map(conflictLine))
+        case .overwritten(let conflicts, let deleted):
+            line.set("event", "overwritten")
+            line.set("conflicts", conflicts.map(conflictLine))
+            if let deleted { line.set("changes", deleted.mutations.map(TransactionText.line)) }
         }
         return line
     }
@@ -88,6 +104,8 @@ enum JournalShape {
         line.set("rule", conflict.rule.rawValue)
         line.set("kept", conflict.winner.value)
         line.set("lost", conflict.loser.value)
+        if let account = conflict.winner.account { line.set("keptBy", account.rawValue) }
+        if let account = conflict.loser.account { line.set("lostBy", account.rawValue) }
         return line
     }
 }

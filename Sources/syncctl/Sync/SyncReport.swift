@@ -43,7 +43,7 @@ struct SyncReport {
             news += 1
             switch entry.event {
             case .rejected, .cancelled: refused += 1
-            case .merged, .forgotten: break
+            case .merged, .overwritten, .forgotten: break
             }
             return true
         }
@@ -60,7 +60,8 @@ struct SyncReport {
             if !terminal.isJSON, let sentence { terminal.say("\(sentence)") }
             if news > 0, !terminal.isJSON {
                 terminal.note(
-                    "\(news) new in the journal: something was rejected, merged or forgotten (syncctl journal)")
+                    "\(news) new in the journal: something was rejected, merged, overwritten or forgotten (syncctl journal)"
+                )
             }
             if let failure = missingAccess { throw failure }
             if news > 0 { throw CommandStatus.rejected }

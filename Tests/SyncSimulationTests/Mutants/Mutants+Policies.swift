@@ -176,7 +176,7 @@ extension Mutant {
             "numbers used again in silence", breaks: [.I16, .I18, .I2],
             "a device that has lost its newest commits takes no new identity",
             parts: {
-                .wrappingStores { $0.onRenew = { (base) throws(StoreFailure) in try base.session() } }
+                .wrappingStores { $0.onRenew = { (base, _) throws(StoreFailure) in try base.session() } }
             }, shape: { unflushed(&$0, losePower: 0.1) }),
         Mutant(
             "server does not flush", breaks: [.I1, .I9, .I5, .I16, .I13, .I18, .I25],

@@ -40,7 +40,7 @@ extension Mutant {
             }
         },
         store("nothing is sent again", breaks: [.I6], "an entry of the journal is put away, and not sent again") {
-            $0.onResend = { (base, number, _) throws(StoreFailure) in
+            $0.onResend = { (base, number, _, _) throws(StoreFailure) in
                 try base.dismiss(journal: number)
                 return []
             }
@@ -154,16 +154,16 @@ extension Mutant {
             }
         },
         store("batch while one is uncertain", breaks: [.I3], "what was sent before is not sent again first") {
-            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                guard let batch = try base.takeBatch(limit) else { return nil }
+            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                guard let batch = try base.takeBatch(limit, now: now) else { return nil }
                 guard batch.transactions.count > 1 else { return batch }
                 return batch.with(Array(batch.transactions.dropFirst()))
             }
         },
         store("batch out of order", breaks: [.I3], "two transactions change places in a batch") {
-            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                guard let batch = try base.takeBatch(limit), batch.transactions.count > 1 else {
-                    return try base.takeBatch(limit)
+            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                guard let batch = try base.takeBatch(limit, now: now), batch.transactions.count > 1 else {
+                    return try base.takeBatch(limit, now: now)
                 }
                 var transactions = batch.transactions
                 let (first, second) = (transactions[0], transactions[1])
@@ -178,14 +178,14 @@ extension Mutant {
             "identity not renewed", breaks: [.I16, .I18], "a conflict of identities is noted and nothing done",
             shape: { $0.rates.rollBackDevice = 0.05 },
             plant: {
-                $0.onRenew = { (base) throws(StoreFailure) in try base.session() }
+                $0.onRenew = { (base, _) throws(StoreFailure) in try base.session() }
             }),
         store("identity renewed without need", breaks: [.I2, .I16], "everything uncertain is sent under a new name") {
-            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                let batch = try base.takeBatch(limit)
+            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                let batch = try base.takeBatch(limit, now: now)
                 guard let first = batch?.transactions.first?.number, first.rawValue % 4 == 3 else { return batch }
-                _ = try base.renewIdentity()
-                return try base.takeBatch(limit)
+                _ = try base.renewIdentity(as: ClientID(bits: Identifier128(high: 1, low: UInt64(first.rawValue))))
+                return try base.takeBatch(limit, now: now)
             }
         },
         store(
@@ -230,9 +230,9 @@ extension Mutant {
             shape: { $0.rates.rivalEngine = 0.1 },
             plant: {
                 let kept = Guarded<PushBatch?>(nil)
-                $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
+                $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
                     if let batch = kept.withLock({ $0 }) { return batch }
-                    let batch = try base.takeBatch(limit)
+                    let batch = try base.takeBatch(limit, now: now)
                     kept.withLock { $0 = batch }
                     return batch
                 }
@@ -250,8 +250,8 @@ extension Mutant {
             },
             plant: {
                 let kept = Guarded<ClientIdentity?>(nil)
-                $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                    guard let batch = try base.takeBatch(limit) else { return nil }
+                $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                    guard let batch = try base.takeBatch(limit, now: now) else { return nil }
                     let identity = kept.withLock { kept in
                         kept = kept ?? batch.identity
                         return kept ?? batch.identity
@@ -262,8 +262,8 @@ extension Mutant {
                 }
             }),
         store("batch of any size", breaks: [.I19], "a batch is as large as the outbox", shape: isLongOffline) {
-            $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                try base.takeBatch(BatchLimit(transactions: limit.transactions, bytes: .max))
+            $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                try base.takeBatch(BatchLimit(transactions: limit.transactions, bytes: .max), now: now)
             }
         },
         store(
@@ -273,8 +273,8 @@ extension Mutant {
                 plan.setting.policy.batch = BatchLimit(transactions: 5, bytes: 20_000)
             },
             plant: {
-                $0.onTakeBatch = { (base, limit) throws(StoreFailure) in
-                    try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes))
+                $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                    try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes), now: now)
                 }
             }),
         store("brake not pulled", breaks: [.I15], "a snapshot deletes as much as it likes", shape: losesMuch) {

@@ -12,8 +12,8 @@ struct PlantedStore: LocalStore, EngineStore {
             (base, edits, space, now) throws(StoreFailure) in try base.commit(edits, in: space, now: now)
         }
     var onSummary: @Sendable (OutboxSummary) -> OutboxSummary = { $0 }
-    var onTakeBatch: @Sendable (SimulatedDevice.Store, BatchLimit) throws(StoreFailure) -> PushBatch? = {
-        (base, limit) throws(StoreFailure) in try base.takeBatch(limit)
+    var onTakeBatch: @Sendable (SimulatedDevice.Store, BatchLimit, WallTime) throws(StoreFailure) -> PushBatch? = {
+        (base, limit, now) throws(StoreFailure) in try base.takeBatch(limit, now: now)
     }
     var onRecord:
         @Sendable (SimulatedDevice.Store, [TransactionResult], ClientIdentity, WallTime) throws(StoreFailure) ->
@@ -36,15 +36,17 @@ struct PlantedStore: LocalStore, EngineStore {
     var onAdopt: @Sendable (SimulatedDevice.Store, Epoch, AccountID) throws(StoreFailure) -> StoredSession = {
         (base, epoch, account) throws(StoreFailure) in try base.adopt(epoch, as: account)
     }
-    var onRenew: @Sendable (SimulatedDevice.Store) throws(StoreFailure) -> StoredSession = {
-        (base) throws(StoreFailure) in try base.renewIdentity()
+    var onRenew: @Sendable (SimulatedDevice.Store, ClientID) throws(StoreFailure) -> StoredSession = {
+        (base, client) throws(StoreFailure) in try base.renewIdentity(as: client)
     }
     var onCheckpoint: @Sendable (SimulatedDevice.Store) throws(StoreFailure) -> Void = {
         (base) throws(StoreFailure) in try base.checkpoint()
     }
-    var onResend: @Sendable (SimulatedDevice.Store, Int64, WallTime) throws(StoreFailure) -> [OutboxSequence] = {
-        (base, number, now) throws(StoreFailure) in try base.resend(journal: number, now: now)
-    }
+    var onResend:
+        @Sendable (SimulatedDevice.Store, Int64, WallTime, @Sendable () -> RecordID) throws(StoreFailure) ->
+            [OutboxSequence] = { (base, number, now, newID) throws(StoreFailure) in
+                try base.resend(journal: number, now: now, newID: newID)
+            }
     var onRead: @Sendable (Record) -> Record = { $0 }
     var onRecords: @Sendable ([Record]) -> [Record] = { $0 }
     var onOutbox: @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
@@ -87,13 +89,17 @@ struct PlantedStore: LocalStore, EngineStore {
     }
     func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? { try base.journalEntry(number) }
     func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int { try base.dismissJournal(upTo: number) }
-    func resend(journal number: Int64, now: WallTime) throws(StoreFailure) -> [OutboxSequence] {
-        try onResend(base, number, now)
+    func resend(
+        journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws(StoreFailure) -> [OutboxSequence] {
+        try onResend(base, number, now, newID)
     }
     func dismiss(journal number: Int64) throws(StoreFailure) { try base.dismiss(journal: number) }
 
     func session() throws(StoreFailure) -> StoredSession { try base.session() }
-    func takeBatch(_ limit: BatchLimit) throws(StoreFailure) -> PushBatch? { try onTakeBatch(base, limit) }
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
+        try onTakeBatch(base, limit, now)
+    }
     func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws(StoreFailure) -> OutboxSummary {
@@ -120,7 +126,7 @@ struct PlantedStore: LocalStore, EngineStore {
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
         try onAdopt(base, epoch, account)
     }
-    func renewIdentity() throws(StoreFailure) -> StoredSession { try onRenew(base) }
+    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession { try onRenew(base, client) }
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
         try base.observe(serverTime, now: now)
     }

@@ -140,7 +140,7 @@ struct DatabaseTests {
         guard try store.record("islander", .id(id))?.unknown == ["motto": .text("onward")] else {
             return Violation(.I23, "a field that only the server knows was lost in an edit")
         }
-        let batch = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_000))
+        let batch = try store.takeBatch(BatchLimit(transactions: 9, bytes: 9_000), now: now)
         for mutation in batch?.transactions.flatMap(\.transaction.mutations) ?? [] where mutation.patch["motto"] != nil
         {
             return Violation(.I23, "a field that only the server knows is written back")

@@ -92,7 +92,7 @@ final class ScopeWorld {
         let principal = Principal(name: name)
         let hello = try server.hello(for: principal, now: now)
         _ = try store.adopt(hello.epoch, as: hello.account)
-        while let batch = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000)) {
+        while let batch = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: now) {
             let reply = try server.push(
                 PushRequest(
                     identity: batch.identity, epoch: hello.epoch, acknowledged: batch.acknowledged,

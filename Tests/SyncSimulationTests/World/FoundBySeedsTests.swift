@@ -158,7 +158,7 @@ struct FoundBySeedsTests {
 
     /// The answers to all that is to be pushed.
     private func answer(_ outcomes: Outcome..., to store: SQLiteStore) throws {
-        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000)))
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: now))
         try #require(batch.transactions.count == outcomes.count)
         let results = zip(batch.transactions, outcomes).map { TransactionResult(number: $0.number, outcome: $1) }
         _ = try store.record(results, of: batch.identity, now: now)

@@ -55,7 +55,7 @@ import Testing
     @Test func `what has changed is decoded again, between what has not`() throws {
         var reader = OutboxReader()
         let before = try read(&reader).entries
-        _ = try store.takeBatch(BatchLimit(transactions: 2, bytes: 10_000))
+        _ = try store.takeBatch(BatchLimit(transactions: 2, bytes: 10_000), now: WallTime(milliseconds: 0))
         try store.cancel(before[3].sequence, now: WallTime(milliseconds: 0))
         let after = try read(&reader)
         let shown = try store.outbox(limit: .max)

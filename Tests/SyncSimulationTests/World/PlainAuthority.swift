@@ -47,7 +47,16 @@ final class PlainAuthority: AuthorityService {
     fileprivate struct Cell: Sendable {
         var value: FieldValue
         var stamp: Stamp
+        /// Who gave the value.
+        var identity: ClientIdentity
         var version: Version
+    }
+
+    /// Who pushes, and by which clock.
+    fileprivate struct Author {
+        let identity: ClientIdentity
+        let formerly: [ClientID]
+        let clock: StampClock
     }
 
     fileprivate struct Row: Sendable {
@@ -168,7 +177,13 @@ extension PlainAuthority.State {
                     ? .refused(.gap(expected: client.next))
                     : .answered(results, epoch: epoch, serverTime: HybridTime(wall: now))
             }
-            let outcome = outcome(of: numbered.transaction, by: request.identity.client, now: now, mutant: mutant)
+            let repeated = numbered.formerly.compactMap { [clients] former in
+                clients[former.identity]?.outcomes[former.number].flatMap { $0.hash == former.hash ? $0.outcome : nil }
+            }.first
+            let author = PlainAuthority.Author(
+                identity: request.identity, formerly: numbered.formerly.map(\.identity.client),
+                clock: StampClock(now: now, age: numbered.age, permittedSkew: ModelLimits.permittedSkew))
+            let outcome = repeated ?? outcome(of: numbered.transaction, by: author, mutant: mutant)
             clients[request.identity, default: PlainAuthority.Client()].next = max(client.next, numbered.number.next)
             clients[request.identity, default: PlainAuthority.Client()].outcomes[numbered.number] =
                 (numbered.hash, outcome)
@@ -179,7 +194,7 @@ extension PlainAuthority.State {
     }
 
     private mutating func outcome(
-        of transaction: Transaction, by client: ClientID, now: WallTime, mutant: PlainAuthority.Mutant?
+        of transaction: Transaction, by author: PlainAuthority.Author, mutant: PlainAuthority.Mutant?
     ) -> Outcome {
         if mutant == .refusesAtRandom, pushes % 13 == 0 {
             return .rejected(Rejection(code: .forbidden, message: "because", mutation: nil))
@@ -195,7 +210,7 @@ extension PlainAuthority.State {
         var conflicts: [FieldConflict] = []
         for (position, mutation) in transaction.mutations.enumerated() {
             if let code = apply(
-                mutation, in: transaction, by: client, now: now, mutant, &changes, &uids, &conflicts)
+                mutation, in: transaction, by: author, mutant, &changes, &uids, &conflicts)
             {
                 (rows, dead, origins, nextUID) = before
                 return .rejected(Rejection(code: code, message: "refused: \(code)", mutation: position))
@@ -211,19 +226,21 @@ extension PlainAuthority.State {
     }
 
     private mutating func apply(
-        _ mutation: Mutation, in transaction: Transaction, by client: ClientID, now: WallTime,
+        _ mutation: Mutation, in transaction: Transaction, by author: PlainAuthority.Author,
         _ mutant: PlainAuthority.Mutant?, _ changes: inout [RecordChange], _ uids: inout [AssignedUID],
         _ conflicts: inout [FieldConflict]
     ) -> RejectionCode? {
         guard let schema = catalog[mutation.collection] else { return .unknownCollection }
         let version = head.next
-        let latest = now.advanced(by: ModelLimits.permittedSkew)
-        let stamp = Stamp(time: mutation.time.clamped(notAfter: latest), client: client)
+        let client = author.identity.client
+        let stamp = Stamp(time: author.clock.time(claimed: mutation.time), client: client)
         let id = mutation.record
         switch mutation.intent {
         case .create(let patch):
-            if let origin = origins[id], origin == Stamp(time: mutation.time, client: client) {
-                // It comes again, under a new incarnation: it has had its effect.
+            if let origin = origins[id], origin.time == mutation.time,
+                origin.client == client || author.formerly.contains(origin.client)
+            {
+                // It comes again, under another identity: it has had its effect.
                 if let row = rows[mutation.collection]?[id] {
                     uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
                 }
@@ -238,7 +255,8 @@ extension PlainAuthority.State {
             rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
                 uid: UID(uid), version: version,
                 cells: schema.fields.map {
-                    PlainAuthority.Cell(value: patch[$0.name] ?? .null, stamp: stamp, version: version)
+                    PlainAuthority.Cell(
+                        value: patch[$0.name] ?? .null, stamp: stamp, identity: author.identity, version: version)
                 })
             changes.append(
                 RecordChange(collection: mutation.collection, id: id, effect: .created(uid: UID(uid), patch)))
@@ -248,7 +266,7 @@ extension PlainAuthority.State {
                 rows[mutation.collection, default: [:]][id] = PlainAuthority.Row(
                     uid: UID(0), version: version,
                     cells: schema.fields.map { _ in
-                        PlainAuthority.Cell(value: .null, stamp: stamp, version: version)
+                        PlainAuthority.Cell(value: .null, stamp: stamp, identity: author.identity, version: version)
                     })
             }
             guard rows[mutation.collection]?[id] != nil else {
@@ -260,15 +278,15 @@ extension PlainAuthority.State {
                     let cell = rows[mutation.collection]?[id]?.cells[place]
                 else { return .unknownField }
                 let decision = FieldMerge.decide(
-                    edit: edit, stamp: stamp, claimed: mutation.time,
+                    edit, pushed: Contender(value: edit.value, stamp: stamp),
                     stored: Contender(value: cell.value, stamp: cell.stamp),
-                    storedVersion: cell.version,
+                    hasSeen: cell.identity == author.identity || (edit.seen <= head && cell.version <= edit.seen),
                     rule: mutant == .lastPushWins ? .clientWins : schema.fields[place].mergeRule,
                     collection: mutation.collection, record: id)
                 switch decision {
                 case .take(let winner, let conflict):
                     rows[mutation.collection]?[id]?.cells[place] = PlainAuthority.Cell(
-                        value: winner.value, stamp: winner.stamp,
+                        value: winner.value, stamp: winner.stamp, identity: author.identity,
                         version: winner.value == cell.value ? cell.version : version)
                     taken.set(edit.field, to: winner.value)
                     if let conflict { conflicts.append(conflict) }
@@ -280,7 +298,18 @@ extension PlainAuthority.State {
             if !taken.isEmpty {
                 changes.append(RecordChange(collection: mutation.collection, id: id, effect: .updated(taken)))
             }
-        case .delete:
+        case .delete(let seen):
+            if let row = rows[mutation.collection]?[id] {
+                let unseen = zip(schema.fields, row.cells).filter { _, cell in
+                    !cell.value.isNull && cell.identity != author.identity && (seen > head || cell.version > seen)
+                }.sorted { $0.0.name < $1.0.name }
+                conflicts += unseen.map { field, cell in
+                    FieldConflict(
+                        collection: mutation.collection, record: id, field: field.name, base: .null,
+                        winner: Contender(value: .null, stamp: stamp),
+                        loser: Contender(value: cell.value, stamp: cell.stamp), rule: .deleteWins)
+                }
+            }
             guard rows[mutation.collection]?.removeValue(forKey: id) != nil else {
                 return dead.contains(id) ? nil : .missingRecord
             }

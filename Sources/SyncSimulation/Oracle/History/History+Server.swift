@@ -12,10 +12,11 @@ extension History: ServerWitness {
                 if let earlier = state.sent[operation] {
                     // The same number with other contents is noticed by the server (I16): see `pushAnswered`.
                     guard earlier.outcome == nil else { continue }
-                    if earlier.transaction == numbered {
+                    if earlier.transaction.isSame(as: numbered) {
+                        state.sent[operation]?.transaction = numbered
                         state.sent[operation]?.now = now
-                    } else if let place = earlier.others.firstIndex(where: { $0.transaction == numbered }) {
-                        state.sent[operation]?.others[place].now = now
+                    } else if let place = earlier.others.firstIndex(where: { $0.transaction.isSame(as: numbered) }) {
+                        state.sent[operation]?.others[place] = (numbered, now)
                     } else {
                         state.sent[operation]?.others.append((numbered, now))
                     }
@@ -42,7 +43,7 @@ extension History: ServerWitness {
                 }
                 let operation = Operation(identity: request.identity, number: result.number)
                 guard var sent = state.sent[operation] else { continue }
-                if sent.transaction != request.transactions[position] {
+                if !sent.transaction.isSame(as: request.transactions[position]) {
                     guard sent.outcome == nil else {
                         state.violations.report(
                             Violation(
@@ -167,6 +168,11 @@ extension History.State {
     ) {
         switch outcome {
         case .applied(let version, let assigned, _):
+            // Under an earlier identity of its device it has had this effect already (I2).
+            let isRepeat = sent[operation]?.transaction.formerly.contains { former in
+                sent[History.Operation(identity: former.identity, number: former.number)]?.outcome == outcome
+            }
+            if isRepeat ?? false { return }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
             // One that changed nothing that can be seen has no version of its own, and shares the newest one. It may
             // still have left a stamp, so what came after it is worked out again.
@@ -224,13 +230,13 @@ extension History.State {
                 var model = replay.models.last
             {
                 let version = replay.head.next
-                for operation in operations {
+                for (place, operation) in operations.enumerated() {
                     guard let sent = sent[operation] else { continue }
-                    let latest = sent.now.advanced(by: ModelLimits.permittedSkew)
                     do throws(Violation) {
-                        let conflicts = try model.apply(
-                            sent.transaction.transaction, by: operation.identity.client, at: version,
-                            limit: HybridTime(wall: latest, counter: .max))
+                        let arrival = NaiveModel.Arrival(
+                            transaction: sent.transaction, identity: operation.identity, now: sent.now,
+                            head: place == 0 ? Version(version.rawValue - 1) : version)
+                        let conflicts = try model.apply(arrival, at: version)
                         try check(sent.outcome, of: operation, tells: conflicts)
                         try model.checkReferences(after: sent.transaction.transaction, at: version)
                     } catch {
@@ -240,5 +246,12 @@ extension History.State {
                 replays[space]?.models.append(model)
             }
         }
+    }
+}
+
+extension NumberedTransaction {
+    /// Whether this is another attempt at the same transaction, at another age.
+    func isSame(as other: NumberedTransaction) -> Bool {
+        number == other.number && hash == other.hash && transaction == other.transaction
     }
 }

@@ -1,0 +1,38 @@
+import SyncModel
+
+/// Finds the values of a device that gave way to others.
+struct NoticeReader {
+    let request: NoticeRequest
+    let space: SpaceID
+    let principal: Principal
+    /// The bytes of values after which a page takes no further notice.
+    let bytes: Int
+
+    /// Adds notices to an answer that is a page. Client ids of other principals are passed over.
+    func completing(_ reply: PullReply, in view: some AuthorityView) throws(AuthorityStoreFailure) -> PullReply {
+        guard case .page(let page) = reply else { return reply }
+        var own: [ClientID] = []
+        for client in request.clients.prefix(ModelLimits.formerClients + 1)
+        where try view.owner(of: client) == principal { own.append(client) }
+        guard !own.isEmpty else { return reply }
+        let found = try view.notices(
+            for: own, in: space, after: request.after, limit: AuthorityLimits.pageNotices + 1)
+        var notices: [ConflictNotice] = []
+        var budget = bytes
+        for recorded in found.prefix(AuthorityLimits.pageNotices) where budget > 0 {
+            budget -= recorded.conflict.byteCount
+            notices.append(
+                ConflictNotice(number: recorded.number, version: recorded.version, conflict: recorded.conflict))
+        }
+        guard !notices.isEmpty else { return reply }
+        return .page(page.adding(notices, hasMore: notices.count < found.count))
+    }
+}
+
+extension PullPage {
+    fileprivate func adding(_ notices: [ConflictNotice], hasMore hasMoreNotices: Bool) -> PullPage {
+        PullPage(
+            space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
+            head: head, hasMore: hasMore, notices: notices, hasMoreNotices: hasMoreNotices)
+    }
+}

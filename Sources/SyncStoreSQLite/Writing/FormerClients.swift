@@ -1,0 +1,34 @@
+import SyncCore
+import SyncModel
+
+/// Reads and writes `sync_former_client`: the client ids that the device had before its present one.
+enum FormerClients {
+    /// The present client id, and behind it the former ones, latest first.
+    static func all(of client: ClientID, _ connection: Connection) throws(StoreFailure) -> [ClientID] {
+        let statement = try connection.statement(
+            "SELECT client FROM sync_former_client ORDER BY position DESC LIMIT ?1")
+        statement.bind(1, Int64(ModelLimits.formerClients))
+        defer { statement.reset() }
+        var clients = [client]
+        while try statement.step() {
+            guard let former = ClientID(statement.text(0)) else {
+                throw StoreFailure(.corrupt, "sync_former_client holds '\(statement.text(0))', which is no client id")
+            }
+            clients.append(former)
+        }
+        return clients
+    }
+
+    static func remember(_ client: ClientID, _ connection: Connection) throws(StoreFailure) {
+        let insert = try connection.statement("INSERT OR IGNORE INTO sync_former_client (client) VALUES (?1)")
+        insert.bind(1, client.description)
+        try insert.run()
+        let trim = try connection.statement(
+            """
+            DELETE FROM sync_former_client WHERE position <=
+                (SELECT max(position) FROM sync_former_client) - ?1
+            """)
+        trim.bind(1, Int64(ModelLimits.formerClients))
+        try trim.run()
+    }
+}

@@ -1,0 +1,87 @@
+import SyncJSON
+import SyncModel
+
+/// Values of a device that gave way to others: which ones it asks for, and what the server tells.
+enum NoticeCoding {
+    // MARK: Request
+
+    static func write(_ request: NoticeRequest, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("clients")
+        writer.beginArray()
+        for client in request.clients { writer.identifier(client.bits) }
+        writer.endArray()
+        writer.key("after")
+        writer.integer(request.after)
+        writer.endObject()
+    }
+
+    static func readRequest(_ reader: inout JSONReader) throws(JSONError) -> NoticeRequest {
+        var clients: [ClientID]?
+        var after: Int64?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "clients":
+                var count = 0
+                clients = try reader.list { (reader) throws(JSONError) in
+                    count += 1
+                    guard count <= ModelLimits.formerClients + 1 else {
+                        throw reader.content("at most \(ModelLimits.formerClients + 1) client ids allowed")
+                    }
+                    return try reader.clientID()
+                }
+            case "after": after = try reader.natural("the number of the last notice")
+            default: try reader.unknown(key, .refusingUnknownKeys)
+            }
+        }
+        return NoticeRequest(
+            clients: try reader.require(clients, "clients"), after: try reader.require(after, "after"))
+    }
+
+    // MARK: Reply
+
+    static func write(_ notice: ConflictNotice, to writer: inout JSONWriter) throws(WireError) {
+        writer.beginObject()
+        writer.key("number")
+        writer.integer(notice.number)
+        writer.key("version")
+        writer.integer(notice.version.rawValue)
+        writer.key("conflict")
+        try FieldConflictCoding.write(notice.conflict, to: &writer)
+        writer.endObject()
+    }
+
+    /// Reads notices whose numbers grow.
+    static func readAll(_ reader: inout JSONReader) throws(JSONError) -> [ConflictNotice] {
+        var last: Int64 = 0
+        return try reader.list { (reader) throws(JSONError) in
+            _ = try reader.kind()
+            let start = reader.position
+            let notice = try read(&reader)
+            guard notice.number > last else {
+                throw reader.content("notice \(notice.number) follows \(last), a greater number expected", at: start)
+            }
+            last = notice.number
+            return notice
+        }
+    }
+
+    private static func read(_ reader: inout JSONReader) throws(JSONError) -> ConflictNotice {
+        var number: Int64?
+        var version: Version?
+        var conflict: FieldConflict?
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            switch key {
+            case "number": number = try reader.natural("the number of the notice")
+            case "version": version = try reader.version()
+            case "conflict": conflict = try FieldConflictCoding.read(&reader)
+            default: try reader.unknown(key, .ignoringUnknownKeys)
+            }
+        }
+        return ConflictNotice(
+            number: try reader.require(number, "number"), version: try reader.require(version, "version"),
+            conflict: try reader.require(conflict, "conflict"))
+    }
+}
