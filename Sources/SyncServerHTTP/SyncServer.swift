@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -41,8 +42,8 @@ public struct SyncServer: Service {
         self.onRunning = onRunning
     }
 
-    /// - Throws: `SyncServerConfigurationError` for certificates that are of no use; what the system says when the
-    ///   address cannot be listened on.
+    /// - Throws: `SyncServerConfigurationError` for certificates that are of no use, and for an address that cannot be
+    ///   listened on.
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: configuration.threads)
         let endpoint = ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now)
@@ -74,9 +75,21 @@ public struct SyncServer: Service {
             }
         } catch {
             try await threads.shutdownGracefully()
-            throw error
+            throw listenError(error)
         }
         try await threads.shutdownGracefully()
+    }
+
+    /// The words for an address that cannot be listened on; any other error as it is.
+    private func listenError(_ error: any Error) -> any Error {
+        let reason: String
+        switch error {
+        case let error as IOError: reason = String(cString: strerror(error.errnoCode))
+        case is SocketAddressError: reason = "there is no such host"
+        default: return error
+        }
+        return SyncServerConfigurationError(
+            description: "cannot listen on \(configuration.host), port \(configuration.port): \(reason)")
     }
 
     private func server(_ connections: OpenConnections) throws -> HTTPServerBuilder {
@@ -102,18 +115,46 @@ public struct SyncServer: Service {
     }
 
     private static func tls(_ files: SyncServerConfiguration.TLS) throws -> NIOSSLContext {
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try certificates(files.certificateChain), privateKey: try key(files.privateKey))
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["h2", "http/1.1"]
         do {
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificateChain).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: files.privateKey, format: .pem)))
-            tls.minimumTLSVersion = .tlsv12
-            tls.applicationProtocols = ["h2", "http/1.1"]
             return try NIOSSLContext(configuration: tls)
         } catch {
+            // What BoringSSL says names its own source files.
             throw SyncServerConfigurationError(
                 description:
-                    "\(files.certificateChain) and \(files.privateKey) are to be PEM files of a certificate and its key: \(error)"
+                    "the key in \(files.privateKey) does not belong to the certificate in \(files.certificateChain)")
+        }
+    }
+
+    private static func certificates(_ path: String) throws -> [NIOSSLCertificateSource] {
+        try checkReadable(path, "certificate")
+        guard let chain = try? NIOSSLCertificate.fromPEMFile(path), !chain.isEmpty else {
+            throw SyncServerConfigurationError(
+                description: "\(path) holds no certificate; expected PEM, with BEGIN CERTIFICATE in its first line")
+        }
+        return chain.map { .certificate($0) }
+    }
+
+    private static func key(_ path: String) throws -> NIOSSLPrivateKeySource {
+        try checkReadable(path, "private key")
+        guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else {
+            throw SyncServerConfigurationError(
+                description:
+                    "\(path) holds no private key; expected PEM without a passphrase, with BEGIN PRIVATE KEY in its first line"
             )
         }
+        return .privateKey(key)
+    }
+
+    private static func checkReadable(_ path: String, _ what: String) throws {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            throw SyncServerConfigurationError(
+                description: "the \(what) cannot be read from \(path): \(String(cString: strerror(errno)))")
+        }
+        close(file)
     }
 }

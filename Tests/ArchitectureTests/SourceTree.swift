@@ -55,6 +55,16 @@ enum SourceTree {
         }
     }
 
+    /// The names of all tests that are sentences.
+    static func testNames() throws -> Set<String> {
+        var names: Set<String> = []
+        for line in try tests().lazy.flatMap(\.lines) {
+            let words = line.split(separator: "`", omittingEmptySubsequences: false)
+            if words.count == 3, words[0].hasSuffix("func ") { names.insert(String(words[1])) }
+        }
+        return names
+    }
+
     private static func swiftFiles(below folder: String) throws -> [String] {
         let base = root.appending(path: folder)
         guard let walk = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil) else { return [] }

@@ -151,6 +151,16 @@ import Testing
         expect(.unsafePermissions, naming: folder.path) { try folder.open() }
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
+    func `what belongs to another user is refused`() throws {
+        let folder = try Folder()
+        try folder.open().close()
+        #expect(chown(folder.file, 12_345, 12_345) == 0)
+        expect(.unsafePermissions, naming: folder.file) { try folder.open() }
+        #expect(chown(folder.file, 0, 0) == 0 && chown(folder.path, 12_345, 12_345) == 0)
+        expect(.unsafePermissions, naming: folder.path) { try folder.open() }
+    }
+
     @Test func `a link in place of the database is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)

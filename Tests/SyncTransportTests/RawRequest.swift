@@ -10,6 +10,19 @@ enum RawRequest {
         _ parts: [String], pause: TimeAmount = .zero, to port: Int,
         enough: @Sendable @escaping (String) -> Bool = { _ in false }
     ) async throws -> String {
+        try await send(parts.map { ByteBuffer(string: $0) }, pause: pause, to: port, enough: enough)
+    }
+
+    /// Bytes that need not be text.
+    static func send(
+        bytes: [UInt8], to port: Int, enough: @Sendable @escaping (String) -> Bool
+    ) async throws -> String {
+        try await send([ByteBuffer(bytes: bytes)], pause: .zero, to: port, enough: enough)
+    }
+
+    private static func send(
+        _ parts: [ByteBuffer], pause: TimeAmount, to port: Int, enough: @Sendable @escaping (String) -> Bool
+    ) async throws -> String {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let answer = loop.makePromise(of: String.self)
         let channel: any Channel
@@ -28,7 +41,7 @@ enum RawRequest {
         }
         for (index, part) in parts.enumerated() {
             loop.scheduleTask(in: .nanoseconds(pause.nanoseconds * Int64(index))) {
-                channel.writeAndFlush(ByteBuffer(string: part), promise: nil)
+                channel.writeAndFlush(part, promise: nil)
             }
         }
         // Reached only when the server hangs.

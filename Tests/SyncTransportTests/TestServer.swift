@@ -28,7 +28,7 @@ enum TestServer {
     /// Runs a server while `body` runs, and then lets it end.
     static func run<Result: Sendable>(
         _ authority: any AuthorityService, configuration: SyncServerConfiguration = SyncServerConfiguration(port: 0),
-        authenticator: any Authenticator = OneToken(token: good, principal: principal),
+        authenticator: any Authenticator = OneToken(token: good, principal: principal), logger: Logger = quiet,
         _ body: @Sendable @escaping (_ port: Int) async throws -> Result
     ) async throws -> Result {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
@@ -36,7 +36,7 @@ enum TestServer {
         configuration.port = 0
         let server = SyncServer(
             configuration: configuration, authority: authority, catalog: catalog,
-            authenticator: authenticator, now: now, logger: quiet
+            authenticator: authenticator, now: now, logger: logger
         ) { number in
             port.yield(number)
             port.finish()

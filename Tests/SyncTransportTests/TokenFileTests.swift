@@ -1,5 +1,7 @@
 import Foundation
+import Logging
 import SyncAuthority
+import SyncConcurrency
 import TestRings
 import Testing
 
@@ -124,5 +126,56 @@ import Testing
         #expect(file.principal(bearing: "secret-2") == nil)
         try write(TokenFile.line(principal: "bo", token: "secret-2"))
         #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
+    }
+
+    @Test func `a token file that is missing or not valid is logged once, however many ask`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let lines = Guarded<[String]>([])
+        var logger = Logger(label: "tokens") { _ in RecordingLogHandler { line in lines.withLock { $0.append(line) } } }
+        logger.logLevel = .trace
+        try write(TokenFile.line(principal: "ann", token: "secret"))
+        let file = try TokenFile(path: path, logger: logger)
+        func ask() { for _ in 0..<50 { _ = file.principal(bearing: "a stranger's") } }
+        ask()
+        #expect(lines.withLock { $0.count } == 0)
+        try FileManager.default.removeItem(atPath: path)
+        ask()
+        #expect(lines.withLock { $0.count } == 1)
+        try write("half a li")
+        ask()
+        #expect(lines.withLock { $0.count } == 2)
+        try write(TokenFile.line(principal: "ann", token: "secret") + "\n")
+        ask()
+        #expect(lines.withLock { $0.count } == 3)
+        #expect(file.principal(bearing: "secret") == Principal(name: "ann"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func `a file that belongs to another user is refused`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(TokenFile.line(principal: "ann", token: "secret"))
+        #expect(chown(path, 12_345, 12_345) == 0)
+        let error = #expect(throws: TokenFileError.self) { try open() }
+        #expect(error?.description.contains("12345") == true)
+    }
+
+    @Test func `S43: a token that is nearly right is a stranger's as any other`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let token = String(repeating: "0123456789abcdef", count: 4)
+        try write(TokenFile.line(principal: "ann", token: token))
+        let file = try open()
+        for index in token.indices {
+            var other = token
+            other.replaceSubrange(index...index, with: "x")
+            #expect(file.principal(bearing: other) == nil)
+            #expect(file.principal(bearing: String(token[..<index])) == nil)
+        }
+        for other in [token + " ", " " + token, token + "\0", token.uppercased(), token + token] {
+            #expect(file.principal(bearing: other) == nil)
+        }
+        // Not the stored hash either.
+        let hash = TokenFile.line(principal: "ann", token: token).split(separator: " ")[1]
+        #expect(file.principal(bearing: String(hash)) == nil)
+        #expect(file.principal(bearing: token) != nil)
     }
 }

@@ -57,11 +57,16 @@ extension ServerRecipes {
             configuration.maximumConnections = min(settings.connections, max(room, 1))
             configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
             return ServerListener { [configuration] listening in
-                try await SyncServer(
-                    configuration: configuration, authority: service.authority, catalog: CommunityCatalog.catalog,
-                    authenticator: service.authenticator, now: service.runtime.now, logger: service.logger,
-                    onRunning: listening
-                ).run()
+                do {
+                    try await SyncServer(
+                        configuration: configuration, authority: service.authority, catalog: CommunityCatalog.catalog,
+                        authenticator: service.authenticator, now: service.runtime.now, logger: service.logger,
+                        onRunning: listening
+                    ).run()
+                } catch let error as SyncServerConfigurationError {
+                    throw ConfigurationProblem(
+                        error.description, advice: "see the listen keys: syncd config shows their values and sources")
+                }
             }
         })
 }

@@ -18,8 +18,9 @@ enum RequestHeadRules {
         guard lengths.count <= 1 else {
             return "the request has \(lengths.count) Content-Length fields; at most one expected"
         }
-        if let length = lengths.first, length.isEmpty || !length.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            return "the Content-Length field is not a decimal number"
+        // Digits alone: "+2" is an integer to Swift. And one that fits, for no two parties wrap around alike.
+        if let length = lengths.first, Int(length) == nil || !length.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return "the Content-Length field is not a decimal number, or too large"
         }
         guard lengths.isEmpty || encodings.isEmpty else {
             return "the request has both Content-Length and Transfer-Encoding; one of them expected"

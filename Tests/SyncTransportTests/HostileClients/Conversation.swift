@@ -1,0 +1,75 @@
+import NIOCore
+import NIOPosix
+
+/// A connection on which one request after the other is sent by hand.
+struct Conversation: Sendable {
+    private let channel: any Channel
+    private let listener: NIOLoopBound<Listener>
+
+    init(to port: Int) async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        (channel, listener) = try await ClientBootstrap(group: loop)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let listener = Listener()
+                    try channel.pipeline.syncOperations.addHandler(listener)
+                    return (channel, NIOLoopBound(listener, eventLoop: channel.eventLoop))
+                }
+            }
+    }
+
+    /// Sends a request, and returns what comes back until there was enough or the other side closes.
+    func send(_ text: String, until isEnough: @Sendable @escaping (String) -> Bool) async throws -> String {
+        let answer = channel.eventLoop.makePromise(of: String.self)
+        channel.eventLoop.execute { [channel, listener] in
+            listener.value.listen(answer, isEnough)
+            channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+        }
+        // No test waits longer, whatever the server does.
+        let limit = channel.eventLoop.scheduleTask(in: .seconds(20)) { answer.fail(RawRequest.StillOpen()) }
+        defer { limit.cancel() }
+        return try await answer.futureResult.get()
+    }
+
+    func end() {
+        channel.close(promise: nil)
+    }
+
+    private final class Listener: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private var text = ""
+        private var waiting: (answer: EventLoopPromise<String>, isEnough: (String) -> Bool)?
+        private var isClosed = false
+
+        func listen(_ answer: EventLoopPromise<String>, _ isEnough: @escaping (String) -> Bool) {
+            waiting = (answer, isEnough)
+            text = ""
+            if isClosed { finish() }
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            text += String(buffer: unwrapInboundIn(data))
+            if let waiting, waiting.isEnough(text) { finish() }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            isClosed = true
+            finish()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.close(promise: nil)
+        }
+
+        private func finish() {
+            waiting?.answer.succeed(text)
+            waiting = nil
+        }
+    }
+}
+
+extension String {
+    /// How many times a text occurs in this one.
+    func count(of text: String) -> Int { ranges(of: text).count }
+}

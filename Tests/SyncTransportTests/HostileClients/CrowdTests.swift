@@ -1,0 +1,92 @@
+import NIOCore
+import NIOPosix
+import SyncCore
+import SyncTransportHTTP
+import TestRings
+import Testing
+
+@testable import SyncServerHTTP
+
+/// Many connections, and peers that do not read: what the server holds is counted, never timed.
+@Suite(.ring(.test)) struct CrowdTests {
+    private static let authorized = "Authorization: Bearer \(TestServer.good)"
+
+    /// Connections that say nothing.
+    private static func silent(_ count: Int, to port: Int) async throws -> [any Channel] {
+        var channels: [any Channel] = []
+        for _ in 0..<count {
+            channels.append(
+                try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .connect(host: "127.0.0.1", port: port).get())
+        }
+        return channels
+    }
+
+    @Test func `S14: pipelined requests are all answered, one after the other`() async throws {
+        let count = 300
+        let text = try await TestServer.run(TestServer.authority()) { port in
+            let request = "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
+            let last = "GET /v1/openapi HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            return try await RawRequest.send([String(repeating: request, count: count) + last], to: port)
+        }
+        #expect(text.count(of: "HTTP/1.1 200 OK") == count + 1)
+        #expect(text.count(of: "\"epoch\":\"test-epoch\"") == count)
+    }
+
+    @Test func `S14: silent connections give way to a newcomer, the oldest first`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.maximumConnectionsPerAddress = 10
+        let status = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            let channels = try await Self.silent(30, to: port)
+            // The server takes them in the order in which they came.
+            for channel in channels.prefix(20) { try await channel.closeFuture.get() }
+            let answer = try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
+            for channel in channels { channel.close(promise: nil) }
+            return answer.prefix(12)
+        }
+        #expect(status == "HTTP/1.1 200")
+    }
+
+    @Test func `S14: a client with a token keeps its connection while strangers come and go`() async throws {
+        var configuration = SyncServerConfiguration()
+        configuration.maximumConnections = 8
+        configuration.maximumConnectionsPerAddress = 1_000
+        let text = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            let channels = Channels()
+            let request = "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
+            let conversation = try await Conversation(to: port)
+            var text = try await conversation.send(request, until: { $0.hasSuffix("}}") })
+            for channel in try await Self.silent(40, to: port) { channels.all.append(channel) }
+            // The newest but eight have been cut by now; the member has not.
+            for channel in channels.all.prefix(40 - 8) { try await channel.closeFuture.get() }
+            text += try await conversation.send(
+                request.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"), until: { _ in false })
+            for channel in channels.all { channel.close(promise: nil) }
+            return text
+        }
+        #expect(text.count(of: "HTTP/1.1 200 OK") == 2, "\(text)")
+    }
+
+    @Test func `S26: an account has so many event streams at a time, and is told when to come back`() async throws {
+        let request = "GET /v1/hints?space=default HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
+        var configuration = SyncServerConfiguration()
+        configuration.maximumConnectionsPerAddress = 1_000
+        let answer = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
+            var open: [Conversation] = []
+            for _ in 0..<SyncServerLimits.streamsPerPrincipal {
+                let conversation = try await Conversation(to: port)
+                _ = try await conversation.send(request, until: { $0.contains(": welcome") })
+                open.append(conversation)
+            }
+            let answer = try await RawRequest.send([request], to: port) { $0.contains("}}") }
+            for conversation in open { conversation.end() }
+            return answer
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 429 ") && answer.contains("throttled"), "\(answer)")
+        #expect(answer.lowercased().contains("retry-after: 1\r\n"))
+    }
+
+    private final class Channels {
+        var all: [any Channel] = []
+    }
+}

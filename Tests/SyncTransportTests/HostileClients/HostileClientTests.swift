@@ -1,0 +1,270 @@
+import Logging
+import NIOCore
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncWire
+import TestRings
+import Testing
+
+@testable import SyncServerHTTP
+
+/// Requests of a client that means harm, on raw sockets. Each test is named by its number in the list of attacks, which
+/// the documentation's page on security explains.
+@Suite(.ring(.test)) struct HostileClientTests {
+    private static let authorized = "Authorization: Bearer \(TestServer.good)"
+    private static let json = "Content-Type: application/json"
+
+    private static func status(_ answer: String) -> String {
+        String(answer.split(separator: " " as Character).dropFirst().first ?? "none")
+    }
+
+    private static func post(_ route: String, _ body: String) -> String {
+        RawRequest.http("POST \(route)", [authorized, json, "Content-Length: \(body.utf8.count)"], body)
+    }
+
+    /// The answers of one server to requests on a connection each.
+    private static func answers(
+        to requests: [String],
+        authenticator: any Authenticator = OneToken(token: TestServer.good, principal: TestServer.principal),
+        logger: Logger = TestServer.quiet
+    ) async throws -> [String] {
+        try await TestServer.run(TestServer.authority(), authenticator: authenticator, logger: logger) { port in
+            var answers: [String] = []
+            for request in requests { answers.append(try await RawRequest.send([request], to: port)) }
+            return answers
+        }
+    }
+
+    // MARK: Routes
+
+    @Test func `S4: no spelling of a route and no method gets by the token`() async throws {
+        let routes = ["/v1/hello", "/v1/push", "/v1/pull", "/v1/fetch", "/v1/hints?space=default"]
+        let spellings = routes.flatMap { route -> [String] in
+            let plain = [
+                route, route + "/", "/" + route, route + ";x", route + "%00", route + "%20", route + "?", route + "#x",
+                route.uppercased(), "http://localhost" + route, "/healthz/.." + route, "/healthz" + route,
+                "/v1/openapi/.." + route, "\\v1" + route.dropFirst(3), route.replacing("/", with: "\\"),
+            ]
+            return plain
+                + ["/v1//", "/v1/./", "/v1/../v1/", "/%76%31/", "/v1%2f"].map { route.replacing("/v1/", with: $0) }
+        }
+        let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PROPFIND"]
+        let paths: [String] = spellings + ["*", "/", "//", "/."]
+        let lines: [String] = paths.flatMap { path in methods.map { "\($0) \(path)" } }
+        #expect(lines.count > 900)
+        let answers = try await TestServer.run(TestServer.authority()) { port in
+            try await withThrowingTaskGroup(of: [(String, String)].self) { group in
+                for part in 0..<8 {
+                    group.addTask {
+                        var answers: [(String, String)] = []
+                        for (index, line) in lines.enumerated() where index % 8 == part {
+                            let request = RawRequest.http(line, ["Content-Length: 0"])
+                            answers.append((line, Self.status(try await RawRequest.send([request], to: port))))
+                        }
+                        return answers
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+        }
+        #expect(answers.count == lines.count)
+        for (line, status) in answers {
+            #expect(status == "401" || status == "400", "\(line) was answered with \(status)")
+        }
+    }
+
+    @Test func `S9: no route is for operators, and one with a token of a user sees the protocol alone`() async throws {
+        let paths = [
+            "/admin", "/metrics", "/debug", "/v1/admin", "/v1/epoch", "/v1/tokens", "/_all_dbs", "/.env", "/v2/hello",
+        ]
+        let requests = paths.flatMap { path in
+            ["GET", "POST"].map { RawRequest.http("\($0) \(path)", [Self.authorized, "Content-Length: 0"]) }
+        }
+        for answer in try await Self.answers(to: requests) { #expect(Self.status(answer) == "404") }
+    }
+
+    @Test func `S33: the server never answers with a redirect, and names no other place`() async throws {
+        let requests = ["/v1/hello", "/v1/hello/", "/", "/v1", "/healthz/"].map {
+            RawRequest.http("GET \($0)", [Self.authorized])
+        }
+        for answer in try await Self.answers(to: requests) {
+            #expect(!Self.status(answer).hasPrefix("3"))
+            #expect(!answer.lowercased().contains("location:"))
+        }
+    }
+
+    @Test func `S37: no page of another origin may read an answer, or has a preflight allowed`() async throws {
+        let fields = ["Origin: https://evil.example", "Cookie: token=\(TestServer.good)"]
+        let asks = ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"]
+        let requests =
+            ["/v1/hello", "/v1/push", "/healthz", "/v1/openapi"].flatMap { path in
+                [
+                    RawRequest.http("OPTIONS \(path)", fields + asks),
+                    RawRequest.http("OPTIONS \(path)", fields + asks + [Self.authorized]),
+                    RawRequest.http("GET \(path)", fields),
+                ]
+            }
+        let answers = try await Self.answers(to: requests)
+        for (request, answer) in zip(requests, answers) {
+            #expect(!answer.lowercased().contains("access-control-"), "\(request): \(answer)")
+            if request.hasPrefix("OPTIONS") {
+                #expect(["401", "404", "405"].contains(Self.status(answer)), "\(request)")
+            }
+        }
+        // A cookie is no token.
+        #expect(Self.status(answers[2]) == "401")
+    }
+
+    // MARK: Tokens
+
+    @Test func `S27: no field but the token says who asks`() async throws {
+        let claims = [
+            "X-Forwarded-For: 127.0.0.1", "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-User: ann",
+            "X-Forwarded-User: ann", "Remote-User: ann", "X-Original-URL: /healthz", "X-Rewrite-URL: /healthz",
+            "X-HTTP-Method-Override: GET", "Proxy-Authorization: Bearer \(TestServer.good)",
+            "Sec-WebSocket-Protocol: \(TestServer.good)",
+        ]
+        let requests = claims.map { RawRequest.http("GET /v1/hello", [$0]) }
+        for answer in try await Self.answers(to: requests) { #expect(Self.status(answer) == "401") }
+        let inQuery = RawRequest.http("GET /v1/hello?access_token=\(TestServer.good)&token=\(TestServer.good)")
+        #expect(Self.status(try await Self.answers(to: [inQuery])[0]) == "401")
+    }
+
+    @Test func `S31: no secret and no value of a request comes into the log or into an error`() async throws {
+        let canary = "canary-7f3a91c2"
+        let lines = Guarded<[String]>([])
+        var logger = Logger(label: "canary") { _ in RecordingLogHandler { line in lines.withLock { $0.append(line) } } }
+        logger.logLevel = .trace
+        let bearer = "Authorization: Bearer \(canary)"
+        let body = #"{"space":"default","limit":1,"cursor":"\#(canary)","more":"\#(canary)"}"#
+        let long = String(repeating: canary, count: 2_000)
+        let requests = [
+            RawRequest.http("GET /v1/hello", [bearer]), RawRequest.http("GET /v1/hello", ["Authorization: \(canary)"]),
+            RawRequest.http("GET /v1/hello", [bearer, bearer]),
+            RawRequest.http("GET /\(canary)?token=\(canary)", [bearer, "Cookie: \(canary)", "X-\(canary): \(canary)"]),
+            RawRequest.http("POST /v1/pull", [bearer, Self.json, "Content-Length: \(body.utf8.count)"], body),
+            RawRequest.http("GET /v1/hello", ["Authorization: Bearer \(long)"]),
+            "\(canary) \(canary) \(canary)\r\n\r\n", "GET /\(canary) HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: \(canary)/\r\n\r\n",
+            "POST /v1/push HTTP/1.1\r\nHost: a\r\nContent-Length: \(canary)\r\n\r\n",
+        ]
+        // The canary is a good token for one server, and a bad one for the other.
+        for isGood in [true, false] {
+            let token = isGood ? canary : "another"
+            let answers = try await Self.answers(
+                to: requests, authenticator: OneToken(token: token, principal: TestServer.principal), logger: logger)
+            for (request, answer) in zip(requests, answers) {
+                #expect(!answer.contains(canary), "\(request.prefix(40)): \(answer)")
+            }
+        }
+        let seen = lines.withLock { $0 }
+        #expect(!seen.isEmpty)
+        for line in seen { #expect(!line.contains(canary), "\(line)") }
+    }
+
+    // MARK: Bodies
+
+    @Test func `S5: a key that occurs twice is refused at each level of each request`() async throws {
+        let requests: [(String, String)] = [
+            ("/v1/pull", #"{"space":"default","cursor":"c","limit":5,"account":"ann"}"#),
+            ("/v1/fetch", #"{"space":"default","collection":"notes","id":"01935a1b-2c3d-7000-8000-000000000001"}"#),
+            ("/v1/push", Self.push),
+        ]
+        var cases: [(route: String, key: String, body: String)] = []
+        for (route, body) in requests {
+            for match in body.matches(of: /"([A-Za-z_$]+)":/) {
+                let key = String(match.1)
+                // Before the good one, and behind it: neither the first nor the last of two may count.
+                for value in ["null", "0", "\"x\"", "{}"] {
+                    var doubled = body
+                    doubled.insert(contentsOf: "\"\(key)\":\(value),", at: match.range.lowerBound)
+                    cases.append((route, key, doubled))
+                }
+                var escaped = body
+                let first = key.unicodeScalars.first.map { String($0.value, radix: 16) } ?? ""
+                let spelled = "\\u" + String(repeating: "0", count: 4 - first.count) + first + key.dropFirst()
+                escaped.insert(contentsOf: "\"\(spelled)\":null,", at: match.range.lowerBound)
+                cases.append((route, "\(key), spelled otherwise", escaped))
+            }
+        }
+        #expect(cases.count > 80)
+        let answers = try await Self.answers(to: cases.map { Self.post($0.route, $0.body) })
+        for (item, answer) in zip(cases, answers) {
+            #expect(Self.status(answer) == "400", "\(item.route) with \(item.key) twice: \(answer)")
+        }
+    }
+
+    private static let push = #"""
+        {"client":"01935a1b-2c3d-7001-8000-000000000001","incarnation":1,"epoch":"test-epoch","account":"ann",\#
+        "acknowledged":0,"transactions":[{"number":1,"hash":"00","transaction":{"space":"default","mutations":[\#
+        {"collection":"notes","record":"01935a1b-2c3d-7000-8000-000000000001","time":"1763728464000.3",\#
+        "create":{"title":"x","stars":1,"body":{"$ref":"01935a1b-2c3d-7000-8000-000000000002"}}},\#
+        {"collection":"notes","record":"01935a1b-2c3d-7000-8000-000000000003","time":"1763728464000.4",\#
+        "update":[{"field":"title","value":"y","before":"x","seen":1}]}]}}]}
+        """#
+
+    @Test func `S10: what looks like SQL is a value or malformed, and breaks nothing`() async throws {
+        let texts = [
+            "' OR 1=1 --", "\\\"; DROP TABLE records; --", "1; ATTACH DATABASE 'x' AS y", "') UNION SELECT 1 --",
+            "%' --", "`", "[x]",
+            "default'||(SELECT 1)||'", "a\\u0000b", "x/**/y", "-1", "9223372036854775808",
+        ]
+        let requests = texts.flatMap { text in
+            [
+                Self.post("/v1/pull", #"{"space":"\#(text)","limit":5}"#),
+                Self.post("/v1/pull", #"{"space":"default","cursor":"\#(text)","limit":5}"#),
+                Self.post("/v1/pull", #"{"space":"default","limit":"\#(text)"}"#),
+                Self.post("/v1/fetch", #"{"space":"default","collection":"\#(text)","uid":1}"#),
+                Self.post("/v1/fetch", #"{"space":"default","collection":"notes","id":"\#(text)"}"#),
+            ]
+        }
+        let answers = try await Self.answers(to: requests)
+        for (request, answer) in zip(requests, answers) {
+            // A cursor that this server did not make asks for a snapshot.
+            let isReset = Self.status(answer) == "200" && answer.contains("mustReset") && request.contains("cursor")
+            #expect(isReset || ["400", "404"].contains(Self.status(answer)), "\(request): \(answer)")
+        }
+    }
+
+    @Test func `S15: bodies that would grow are refused before they are held`() async throws {
+        let deep = #"{"space":"# + String(repeating: "[", count: 100_000)
+        let deepObjects = String(repeating: #"{"a":"#, count: 50_000)
+        let many =
+            #"{"client":"01935a1b-2c3d-7001-8000-000000000001","incarnation":1,"epoch":"e","account":"ann","acknowledged":0,"transactions":["#
+            + Array(repeating: "{}", count: 100_000).joined(separator: ",") + "]}"
+        let digits = #"{"space":"default","limit":"# + String(repeating: "9", count: 1_000_000) + "}"
+        for (index, answer) in try await Self.answers(
+            to: [deep, deepObjects, many, digits].map { Self.post("/v1/push", $0) }
+                + [deep, digits].map { Self.post("/v1/pull", $0) }
+        ).enumerated() {
+            #expect(["400", "413"].contains(Self.status(answer)), "\(index): \(answer)")
+        }
+        let announced = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 10737418240"])
+        let zipped = RawRequest.http(
+            "POST /v1/push", [Self.authorized, Self.json, "Content-Encoding: gzip", "Content-Length: 2"], "{}")
+        #expect(try await Self.answers(to: [announced, zipped]).map(Self.status) == ["413", "415"])
+    }
+
+    @Test func `S15: a stranger's body is not read`() async throws {
+        let announced = RawRequest.http("POST /v1/push", [Self.json, "Content-Length: 10737418240"])
+        let open = RawRequest.http("GET /healthz", ["Content-Length: 10737418240"])
+        let answers = try await Self.answers(to: [announced, open])
+        #expect(answers.map(Self.status) == ["401", "200"])
+        for answer in answers { #expect(answer.lowercased().contains("connection: close"), "\(answer)") }
+    }
+
+    @Test func `S39: values that stores read differently are refused at the edge`() async throws {
+        let limits = [
+            "NaN", "Infinity", "-0.5", "1e400", "9223372036854775808", "0x10", "01", "+1", "1.", "true", "null",
+            "\"5\"",
+        ]
+        let requests = limits.map { Self.post("/v1/pull", #"{"space":"default","limit":\#($0)}"#) }
+        for (limit, answer) in zip(limits, try await Self.answers(to: requests)) {
+            #expect(Self.status(answer) == "400", "\(limit): \(answer)")
+        }
+        let texts = [#""\ud800""#, #""\udc00\ud800""#, #""a\u0000""#, #""\x41""#, "\"a\u{1}b\"", "\"\u{7f}"]
+        let spaces = texts.map { Self.post("/v1/pull", #"{"space":\#($0),"limit":5}"#) }
+        for answer in try await Self.answers(to: spaces) { #expect(Self.status(answer) == "400", "\(answer)") }
+    }
+}

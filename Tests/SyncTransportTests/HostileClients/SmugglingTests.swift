@@ -1,0 +1,64 @@
+import NIOCore
+import TestRings
+import Testing
+
+@testable import SyncServerHTTP
+
+@Suite(.ring(.test)) struct SmugglingTests {
+    @Test func `S13: a request that two parties might read differently is refused, and nothing behind it is answered`()
+        async throws
+    {
+        #expect(SmugglingCorpus.all.count >= 100)
+        let answers = try await TestServer.run(TestServer.authority()) { port in
+            var answers: [String] = []
+            for item in SmugglingCorpus.all {
+                // The refused request is answered at once, and the hidden one would be.
+                answers.append(
+                    try await RawRequest.send(bytes: item.bytes, to: port) { $0.contains(#""status":"ok""#) })
+            }
+            return answers
+        }
+        for (item, answer) in zip(SmugglingCorpus.all, answers) {
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(item.name): \(answer.prefix(60))")
+            #expect(answer.count(of: "HTTP/1.1 ") == 1, "\(item.name): \(answer)")
+            #expect(answer.contains("Connection: close"), "\(item.name)")
+        }
+    }
+
+    /// What looks odd and means one thing only.
+    @Test(arguments: [
+        "GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", "GET /healthz HTTP/1.1\r\nhost:a:80\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", "GET /healthz HTTP/1.0\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nX:\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: é\r\n\r\n",
+        "GET /healthz?x=1 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+        // RFC 9112 §3 lets a server split the line at any white space.
+        "GET  /healthz  HTTP/1.1\r\nHost: a\r\n\r\n",
+    ])
+    func `S13: an odd request that means one thing is answered`(request: String) async throws {
+        let answer = try await TestServer.run(TestServer.authority()) { port in
+            try await RawRequest.send([request], to: port) { $0.contains("\r\n\r\n") }
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+    }
+
+    @Test(arguments: [
+        "GET /healthz HTTP/1.1\r\nHost: a\r\n" + (0..<100_000).map { "X-\($0): 1\r\n" }.joined(),
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 1_000_000),
+        "GET /healthz HTTP/1.1\r\nHost: a\r\n" + String(repeating: "x", count: 1_000_000),
+    ])
+    func `S14: a head that does not end is refused before it is read`(head: String) async throws {
+        let answer = try await TestServer.run(TestServer.authority()) { port in
+            try await RawRequest.send([head], to: port) { $0.contains("\r\n\r\n") }
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer.prefix(200))")
+    }
+
+    @Test func `S14: an address that does not end is refused before it is read`() async throws {
+        let answer = try await TestServer.run(TestServer.authority()) { port in
+            try await RawRequest.send(["GET /" + String(repeating: "x", count: 1_000_000)], to: port) {
+                $0.contains("\r\n\r\n")
+            }
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 4"), "\(answer.prefix(200))")
+    }
+}

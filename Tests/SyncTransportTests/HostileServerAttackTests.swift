@@ -1,0 +1,62 @@
+import NIOCore
+import SyncCore
+import SyncTransportHTTP
+import TestRings
+import Testing
+
+/// What a hostile server or network does to a client, by the numbers of the documentation's page on security.
+@Suite(.ring(.test)) struct HostileServerAttackTests {
+    private static let json = "Content-Type: application/json"
+    private static let hello =
+        #"{"protocol":{"from":1,"to":1},"epoch":"e1","account":"ann","serverTime":"1763728464000.3","limits":{"pushBytes":1,"pushTransactions":1,"pageRows":1}}"#
+
+    private static func hello(_ url: String) async throws -> TransportFailure? {
+        try await TestServer.withTransport(HostileServerTests.configuration(url)) { transport in
+            do {
+                _ = try await transport.hello()
+                return nil
+            } catch let failure as TransportFailure {
+                return failure
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ["Content-Length: 99999999999"], ["Content-Length: 70000"], ["Transfer-Encoding: chunked"],
+        ["Connection: close"],
+    ])
+    func `S17: a response that is longer than a client takes is given up, whatever it says of its length`(
+        fields: [String]
+    ) async throws {
+        let piece = String(repeating: " ", count: 4_096)
+        let then = fields[0].hasPrefix("Transfer") ? "1000\r\n\(piece)\r\n" : piece
+        let answer = HostileServer.Answer.endless(HostileServer.http("200 OK", [Self.json] + fields, ""), then: then)
+        let failure = try await HostileServer.run(answer) { url in try await Self.hello(url) }
+        #expect(failure?.code == .notUnderstood)
+        #expect(failure?.description.contains("longer than 65536 bytes") == true, "\(failure?.description ?? "none")")
+    }
+
+    @Test func `S17: the fields of a response that do not end are given up`() async throws {
+        let answer = HostileServer.Answer.endless(
+            "HTTP/1.1 200 OK\r\n", then: "X-Field: \(String(repeating: "x", count: 900))\r\n")
+        let failure = try await HostileServer.run(answer) { url in try await Self.hello(url) }
+        #expect(failure != nil)
+    }
+
+    @Test(arguments: [
+        "301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect",
+    ])
+    func `S33: a redirect is not followed, and the token goes nowhere else`(status: String) async throws {
+        let answer = HostileServer.Answer.bytes(
+            HostileServer.http("200 OK", [Self.json, "Content-Length: \(Self.hello.utf8.count)"], Self.hello))
+        try await HostileServer.run(answer) { elsewhere in
+            // Who follows the redirect finds a server there that answers well.
+            #expect(try await Self.hello(elsewhere) == nil)
+            let redirect = HostileServer.Answer.bytes(
+                HostileServer.http(status, ["Location: \(elsewhere)/v1/hello", "Content-Length: 0"], ""))
+            let failure = try await HostileServer.run(redirect) { url in try await Self.hello(url) }
+            #expect(failure?.code == .notUnderstood)
+            #expect(failure?.description.contains(status.prefix(3)) == true, "\(failure?.description ?? "none")")
+        }
+    }
+}
