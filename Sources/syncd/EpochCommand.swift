@@ -3,12 +3,13 @@ import SyncBootstrap
 
 struct EpochCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "epoch", abstract: "The server's history, which has to begin anew after a restore.",
+        commandName: "epoch", abstract: "The server's history: a restored server begins another one.",
         discussion: """
-            After the database was put back from a backup, without the -wal and -shm files of the one that was there, and \
-            before the server runs again: syncd epoch renew. Devices \
-            notice at their next contact, send again what was not confirmed, compare what they hold, and keep what this \
-            server has lost in their journals.
+            After the database was put back from a backup, without the -wal and -shm files of the one that was there, \
+            the server begins a new history by itself as soon as it finds out: by the mark beside the database, or by what \
+            the first device shows that has seen more. syncd epoch renew begins it at once, while the server does not run. \
+            Devices notice at their next contact, send again what was not confirmed, compare what they hold, and keep what \
+            this server has lost in their journals.
             """,
         subcommands: [ShowEpoch.self, RenewEpoch.self], defaultSubcommand: ShowEpoch.self)
 }

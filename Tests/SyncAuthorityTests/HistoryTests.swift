@@ -291,3 +291,82 @@ import Testing
         #expect(chain(plain) == chain(plain))
     }
 }
+
+/// The mark beside a server's database.
+@Suite struct HistoryMarkTests {
+    @Test func `a database that is behind its mark, or beside it, begins a new history`() throws {
+        for forkedCommits in 0...2 {
+            let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
+            let world = AuthorityWorld(over: store)
+            var device = Device(1)
+            try world.push(&device, create("user", 1, ["username": .text("a")]))
+            let copy = store.copy()
+            try world.push(&device, create("user", 2, ["username": .text("b")]))
+            var mark = HistoryMark()
+            try world.authority.update(&mark)
+            let restored = AuthorityWorld(over: copy)
+            var other = Device(2)
+            for number in 0..<forkedCommits {
+                try restored.push(&other, create("user", UInt64(number + 5), ["username": .text("c")]))
+            }
+            let read = try #require(HistoryMark(text: mark.text))
+            let lost = try restored.authority.recognizeRestore(by: read)
+            #expect(lost?.witness == .mark)
+            #expect(restored.histories.lost == [lost].compactMap(\.self))
+            #expect(try restored.authority.epoch() == Epoch(rawValue: "renewed-1"))
+            // The mark speaks of a history that has ended.
+            #expect(try restored.authority.recognizeRestore(by: read) == nil)
+        }
+    }
+
+    @Test func `a mark that is as old as the database, or older, proves nothing`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        var marks = [HistoryMark()]
+        for number in 1...4 {
+            try world.push(&device, create("user", UInt64(number), ["username": .text("a")]))
+            var mark = try #require(marks.last)
+            try world.authority.update(&mark, of: [.default])
+            marks.append(mark)
+        }
+        try world.authority.trim(.default, before: Version(4))
+        for mark in marks { #expect(try world.authority.recognizeRestore(by: mark) == nil) }
+        #expect(marks.last?.cursors.count == 1)
+        #expect(world.histories.lost.isEmpty)
+    }
+
+    @Test func `a mark of another history proves nothing`() throws {
+        let world = AuthorityWorld()
+        var device = Device(1)
+        try world.push(&device, create("user", 1, ["username": .text("a")]))
+        var mark = HistoryMark()
+        try world.authority.update(&mark)
+        let empty = AuthorityWorld(over: InMemoryAuthorityStore(epoch: Epoch(rawValue: "other")))
+        #expect(try empty.authority.recognizeRestore(by: mark) == nil)
+    }
+
+    @Test(arguments: ["", "\n", "tombolo-mark 1", "tombolo-mark 2\n", "tombolo-mark 1\nx\n", "tombolo-mark 1\n\u{0}\n"])
+    func `a damaged mark is none`(text: String) {
+        #expect(HistoryMark(text: text) == nil)
+    }
+
+    @Test func `a mark that is cut anywhere is none, or is shorter by whole spaces`() throws {
+        var policy = AuthorityPolicy()
+        policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
+        let world = AuthorityWorld(policy: policy)
+        var device = Device(1)
+        for (number, space) in ["north", "south", "default"].enumerated() {
+            try world.push(
+                &device, create("user", UInt64(number + 1), ["username": .text("a")]),
+                in: SpaceID(stringLiteral: space))
+        }
+        var mark = HistoryMark()
+        try world.authority.update(&mark)
+        #expect(mark.cursors.count == 3)
+        for length in 0..<mark.text.utf8.count {
+            let cut = HistoryMark(text: String(mark.text.prefix(length)))
+            #expect(cut == nil || mark.text.prefix(length).hasSuffix("\n"))
+            for (space, cursor) in cut?.cursors ?? [:] { #expect(mark.cursors[space] == cursor) }
+        }
+    }
+}

@@ -37,7 +37,7 @@ extension Authority {
     ) throws(AuthorityFailure) -> PullReply {
         let (epoch, lost) = try read { (view) throws(AuthorityStoreFailure) in
             let history = try view.state().history
-            let check = HistoryCheck(history: history, principal: principal)
+            let check = HistoryCheck(history: history, witness: .client(principal))
             let shown = [request.receipt, request.cursor].compactMap(\.self)
             return (history.epoch, try check.firstLoss(shownBy: shown, in: view))
         }

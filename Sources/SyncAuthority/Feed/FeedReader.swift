@@ -17,7 +17,7 @@ struct FeedReader {
         from text: Cursor?, receipt: Cursor?, for principal: Principal, in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> Answer {
         let state = try view.state()
-        let check = HistoryCheck(history: state.history, principal: principal)
+        let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let receipt, case .lost(let lost) = try check.examine(receipt, in: view) { return .lost(lost) }
         let extent = try view.extent(of: space)
         guard let text else {

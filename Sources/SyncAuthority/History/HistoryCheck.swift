@@ -6,7 +6,7 @@ import SyncModel
 /// when it was given. If the store does not hold them, the database was restored from an older copy.
 struct HistoryCheck {
     let history: HistoryIdentity
-    let principal: Principal
+    let witness: LostHistory.Witness
 
     enum Finding {
         /// The store holds every commit up to the cursor.
@@ -38,7 +38,7 @@ struct HistoryCheck {
         return .lost(
             LostHistory(
                 epoch: history.epoch, space: cursor.space, reached: version, head: extent.head,
-                witness: .client(principal)))
+                witness: witness))
     }
 
     /// The first of `cursors` that proves that the store has lost commits.

@@ -29,6 +29,8 @@ public enum AuthorityLimits {
     public static let trimmedCommits = 200
     /// The longest cursor that is looked at: longer ones are not ours.
     public static let cursorBytes = 400
+    /// The spaces whose heads the mark beside the database holds: a file of 700 KB.
+    public static let markedSpaces = 4_096
     /// The longest name of an epoch.
     public static let epochBytes = 64
     /// When to come back while the store is busy: longer than any write lock is held.

@@ -59,15 +59,22 @@ public final class ServerComposition {
     public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
         // The cheap check first: without tokens nobody could ask anything.
         let authenticator = try recipes.authenticator(settings, logger)
+        let authority = try authority
+        let mark = MarkService(
+            authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
+        // Before anybody is served: a restored database begins a new history here.
+        try mark.compare()
         let listener = try recipes.listener(
             ServerRecipes.Service(
-                settings: settings, authority: try authority, authenticator: authenticator, runtime: runtime,
+                settings: settings, authority: authority, authenticator: authenticator, runtime: runtime,
                 logger: logger))
         var configuration = ServiceGroupConfiguration(
             services: [
+                // Stops last, once nothing is committed any more.
+                mark,
                 ListenerService(listener: listener, listening: listening),
                 UpkeepService(
-                    authority: try authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
+                    authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // The listener closes by itself what is open at the deadline; this is for the case that it cannot.

@@ -25,6 +25,8 @@ public struct ServerSettings: Sendable {
 
     /// The database file.
     public var file: String { folder + "/authority.sqlite" }
+    /// The mark beside the database: how far this server has come.
+    public var markFile: String { file + "-mark" }
 
     public init(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
         environment = configuration.environment

@@ -62,6 +62,9 @@ public struct CrashScenario: Hashable, Sendable {
             "a backup of the server is restored", deeds: 16, seed: 16,
             happenings: [6: [.server(.backedUp)], 12: [.server(.restored)]]),
         CrashScenario(
+            "a backup of the server is restored, and nobody says so", deeds: 16, seed: 16,
+            happenings: [6: [.server(.backedUp)], 12: [.server(.restoredSilently)]]),
+        CrashScenario(
             "a device's disk is rolled back", deeds: 16, seed: 17,
             happenings: [6: [.device(0, .imageKept)], 12: [.device(0, .rolledBack)]]),
         CrashScenario(

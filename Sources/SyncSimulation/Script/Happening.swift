@@ -61,6 +61,8 @@ public enum ServerFault: Hashable, Sendable {
     case backedUp
     /// The last backup is put back, under a new epoch.
     case restored
+    /// The last backup is put back, and nobody says so: the server has to find out.
+    case restoredSilently
     /// Another server answers under the same address: it knows nothing.
     case emptied
     case diskFilled(leaving: Int)

@@ -299,6 +299,7 @@ extension ServerFault {
         case .compacted(let kept): "compacted \(kept)"
         case .backedUp: "backedUp"
         case .restored: "restored"
+        case .restoredSilently: "restoredSilently"
         case .emptied: "emptied"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
         case .diskReadOnly: "diskReadOnly"
@@ -329,6 +330,7 @@ extension ServerFault {
         case "compacted": self = .compacted(keeping: Int(try words.number(0...1_000_000_000)))
         case "backedUp": self = .backedUp
         case "restored": self = .restored
+        case "restoredSilently": self = .restoredSilently
         case "emptied": self = .emptied
         default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
         }

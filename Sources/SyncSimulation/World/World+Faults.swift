@@ -235,6 +235,11 @@ extension World {
             count(.serverRestored)
             try restore(image, memory)
             simulation.note("restored from a backup", by: "server", as: .fault)
+        case .restoredSilently:
+            guard let (image, memory) = backup else { return }
+            count(.serverRestored)
+            try restore(image, memory, isTold: false)
+            simulation.note("restored from a backup, and not told", by: "server", as: .fault)
         }
     }
 
@@ -246,7 +251,7 @@ extension World {
         }
     }
 
-    private func restore(_ image: DiskImage, _ memory: History.Memory) throws {
+    private func restore(_ image: DiskImage, _ memory: History.Memory, isTold: Bool = true) throws {
         server.stop()
         server.disk.release()
         server.disk.restore(image)
@@ -257,6 +262,12 @@ extension World {
         checked = [:]
         try server.start()
         try settle()
+        histories.serverWasRestored(isTold: isTold)
+        guard isTold else {
+            // Until the server finds out, or everything is at rest, no device is known to follow this history.
+            history.epoch = WorldHistories.inDoubt
+            return
+        }
         let next = histories.nextHistory()
         try doUpkeep(.startEpoch(next))
         history.epoch = next.epoch

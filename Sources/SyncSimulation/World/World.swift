@@ -270,15 +270,28 @@ public final class World {
             }
         }
         report.timeToRest = simulation.now - start
+        // A restore that no device could prove has lost nothing that a device had seen. From here on everybody is compared.
+        if history.epoch == WorldHistories.inDoubt {
+            history.epoch = try epochOfServer()
+            checked = [:]
+            try check()
+        }
+    }
+
+    /// The history that the server follows, as it says.
+    private func epochOfServer() throws -> Epoch? {
+        try server.disk.withoutFaults {
+            try server.ask { authority, now in try authority.hello(for: AccessWatch.reader, now: now).epoch }
+        }
     }
 
     /// Whether every device has reached the newest version that the server has.
     private func isShownToAll() throws -> Bool {
         // Asked of the server: of a commit whose sender was rolled back before it heard the answer, the history may not
         // know.
-        guard let heads = try headsOfServer() else { return false }
+        guard let heads = try headsOfServer(), let epoch = try epochOfServer() else { return false }
         for device in devices {
-            guard let session = try device.store?.session(), session.epoch == history.epoch else { return false }
+            guard let session = try device.store?.session(), session.epoch == epoch else { return false }
             let reached = Dictionary(uniqueKeysWithValues: session.spaces.map { ($0.space, $0) })
             let isShown = heads.allSatisfy { space, head in
                 guard let stored = reached[space] else { return false }

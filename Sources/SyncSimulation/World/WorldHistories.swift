@@ -18,9 +18,12 @@ final class WorldHistories: HistoryKeeper {
         random = Guarded(simulation.random("histories"))
     }
 
-    /// The server was put back to a copy, and nobody tells it.
-    func serverWasRestored() {
-        isRestoredSilently.withLock { $0 = true }
+    /// The history while nobody knows whether a device will prove the restore.
+    static let inDoubt = Epoch(rawValue: "in-doubt")
+
+    /// The server was put back to a copy.
+    func serverWasRestored(isTold: Bool) {
+        isRestoredSilently.withLock { $0 = !isTold }
     }
 
     func nextHistory() -> HistoryIdentity {

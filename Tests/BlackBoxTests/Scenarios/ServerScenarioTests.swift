@@ -54,8 +54,19 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
-    func `what a server has lost that was restored from a backup comes back from a device's journal`() async throws {
+    enum Restore: String, CaseIterable {
+        /// The whole folder, and the operator says so.
+        case declared
+        /// The whole folder, and nobody says so: the device proves it.
+        case silent
+        /// The database alone: the mark beside it proves it before anybody is served.
+        case besideTheMark
+    }
+
+    @Test(.timeLimit(.minutes(15)), arguments: Restore.allCases)
+    func `what a server has lost that was restored from a backup comes back from a device's journal`(
+        restore: Restore
+    ) async throws {
         try await inTown { town, ledger, scribes in
             let scribe = scribes[0]
             try scribe.create("in the backup")
@@ -68,9 +79,15 @@ import Testing
             try scribe.device.expect(0, "sync")
 
             town.server.end(SIGTERM)
+            let mark = town.server.database + "-mark"
+            let keptMark = try Data(contentsOf: URL(filePath: mark))
             try FileManager.default.removeItem(atPath: town.server.folder)
             try FileManager.default.moveItem(atPath: backup, toPath: town.server.folder)
-            try town.server.renewEpoch()
+            switch restore {
+            case .declared: try town.server.renewEpoch()
+            case .silent: break
+            case .besideTheMark: try keptMark.write(to: URL(filePath: mark))
+            }
             try town.server.start()
             // Something new is in the journal.
             try scribe.device.expect(6, "sync")

@@ -1,0 +1,78 @@
+public import SyncModel
+
+/// How far the feeds of a server have come, in a form that is kept outside its database: a database that is behind its
+/// mark, or holds other commits, was restored from an older copy.
+///
+/// It consists of cursors, so nothing but the server that made it can make another one.
+public struct HistoryMark: Hashable, Sendable {
+    /// The newest cursor of each space.
+    public private(set) var cursors: [SpaceID: Cursor]
+
+    public init() {
+        cursors = [:]
+    }
+
+    private static let format = "tombolo-mark 1"
+
+    /// One cursor a line, in the order of the spaces' names, behind a line that names the format.
+    public var text: String {
+        ([Self.format] + cursors.sorted { $0.key < $1.key }.map(\.value.rawValue)).joined(separator: "\n") + "\n"
+    }
+
+    /// Reads a mark; nil when the text is not one. A mark that cannot be read proves nothing.
+    public init?(text: String) {
+        let lines = text.split(separator: "\n", maxSplits: AuthorityLimits.markedSpaces + 1).map(String.init)
+        guard lines.first == Self.format, lines.count <= AuthorityLimits.markedSpaces + 1, text.hasSuffix("\n") else {
+            return nil
+        }
+        cursors = [:]
+        for line in lines.dropFirst() {
+            guard let sealed = SealedCursor(Cursor(rawValue: line)) else { return nil }
+            cursors[sealed.cursor.space] = Cursor(rawValue: line)
+        }
+    }
+
+    /// Notes where a space is. Spaces beyond the limit are left out.
+    mutating func note(_ cursor: Cursor, of space: SpaceID) {
+        guard cursors[space] != nil || cursors.count < AuthorityLimits.markedSpaces else { return }
+        cursors[space] = cursor
+    }
+}
+
+extension Authority {
+    /// Moves the mark of these spaces to where the store is: never ahead of what is durable.
+    ///
+    /// - Parameter spaces: nil for all of them.
+    public func update(_ mark: inout HistoryMark, of spaces: [SpaceID]? = nil) throws(AuthorityFailure) {
+        let cursors = try read { (view) throws(AuthorityStoreFailure) -> [(SpaceID, Cursor)] in
+            let history = try view.state().history
+            var cursors: [(SpaceID, Cursor)] = []
+            let wanted: [SpaceID]
+            if let spaces { wanted = spaces } else { wanted = try view.spaces(havingMoreCommitsThan: -1) }
+            for space in wanted {
+                let head = try view.extent(of: space).head
+                guard head > .zero, let chain = try view.chain(at: head, in: space) else { continue }
+                let cursor = FeedCursor(epoch: history.epoch, space: space, place: .log(head), chain: chain)
+                cursors.append((space, cursor.sealed(with: history.key)))
+            }
+            return cursors
+        }
+        for (space, cursor) in cursors { mark.note(cursor, of: space) }
+    }
+
+    /// Begins a new history if the mark proves that the database was restored from an older copy.
+    ///
+    /// - Returns: what was lost; nil when the mark proves nothing.
+    @discardableResult
+    public func recognizeRestore(by mark: HistoryMark) throws(AuthorityFailure) -> LostHistory? {
+        let lost = try read { (view) throws(AuthorityStoreFailure) -> LostHistory? in
+            let check = HistoryCheck(history: try view.state().history, witness: .mark)
+            for (_, cursor) in mark.cursors.sorted(by: { $0.key < $1.key }) {
+                if case .lost(let lost) = try check.examine(cursor, in: view) { return lost }
+            }
+            return nil
+        }
+        if let lost { try renewHistory(because: lost) }
+        return lost
+    }
+}

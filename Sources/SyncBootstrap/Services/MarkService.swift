@@ -1,0 +1,70 @@
+import Logging
+import ServiceLifecycle
+import SyncAuthority
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Keeps the mark beside a server's database: how far its feeds have come. By it the next start recognizes a database that
+/// was restored from an older copy.
+///
+/// It blocks its thread while it reads and writes, and therefore runs where the runtime wants that.
+actor MarkService: Service {
+    private let authority: Authority
+    private nonisolated let file: MarkFile
+    private let clock: any Clock<Duration>
+    private nonisolated let logger: Logger
+    private nonisolated let home: ActorHome
+    private var mark = HistoryMark()
+    private var written: HistoryMark?
+
+    /// Between two writes of the mark. What is committed meanwhile is not covered when the process is killed.
+    static let interval = Duration.seconds(1)
+
+    init(authority: Authority, file: MarkFile, runtime: EngineRuntime, logger: Logger) {
+        self.authority = authority
+        self.file = file
+        clock = runtime.clock
+        home = ActorHome(runtime)
+        self.logger = logger
+    }
+
+    /// Compares the database with the mark of the last run, before anybody is served.
+    nonisolated func compare() throws(AuthorityFailure) {
+        guard let mark = file.read() else { return }
+        try authority.recognizeRestore(by: mark)
+    }
+
+    nonisolated func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await self.keep() }
+        } catch is CancellationError {
+            await update(nil)
+        }
+    }
+
+    /// Follows the commits until the task is cancelled, with at most one write for each interval.
+    func keep() async throws {
+        let commits = authority.commits.subscribe()
+        update(nil)
+        for await news in commits {
+            update(news.heads.keys.sorted())
+            try await clock.sleep(for: Self.interval)
+        }
+        try Task.checkCancellation()
+    }
+
+    /// A mark that cannot be written costs a way to recognize a restore, and nothing else: clients still prove it.
+    private func update(_ spaces: [SpaceID]?) {
+        do {
+            try authority.update(&mark, of: spaces)
+            guard mark != written else { return }
+            try file.write(mark)
+            written = mark
+        } catch {
+            logger.warning("The mark beside the database was not written.", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { home.unownedExecutor }
+}
