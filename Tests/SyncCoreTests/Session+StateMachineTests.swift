@@ -599,6 +599,27 @@ import Testing
         #expect(harness.pull?.request.receipt == receipt.cursor)
     }
 
+    @Test func `a page that was asked for before the commit was confirmed may be behind it`() {
+        var harness = SessionHarness.online()
+        harness.send(.syncRequested)
+        #expect(harness.pull != nil)
+        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let receipt = CommitReceipt(space: .default, version: Version(1), cursor: Cursor(rawValue: "receipt"))
+        harness.answerPush(
+            .success(
+                .answered(
+                    [
+                        TransactionResult(
+                            number: .first, outcome: .applied(version: Version(1), uids: [], conflicts: []),
+                            receipt: receipt)
+                    ], epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1))))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        #expect(!harness.session.status(now: harness.now).spaces[0].historyIsInDoubt)
+        #expect(harness.storeOrders.count == 1, "the page is applied")
+    }
+
     @Test func `a cursor that the server cannot read makes way for a snapshot`() {
         var harness = SessionHarness.online()
         harness.send(.syncRequested)

@@ -158,7 +158,8 @@ package struct PullMachine: Hashable, Sendable {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
-            if let receipt = stored.receipt, page.head < receipt.version {
+            // A page that was asked for before the server confirmed the commit may have been made before it, too.
+            if then != .again, let receipt = stored.receipt, page.head < receipt.version {
                 return (
                     [disarm] + wait(for: .historyInDoubt(confirmed: receipt.version, head: page.head), &turn), nil
                 )

@@ -4,11 +4,12 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncSimulation
+import TestRings
 import Testing
 
 /// The server's folder is put back from a copy, and nobody says so. At rest everybody holds the same data, and what was lost is
 /// current, sent again, or in a journal (I1, I4, I15).
-@Suite(.onWorldThreads) struct SilentRestoreTests {
+@Suite(.ring(.test), .onWorldThreads) struct SilentRestoreTests {
     /// Three devices that write for a while; the backup is put back between.
     static func script(seed: UInt64, isCutOff: Bool) -> WorldScript {
         var script = WorldPlan.calm(seed: seed, devices: 3, steps: 40).script
