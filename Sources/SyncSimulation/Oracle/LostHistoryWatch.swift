@@ -63,7 +63,7 @@ final class LostHistoryWatch: PageWatch {
                     // Versions of two spaces say nothing about each other.
                     let isLost =
                         space == page.space
-                        ? versions[position] > record.version(ofFieldAt: position) : !old.values[position].isNull
+                        ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
                     if isLost { values[field.name] = old.values[position] }
                 }
                 if !values.isEmpty { lost[place] = values }

@@ -18,7 +18,7 @@ extension Mutant {
     /// Bugs in what the server writes down.
     static let serverRows: [Mutant] = [
         rows(
-            "ledger forgotten", breaks: [.I2, .I16], "a number may be used again",
+            "ledger forgotten", breaks: [.I2, .I16, .I18], "a number may be used again",
             """
             AFTER UPDATE OF next ON ledger WHEN NEW.next % 3 = 2 AND NEW.acknowledged < NEW.next BEGIN
                 UPDATE ledger SET next = NEW.next - 1

@@ -11,11 +11,13 @@ import Testing
     private let process = SimulatedDisk(seed: 1).makeProcess()
     private let store: SimulatedDevice.Store
     private let look: any ReplicaLook
+    private let now: WallTime
 
     init() throws {
         let parts = WorldParts.onSQLite()
         let simulation = Simulation(seed: 1)
         let runtime = simulation.makeRuntime(device: "a", wallClock: simulation.makeWallClock())
+        now = runtime.now()
         store = try parts.openStore(process, runtime, DeviceStorage())
         let audit = try #require(parts.auditReplica)
         look = try audit(process)
@@ -55,7 +57,7 @@ import Testing
     @Test func `what has changed is decoded again, between what has not`() throws {
         var reader = OutboxReader()
         let before = try read(&reader).entries
-        _ = try store.takeBatch(BatchLimit(transactions: 2, bytes: 10_000), now: WallTime(milliseconds: 0))
+        _ = try store.takeBatch(BatchLimit(transactions: 2, bytes: 10_000), now: now)
         try store.cancel(before[3].sequence, now: WallTime(milliseconds: 0))
         let after = try read(&reader)
         let shown = try store.outbox(limit: .max)
