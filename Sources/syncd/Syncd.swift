@@ -11,7 +11,9 @@ import SyncBootstrap
             answer, 64 when the command line is not understood, 78 when the configuration is wrong.
             """,
         version: ProgramVersion.text,
-        subcommands: [ServeCommand.self, TokenCommand.self, EpochCommand.self, ServerConfigCommand.self],
+        subcommands: [
+            ServeCommand.self, TokenCommand.self, EpochCommand.self, ConflictsCommand.self, ServerConfigCommand.self,
+        ],
         defaultSubcommand: ServeCommand.self)
 
     static func main() async {

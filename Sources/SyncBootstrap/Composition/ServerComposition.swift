@@ -52,6 +52,16 @@ public final class ServerComposition {
         try authority(.existing).startNewEpoch().rawValue
     }
 
+    /// The conflicts of a space after `number`, oldest first, a line each.
+    ///
+    /// - Throws: as `epoch`; and when `space` is no name of a space.
+    public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [String] {
+        guard let space = SpaceID(rawValue: space) else {
+            throw AuthorityFailure(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
+        }
+        return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+    }
+
     /// Serves, and keeps the feeds within their bound, until SIGTERM or SIGINT, and then lets what is on its way end, up to the
     /// deadline.
     ///

@@ -38,15 +38,17 @@ actor UpkeepService: Service {
 
     /// Looks after the feeds until the task is cancelled.
     func keepUp() async throws {
-        while true { try await clock.sleep(for: shortenFeeds() ? Self.pause : Self.interval) }
+        while true { try await clock.sleep(for: shorten() ? Self.pause : Self.interval) }
     }
 
-    private func shortenFeeds() -> Bool {
+    /// - Returns: whether there may be more to remove.
+    private func shorten() -> Bool {
         do throws(AuthorityFailure) {
-            return try authority.shortenFeeds(to: keptCommits)
+            let hasLongFeed = try authority.shortenFeeds(to: keptCommits)
+            return try authority.shortenConflicts() || hasLongFeed
         } catch {
             // The disk may be full, or another program may write: there is time.
-            logger.warning("Old commits are still kept.", metadata: ["reason": "\(error)"])
+            logger.warning("Old commits and conflicts are still kept.", metadata: ["reason": "\(error)"])
             return false
         }
     }

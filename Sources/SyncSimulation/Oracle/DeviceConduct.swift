@@ -161,6 +161,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             guard numbered.number.rawValue == first.rawValue + Int64(position) else {
                 return Violation(.I3, "\(device) sends \(numbers.prefix(20)): not in order")
             }
+            // One that the server refuses to take is withdrawn: an empty transaction takes its number.
+            if batch.isWithdrawal, numbered.transaction.mutations.isEmpty { continue }
             guard sent[numbered.number] == numbered.transaction else {
                 return Violation(.I3, "\(device) sends as number \(numbered.number) what is not its transaction")
             }
@@ -181,10 +183,11 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 let stamps = Stamps(first: first, last: last)
                 // One number with two contents is a matter of identity, and noticed as such.
                 guard state.stamps[request.identity]?[numbered.number] == nil else { continue }
-                // A clock that was ahead by more than the permitted skew goes back when it is set right.
+                // A hybrid clock that was far ahead, by its own wall or by what it had heard, goes back when the wall is set
+                // right: to the wall, which may be anywhere before the stamps. One that only lost count goes back a little.
                 if let before = state.stamps[request.identity]?[MutationNumber(numbered.number.rawValue - 1)],
                     first <= before.last,
-                    first.wall.advanced(by: ModelLimits.permittedSkew * 2) >= before.last.wall
+                    first.wall.advanced(by: ModelLimits.permittedSkew / 3) >= before.last.wall
                 {
                     violations.report(
                         Violation(

@@ -246,10 +246,9 @@ public final class World {
         record("healed")
     }
 
-    /// Longer than the longest wait that the policy knows, twice: a busy server may have asked for patience.
-    private var patience: Duration {
-        tally.coverage.total(of: .retryLater) > 0 ? .seconds(2 * 3_600) : .seconds(1_200)
-    }
+    /// Twice the longest pause that a server can ask for. Devices keep it over restarts by their wall clocks, which may go back
+    /// meanwhile.
+    private let patience = Duration.seconds(2 * 3_600)
 
     private func comeToRest() throws {
         let start = simulation.now

@@ -98,7 +98,7 @@ enum JournalReading {
             sequence: row.optionalInteger(2).map { OutboxSequence(rawValue: $0) }, event: event, state: state)
     }
 
-    private static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {
+    static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {
         let statement = try connection.statement(
             composed:
                 """

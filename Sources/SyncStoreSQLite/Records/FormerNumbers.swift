@@ -3,6 +3,9 @@ import SyncModel
 
 /// The form of `sync_outbox.formerly`: client/incarnation/number/hash of each former number, separated by spaces.
 enum FormerNumbers {
+    /// How much they add to a push: an object of at most this many bytes for each.
+    static func wireBytes(of numbers: [FormerNumber]) -> Int { numbers.count * 200 }
+
     static func text(of numbers: [FormerNumber]) -> String? {
         guard !numbers.isEmpty else { return nil }
         return numbers.map { "\($0.identity)/\($0.number)/\($0.hash)" }.joined(separator: " ")

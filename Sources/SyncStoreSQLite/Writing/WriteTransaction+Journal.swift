@@ -17,13 +17,16 @@ extension WriteTransaction {
         try note(conflicts, as: "merged", in: entry.space, sequence: entry.sequence, payload: nil, now: now)
     }
 
-    /// Whether the journal knows already that a transaction was merged.
-    func isMergeNoted(of entry: StoredEntry) throws(StoreFailure) -> Bool {
+    /// Whether the journal tells already that a transaction met exactly these edits.
+    func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws(StoreFailure) -> Bool {
         let statement = try connection.statement(
-            "SELECT 1 FROM sync_journal WHERE sequence = ?1 AND event = 'merged' LIMIT 1")
+            "SELECT number FROM sync_journal WHERE sequence = ?1 AND event = 'merged'")
         statement.bind(1, entry.sequence)
         defer { statement.reset() }
-        return try statement.step()
+        while try statement.step() {
+            if try JournalReading.conflicts(of: statement.integer(0), connection) == conflicts { return true }
+        }
+        return false
     }
 
     /// Values of this device that gave way after the server had applied them.

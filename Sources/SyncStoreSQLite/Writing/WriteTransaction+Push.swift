@@ -28,7 +28,7 @@ extension WriteTransaction {
                     isWithdrawal = true
                     break
                 }
-                bytes += entry.bytes
+                bytes += entry.bytes + FormerNumbers.wireBytes(of: entry.formerly)
                 if !entries.isEmpty && bytes > limit.bytes { break }
                 entries.append((entry, statement.integer(8)))
             }
@@ -145,7 +145,7 @@ extension WriteTransaction {
         for assigned in uids { try assign(assigned) }
         // The outcome of a transaction that is sent again under another identity may be here already.
         var isNews = !conflicts.isEmpty
-        if isNews, !entry.formerly.isEmpty { isNews = try !isMergeNoted(of: entry) }
+        if isNews, !entry.formerly.isEmpty { isNews = try !isNoted(mergeOf: entry, conflicts) }
         if isNews { try note(merged: entry, conflicts, now: now) }
 
         let mark = try connection.statement("UPDATE sync_outbox SET version = ?2 WHERE sequence = ?1")

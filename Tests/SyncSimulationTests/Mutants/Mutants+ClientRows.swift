@@ -82,7 +82,7 @@ extension Mutant {
             END
             """),
         rows(
-            "incarnation not written down", breaks: [.I16, .I18],
+            "incarnation not written down", breaks: [.I16, .I18, .I2],
             "after a conflict of identities the old one is used on",
             """
             AFTER UPDATE OF incarnation ON sync_meta WHEN NEW.incarnation > OLD.incarnation BEGIN

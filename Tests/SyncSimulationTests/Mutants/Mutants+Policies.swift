@@ -199,14 +199,14 @@ extension Mutant {
                 return parts
             }, shape: { $0.rates.killDevice = 0.1 }),
         Mutant(
-            "damaged pages", breaks: [.I25, .I5, .I4], "a loss of power leaves noise where nothing was written",
+            "damaged pages", breaks: [.I25, .I5, .I4, .I18], "a loss of power leaves noise where nothing was written",
             parts: {
                 var parts = WorldParts.onSQLite()
                 let open = parts.openStore
                 parts.openStore = { process, runtime, storage in
                     let store = try open(process, runtime, storage)
                     if runtime.random() % 2 == 0 {
-                        process.disk.corrupt("/cache.sqlite", at: 4_096 + Int(runtime.random() % 20_000))
+                        process.disk.corrupt("/cache.sqlite", at: 4_096 + Int(runtime.random() % 120_000))
                     }
                     return store
                 }

@@ -78,7 +78,8 @@ extension Mutant {
                 $0.setting.devices = 4
                 $0.rates.dropLink = 0.1
                 $0.rates.rollBackDevice = 0.05
-            }),
+            }
+        ).rare,
         rows(
             "commit not in the feed", breaks: [.I9, .I18, .I14, .I25], "a commit is missing in the feed",
             """
@@ -110,7 +111,7 @@ extension Mutant {
             END
             """),
         rows(
-            "horizon not moved", breaks: [.I14, .I18, .I9], "the feed is trimmed, and nobody is told",
+            "horizon not moved", breaks: [.I14, .I18, .I9, .I25], "the feed is trimmed, and nobody is told",
             """
             AFTER UPDATE OF horizon ON space WHEN NEW.horizon > OLD.horizon BEGIN
                 UPDATE space SET horizon = OLD.horizon WHERE name = NEW.name;

@@ -77,7 +77,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "server errors are permanent", breaks: [.I17], "a failing server counts as a refusal for good",
+            "server errors are permanent", breaks: [.I17, .I18], "a failing server counts as a refusal for good",
             shape: { $0.setting.network.busyRate = 0.3 },
             plant: {
                 $0.onPush = { (base, request, _) async throws(TransportFailure) in

@@ -12,18 +12,18 @@ import Testing
 @Suite(.ring(.test), .onWorldThreads) struct SilentRestoreTests {
     /// Three devices that write for a while; the backup is put back between.
     static func script(seed: UInt64, isCutOff: Bool) -> WorldScript {
-        var script = WorldPlan.calm(seed: seed, devices: 3, steps: 40).script
+        var script = WorldPlan.calm(seed: seed, devices: 3, steps: 60).script
         func insert(_ happenings: [Happening], at step: Int) {
             guard script.moments.indices.contains(step) else { return }
             script.moments[step].happenings.insert(contentsOf: happenings, at: 0)
         }
-        insert([.server(.backedUp)], at: 10)
+        insert([.server(.backedUp)], at: 20)
         // One device never sees what is lost, and goes on from the copy: the two histories fork.
-        if isCutOff { insert([.device(2, .cutOff(.toServer))], at: 10) }
+        if isCutOff { insert([.device(2, .cutOff(.toServer))], at: 20) }
         insert([.server(.restoredSilently)], at: 24)
         if isCutOff {
             insert([.device(2, .recovers), .device(0, .losesLink), .device(1, .losesLink)], at: 24)
-            insert([.device(0, .recovers), .device(1, .recovers)], at: 32)
+            insert([.device(0, .recovers), .device(1, .recovers)], at: 54)
         }
         return script
     }
@@ -33,26 +33,5 @@ import Testing
         for seed in UInt64(1)...6 {
             _ = try World(Self.script(seed: seed, isCutOff: isCutOff), parts: .onSQLite()).run()
         }
-    }
-
-    /// A trigger in the server's database makes all fingerprints alike: a fork that is as high as what clients show is not seen.
-    private static let plantedSQL = """
-        CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON log BEGIN
-            UPDATE log SET chain = zeroblob(16) WHERE space = new.space AND version = new.version;
-        END
-        """
-
-    @Test func `a server whose fingerprints are all alike is found out`() {
-        var found: [String] = []
-        for seed in UInt64(1)...6 {
-            do {
-                _ = try World(
-                    Self.script(seed: seed, isCutOff: true), parts: .plantingInServer(Self.plantedSQL)
-                ).run()
-            } catch {
-                found.append("\(error.cause)")
-            }
-        }
-        #expect(found.count >= 3, "the bug was found in \(found.count) of 6 worlds: \(found)")
     }
 }

@@ -62,13 +62,15 @@ import Testing
         let now = Guarded(NIODeadline.uptimeNanoseconds(0))
         let looks = Guarded(0)
         let loop = NIOAsyncTestingEventLoop()
-        let health = StoreHealth(now: { now.withLock { $0 } }) {
-            let count = looks.withLock { looks in
-                looks += 1
-                return looks
-            }
-            return count == 1 ? loop.makeSucceededVoidFuture() : loop.makeFailedFuture(Failure())
-        }
+        let health = StoreHealth(
+            now: { now.withLock { $0 } },
+            look: {
+                let count = looks.withLock { looks in
+                    looks += 1
+                    return looks
+                }
+                return count == 1 ? loop.makeSucceededVoidFuture() : loop.makeFailedFuture(Failure())
+            })
         for _ in 0..<100 { try await health.check() }
         #expect(looks.withLock { $0 } == 1)
         now.withLock { $0 = $0 + .seconds(1) }

@@ -148,8 +148,18 @@ extension History.State {
     /// What is done for the first time is done with the rights of this moment (I21).
     fileprivate func checkAccess(_ sent: History.Sent, answered outcome: Outcome, _ operation: History.Operation) {
         let space = sent.transaction.transaction.space
-        guard case .applied = outcome, !access.has(Principal(name: sent.device), accessTo: space) else { return }
+        guard case .applied = outcome, !access.has(Principal(name: sent.device), accessTo: space),
+            !isRepeat(outcome, of: operation)
+        else { return }
         violations.report(Violation(.I21, "\(sent.device) may not write in \(space), and its \(operation) is applied"))
+    }
+
+    /// Whether an earlier identity of the device has had this outcome for the same transaction.
+    private func isRepeat(_ outcome: Outcome, of operation: History.Operation) -> Bool {
+        let formerly = sent[operation]?.transaction.formerly ?? []
+        return formerly.contains { former in
+            sent[History.Operation(identity: former.identity, number: former.number)]?.outcome == outcome
+        }
     }
 
     /// Whether its sender had no access to the space; or may have had none, when it is not known when that was decided.
@@ -169,10 +179,7 @@ extension History.State {
         switch outcome {
         case .applied(let version, let assigned, _):
             // Under an earlier identity of its device it has had this effect already (I2).
-            let isRepeat = sent[operation]?.transaction.formerly.contains { former in
-                sent[History.Operation(identity: former.identity, number: former.number)]?.outcome == outcome
-            }
-            if isRepeat ?? false { return }
+            if isRepeat(outcome, of: operation) { return }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
             // One that changed nothing that can be seen has no version of its own, and shares the newest one. It may
             // still have left a stamp, so what came after it is worked out again.

@@ -1,0 +1,33 @@
+import SyncAuthority
+import SyncModel
+
+/// A conflict of the server, in a line for its operator.
+enum ConflictText {
+    static func line(_ recorded: RecordedConflict) -> String {
+        let conflict = recorded.conflict
+        let winner =
+            conflict.rule == .deleteWins
+            ? "deleted by \(author(of: conflict.winner))"
+            : "\(text(conflict.winner.value)) by \(author(of: conflict.winner))"
+        return [
+            "\(recorded.number)", "version \(recorded.version)",
+            "\(conflict.collection) \(conflict.record).\(conflict.field)", "\(conflict.rule)", "kept: \(winner)",
+            "lost: \(text(conflict.loser.value)) by \(author(of: conflict.loser))",
+        ].joined(separator: "\t")
+    }
+
+    private static func author(of side: Contender) -> String {
+        side.account.map { "\($0) on \(side.stamp.client)" } ?? "\(side.stamp.client)"
+    }
+
+    private static func text(_ value: FieldValue) -> String {
+        switch value {
+        case .null: "nothing"
+        case .boolean(let bool): "\(bool)"
+        case .integer(let number): "\(number)"
+        case .real(let number): "\(number)"
+        case .text(let text), .json(let text): "'\(text)'"
+        case .reference(let id): "\(id)"
+        }
+    }
+}
