@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 
 /// Watches how devices push: each thing once and in its order (I2, I3), under one name that changes only with a reason
-/// (I16), with stamps that never go back (I22), whatever their wall clocks do.
+/// (I16), with a stamp of its own for each transaction (I22), whatever their wall clocks do.
 final class DeviceConduct: DeviceWitness, ServerWitness {
     private struct Device: Sendable {
         /// Under which numbers of the present identity each transaction was sent.
@@ -183,16 +183,14 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 let stamps = Stamps(first: first, last: last)
                 // One number with two contents is a matter of identity, and noticed as such.
                 guard state.stamps[request.identity]?[numbered.number] == nil else { continue }
-                // A hybrid clock that was far ahead, by its own wall or by what it had heard, goes back when the wall is set
-                // right: to the wall, which may be anywhere before the stamps. One that only lost count goes back a little.
+                // A clock that was ahead goes back when it is set right, but no two transactions have one stamp.
                 if let before = state.stamps[request.identity]?[MutationNumber(numbered.number.rawValue - 1)],
-                    first <= before.last,
-                    first.wall.advanced(by: ModelLimits.permittedSkew / 3) >= before.last.wall
+                    first == before.last
                 {
                     violations.report(
                         Violation(
                             .I22,
-                            "\(device) stamps number \(numbered.number) \(first), not after \(before.last) of the one before"
+                            "\(device) stamps number \(numbered.number) \(first), as the one before"
                         ))
                 }
                 state.stamps[request.identity, default: [:]][numbered.number] = stamps

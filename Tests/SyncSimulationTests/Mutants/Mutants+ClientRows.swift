@@ -130,12 +130,12 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "stamps go back", breaks: [.I22, .I3], "the device's clock is not written down",
+            "stamps repeat", breaks: [.I22, .I3], "the device's clock is not written down",
             """
             AFTER UPDATE OF clock ON sync_meta WHEN NEW.clock <> OLD.clock BEGIN
-                UPDATE sync_meta SET clock = OLD.clock - 1000000000;
+                UPDATE sync_meta SET clock = OLD.clock;
             END
-            """, shape: { $0.rates.jumpClock = 0.1 }),
+            """),
         rows(
             "journal entry lost", breaks: [.I17, .I1], "what was rejected is not in the journal",
             "AFTER INSERT ON sync_journal WHEN NEW.event = 'rejected' BEGIN DELETE FROM sync_journal WHERE number = NEW.number; END"

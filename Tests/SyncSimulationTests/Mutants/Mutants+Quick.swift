@@ -27,7 +27,7 @@ extension Mutant {
         "no limit to the outbox", "batch of any count",
         // I21 to I25: access, stamps, feed.
         "record left behind", "rules for readers alone",
-        "stamps go back",
+        "stamps repeat",
         "batch kept in memory",
         "commit not in the feed", "head ahead of the feed",
     ]

@@ -158,7 +158,9 @@ extension History.State {
     private func isRepeat(_ outcome: Outcome, of operation: History.Operation) -> Bool {
         let formerly = sent[operation]?.transaction.formerly ?? []
         return formerly.contains { former in
-            sent[History.Operation(identity: former.identity, number: former.number)]?.outcome == outcome
+            let earlier = sent[History.Operation(identity: former.identity, number: former.number)]
+            // Another copy of the device may have used the number for something else.
+            return earlier?.outcome == outcome && earlier?.transaction.hash == former.hash
         }
     }
 
