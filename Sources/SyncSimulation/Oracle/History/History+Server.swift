@@ -200,6 +200,7 @@ extension History.State {
             }
         case .rejected(let rejection):
             replay()
+            if isRepeat(outcome, of: operation) { return }
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
                 !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
             {
