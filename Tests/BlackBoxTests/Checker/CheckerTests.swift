@@ -18,7 +18,7 @@ import Testing
 
         /// One more commit of the feed; its changes are an SQL expression over the rows of the feed that `source` leaves.
         static func commit(of changes: String, from source: String) -> String {
-            "INSERT INTO log SELECT space, 1000, 1, \(changes), principal, client, 9, 9, at FROM log \(source)"
+            "INSERT INTO log SELECT space, 1000, 1, \(changes), principal, client, 9, 9, at, chain FROM log \(source)"
         }
     }
 
@@ -47,7 +47,7 @@ import Testing
             says: ["the feed has transaction ", "more than once"],
             server: [
                 """
-                INSERT INTO log SELECT space, 1000, changed, changes, principal, client, incarnation, number, at
+                INSERT INTO log SELECT space, 1000, changed, changes, principal, client, incarnation, number, at, chain
                 FROM log WHERE changes LIKE '%"kept.laptop"%'
                 """
             ]),
