@@ -46,8 +46,14 @@ struct ReplicaAudit: ReplicaLook {
         try look.each(
             "SELECT count(*) FROM sync_conflict WHERE NOT EXISTS (SELECT 1 FROM sync_journal WHERE number = journal)"
         ) { facts.strayConflicts = Int($0.integer(0)) }
-        var counts: (waiting: Int64, sent: Int64, answered: Int64) = (0, 0, 0)
-        try look.each("SELECT number IS NULL, version IS NULL, length(CAST(payload AS BLOB)) FROM sync_outbox") { row in
+        var counts: (waiting: Int64, held: Int64, sent: Int64, answered: Int64) = (0, 0, 0, 0)
+        try look.each(
+            """
+            SELECT number IS NULL, version IS NULL, length(CAST(payload AS BLOB)), held_for IS NOT NULL
+            FROM sync_outbox
+            """
+        ) { row in
+            if row.integer(3) != 0 { counts.held += 1 }
             facts.outboxEntries += 1
             facts.outboxBytes += row.integer(2)
             switch (row.integer(0) != 0, row.integer(1) != 0) {
@@ -58,14 +64,14 @@ struct ReplicaAudit: ReplicaLook {
         }
         try look.each(
             """
-            SELECT waiting, sent, answered, outbox_bytes, unseen, journal_entries, journal_bytes, unseen_bytes
+            SELECT waiting, held, sent, answered, outbox_bytes, unseen, journal_entries, journal_bytes, unseen_bytes
             FROM sync_meta
             """
         ) { row in
-            let kept = (0..<8).map { row.integer($0) }
+            let kept = (0..<9).map { row.integer($0) }
             let true_ = [
-                counts.waiting, counts.sent, counts.answered, facts.outboxBytes, unseen, Int64(facts.journal.count),
-                journalBytes, unseenBytes,
+                counts.waiting, counts.held, counts.sent, counts.answered, facts.outboxBytes, unseen,
+                Int64(facts.journal.count), journalBytes, unseenBytes,
             ]
             for (name, pair) in zip(Self.countNames, zip(kept, true_))
             where pair.0 != pair.1 {
@@ -79,7 +85,8 @@ struct ReplicaAudit: ReplicaLook {
     }
 
     private static let countNames = [
-        "waiting", "sent", "answered", "bytes", "unseen", "journal entries", "journal bytes", "unseen bytes",
+        "waiting", "held", "sent", "answered", "bytes", "unseen", "journal entries", "journal bytes",
+        "unseen bytes",
     ]
 
     /// Of each space, the records without pending changes and the bases of those with some.

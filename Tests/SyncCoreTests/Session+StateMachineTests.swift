@@ -236,6 +236,29 @@ import Testing
         #expect(harness.session.status(now: harness.now).outbox.answered == 5)
     }
 
+    @Test func `what is held back is not asked for again before a hello`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
+        harness.answerStore(.nothingToPush(OutboxSummary(waiting: 3, held: 3)))
+        #expect(harness.storeOrders.isEmpty)
+        harness.send(.outboxCounted(OutboxSummary(waiting: 3, held: 3)))
+        #expect(harness.storeOrders.isEmpty)
+        #expect(!harness.session.status(now: harness.now).isInSync)
+        #expect(harness.session.status(now: harness.now).waitsForNewerServer)
+        harness.send(.outboxCounted(OutboxSummary(waiting: 4, held: 3)))
+        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
+    }
+
+    @Test func `while something is held back, each poll asks what the server knows`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
+        while harness.greeting == nil { harness.wake() }
+        #expect(harness.pull != nil)
+        harness.answerGreeting()
+        #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        #expect(harness.push != nil)
+    }
+
     @Test func `a push without an answer is sent again, after its deadline and a new greeting`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))

@@ -141,6 +141,8 @@ CREATE TABLE sync_meta (
     clock_offset INTEGER,
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
+    -- How many of the waiting ones are held back.
+    held INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
@@ -163,6 +165,8 @@ CREATE TABLE sync_outbox (
     attempts INTEGER NOT NULL DEFAULT 0,
     -- The version at which the server applied it; NULL until answered.
     version INTEGER,
+    -- The collection, or collection.field, that the server does not know yet; NULL unless the entry is held back.
+    held_for TEXT,
     -- Milliseconds since 1970. Lowered when the device's clock turns out to have been ahead.
     written_at INTEGER NOT NULL,
     -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
@@ -171,6 +175,8 @@ CREATE TABLE sync_outbox (
 ) STRICT;
 
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
+
+CREATE INDEX sync_outbox_held ON sync_outbox (sequence) WHERE held_for IS NOT NULL;
 
 CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
 
@@ -205,6 +211,11 @@ CREATE TABLE sync_seen (
     id BLOB NOT NULL,
     PRIMARY KEY (space, collection, id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sync_server_models (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    names TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE sync_space (
     key INTEGER PRIMARY KEY,

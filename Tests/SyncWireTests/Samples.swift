@@ -68,7 +68,8 @@ enum Samples {
 
     static let hello = ServerHello(
         protocolVersions: 1...1, epoch: epoch, account: account, serverTime: time,
-        limits: ServerLimits(pushBytes: 4 << 20, pushTransactions: 256, pageRows: 1_000))
+        limits: ServerLimits(pushBytes: 4 << 20, pushTransactions: 256, pageRows: 1_000),
+        models: ServerModels(["users": ["age", "username"], "avatars": ["title"]]))
 
     static let push = PushRequest(
         identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, account: account,

@@ -104,6 +104,12 @@ package struct LinkMachine: Hashable, Sendable {
         return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
     }
 
+    /// What the server said in its hello may have changed since.
+    mutating func helloWanted(_ turn: inout Turn) -> [SyncAction] {
+        guard case .online = state else { return [] }
+        return greet(&turn)
+    }
+
     /// Someone asks for contact now: a wait is cut short, unless the server asked for it.
     mutating func contactRequested(_ turn: inout Turn) -> [SyncAction] {
         switch state {

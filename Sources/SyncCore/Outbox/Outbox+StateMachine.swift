@@ -139,7 +139,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 BatchLimit(
                     transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
                     // The envelope of the batch needs room, too.
-                    bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2))))
+                    bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2)), models: hello.models))
         ]
     }
 
@@ -148,9 +148,14 @@ package struct OutboxMachine: Hashable, Sendable {
         guard case .taking = state else { return }
         self.summary = summary
         // Whatever the store counts, it has nothing to give: asking again at once would not end.
-        self.summary.waiting = 0
+        self.summary.waiting = self.summary.held
         self.summary.sent = 0
         state = .resting
+    }
+
+    /// A server has said what it knows: what was held back is looked at again with the next batch.
+    mutating func contactMade() {
+        summary.held = 0
     }
 
     mutating func batchTaken(_ batch: PushBatch, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {

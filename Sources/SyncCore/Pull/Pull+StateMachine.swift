@@ -305,6 +305,14 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
+    /// Whether this is the timer of the next poll.
+    func polls(at timer: Serial) -> Bool {
+        switch state {
+        case .resting(let poll?), .braked(_, _, _, let poll?): poll.serial == timer
+        case .resting, .pulling, .applying, .resetting, .vacating, .waiting, .braked: false
+        }
+    }
+
     mutating func timerFired(
         _ timer: Serial, hello: ServerHello?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {

@@ -129,6 +129,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func contactMade(_ turn: inout Turn) -> [SyncAction] {
+        outbox.contactMade()
         var actions = hints.contactMade(spaces: pulls.map(\.space), &turn)
         for index in pulls.indices { actions += pulls[index].wanted(by: .request, hello: contact, &turn) }
         return actions
@@ -215,13 +216,14 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func progressRequested(_ turn: inout Turn) -> [SyncAction] {
-        var actions = link.contactRequested(&turn) + outbox.progressRequested()
+        var actions = link.contactRequested(&turn) + outbox.progressRequested() + lookForUpgrade(&turn)
         guard contact != nil else { return actions }
         for index in pulls.indices { actions += pulls[index].wanted(by: .request, hello: contact, &turn) }
         return actions
     }
 
     private mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> [SyncAction] {
+        let isPoll = pulls.contains { $0.polls(at: timer) }
         var actions = link.timerFired(timer, &turn)
         let (pushActions, pushNews) = outbox.timerFired(timer, &turn)
         actions += pushActions + heed(pushNews, &turn)
@@ -229,7 +231,14 @@ package struct SessionMachine: Hashable, Sendable {
             let (pullActions, pullNews) = pulls[index].timerFired(timer, hello: contact, &turn)
             actions += pullActions + heed(pullNews, &turn)
         }
+        if isPoll { actions += lookForUpgrade(&turn) }
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
+    }
+
+    /// While transactions are held back, a hello with each poll shows whether the server has been upgraded: a server that restarts
+    /// between two requests is not noticed otherwise.
+    private mutating func lookForUpgrade(_ turn: inout Turn) -> [SyncAction] {
+        outbox.summary.held > 0 ? link.helloWanted(&turn) : []
     }
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {

@@ -63,6 +63,11 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         outbox.count == 0 && spaces.allSatisfy(\.isInStep)
     }
 
+    /// Whether nothing is left to do but to send what is held back until the server knows its collections and fields.
+    public var waitsForNewerServer: Bool {
+        outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInStep)
+    }
+
     /// The later status replaces the earlier one.
     public mutating func absorb(_ later: SyncStatus) {
         self = later

@@ -12,6 +12,9 @@ public protocol EngineStore: Sendable {
     /// Those that were sent before come first, under the same numbers. A transaction that alone exceeds the bytes of
     /// the limit is still given, alone.
     ///
+    /// Unsent transactions with a collection or field that `limit.models` does not have are held back, and so is what depends on
+    /// them: they stay waiting, with the reason, and are looked at again when `limit.models` has changed.
+    ///
     /// - Parameter now: the device's wall clock, from which the ages of the transactions are reckoned.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch?
 
@@ -162,14 +165,17 @@ extension StoredSpace {
     }
 }
 
-/// How much one push may carry.
+/// What one push may carry.
 public struct BatchLimit: Hashable, Sendable {
     public var transactions: Int
     public var bytes: Int
+    /// What the server knows: the rest is held back. Nil where it does not say, and nothing is.
+    public var models: ServerModels?
 
-    public init(transactions: Int, bytes: Int) {
+    public init(transactions: Int, bytes: Int, models: ServerModels? = nil) {
         self.transactions = transactions
         self.bytes = bytes
+        self.models = models
     }
 }
 
@@ -228,8 +234,8 @@ public struct VacatedSpace: Hashable, Sendable {
     }
 }
 
-/// The mass-delete brake: a completed snapshot that would remove more than both limits
-/// is not applied, unless the user has said so.
+/// The mass-delete brake: on a device that holds more than `records` records, a completed snapshot that would remove more than
+/// `percent` percent of them is not applied, unless the user has agreed.
 public struct DeleteBrake: Hashable, Sendable {
     public let records: Int
     public let percent: Int
@@ -241,6 +247,6 @@ public struct DeleteBrake: Hashable, Sendable {
 
     /// Whether deleting `deletes` of `total` records asks for a person.
     public func stops(deleting deletes: Int, of total: Int) -> Bool {
-        deletes > records && deletes * 100 > total * percent
+        total > records && deletes * 100 > total * percent
     }
 }

@@ -112,6 +112,8 @@ extension LocalStore {
 public struct OutboxSummary: Hashable, Sendable {
     /// Never sent.
     public var waiting: Int
+    /// How many of `waiting` are held back until the server knows their collections and fields.
+    public var held: Int
     /// Sent, and not answered.
     public var sent: Int
     /// Answered, and not yet shown back by a pull.
@@ -121,8 +123,9 @@ public struct OutboxSummary: Hashable, Sendable {
     /// Unseen entries of the journal.
     public var journal: Int
 
-    public init(waiting: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0, journal: Int = 0) {
+    public init(waiting: Int = 0, held: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0, journal: Int = 0) {
         self.waiting = waiting
+        self.held = held
         self.sent = sent
         self.answered = answered
         self.bytes = bytes
@@ -131,6 +134,6 @@ public struct OutboxSummary: Hashable, Sendable {
 
     public var count: Int { waiting + sent + answered }
 
-    /// Whether something has to be pushed.
-    public var hasUnanswered: Bool { waiting + sent > 0 }
+    /// Whether something can be pushed.
+    public var hasUnanswered: Bool { waiting - held + sent > 0 }
 }

@@ -42,6 +42,8 @@ public struct OutboxEntry: Hashable, Sendable {
     public let state: State
     /// The numbers under which earlier identities of the device have sent it, oldest first.
     public let formerly: [FormerNumber]
+    /// The collection, or `collection.field`, that the server does not know yet, and for which the transaction is held back.
+    public let heldFor: String?
 
     /// Whether the server cannot have it: it can still be cancelled, or joined with a later one.
     public var isUnsent: Bool { state == .waiting && formerly.isEmpty }
@@ -56,8 +58,10 @@ public struct OutboxEntry: Hashable, Sendable {
     }
 
     public init(
-        sequence: OutboxSequence, transaction: Transaction, state: State, formerly: [FormerNumber] = []
+        sequence: OutboxSequence, transaction: Transaction, state: State, formerly: [FormerNumber] = [],
+        heldFor: String? = nil
     ) {
+        self.heldFor = heldFor
         self.sequence = sequence
         self.transaction = transaction
         self.state = state

@@ -7,11 +7,14 @@ public struct ServerHello: Hashable, Sendable {
     public let account: AccountID
     public let serverTime: HybridTime
     public let limits: ServerLimits
+    /// Nil where the server does not say: everything is sent to it then.
+    public let models: ServerModels?
 
     public init(
         protocolVersions: ClosedRange<Int>, epoch: Epoch, account: AccountID, serverTime: HybridTime,
-        limits: ServerLimits
+        limits: ServerLimits, models: ServerModels? = nil
     ) {
+        self.models = models
         self.protocolVersions = protocolVersions
         self.epoch = epoch
         self.account = account

@@ -25,6 +25,7 @@ extension JSONWriter {
 
     mutating func outbox(_ outbox: OutboxSummary) {
         member("waiting", outbox.waiting)
+        if outbox.held > 0 { member("held", outbox.held) }
         member("sent", outbox.sent)
         member("answered", outbox.answered)
         member("bytes", outbox.bytes)
@@ -106,7 +107,9 @@ extension RecordingNode {
 
     func outbox() throws(RecordingProblem) -> OutboxSummary {
         OutboxSummary(
-            waiting: try member("waiting").count(), sent: try member("sent").count(),
+            waiting: try member("waiting").count(),
+            held: try optional("held").map { node throws(RecordingProblem) in try node.count() } ?? 0,
+            sent: try member("sent").count(),
             answered: try member("answered").count(), bytes: try member("bytes").count(),
             journal: try member("journal").count())
     }

@@ -27,7 +27,8 @@ extension Redaction {
 
     package func action(_ action: SyncAction) -> SyncAction {
         switch action {
-        case .greet, .closeHints, .abandon, .countOutbox, .takeBatch, .renewIdentity, .checkpoint, .arm, .disarm,
+        case .takeBatch(let limit): .takeBatch(BatchLimit(transactions: limit.transactions, bytes: limit.bytes))
+        case .greet, .closeHints, .abandon, .countOutbox, .renewIdentity, .checkpoint, .arm, .disarm,
             .finish:
             action
         case .push(let serial, let request):

@@ -77,12 +77,12 @@ final class BrakeWatch: PageWatch {
     }
 
     private func compare(_ gone: Int, of total: Int, with brake: DeleteBrake, on device: String, in space: SpaceID) {
-        guard gone > brake.records, gone * 100 > total * brake.percent else { return }
+        guard total > brake.records, gone * 100 > total * brake.percent else { return }
         guard agreed.withLock({ $0[device]?.remove(space) }) == nil else { return }
         violations.report(
             Violation(
                 .I15,
-                "\(device) deletes \(gone) of \(total) records of \(space), and its user was not asked; more than \(brake.records) and \(brake.percent) % need consent"
+                "\(device) deletes \(gone) of \(total) records of \(space), and its user was not asked; on a device with more than \(brake.records), more than \(brake.percent) % need consent"
             ))
     }
 

@@ -91,7 +91,7 @@ extension SQLiteStore: LocalStore {
         try read { connection throws(StoreFailure) in
             let statement = try connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
                 WHERE sequence > ?1 ORDER BY sequence LIMIT ?2
                 """)
             statement.bind(1, sequence?.rawValue ?? 0)
@@ -111,7 +111,7 @@ extension SQLiteStore: LocalStore {
         try read(inTransaction: true) { connection throws(StoreFailure) in
             let pending = try connection.statement(
                 """
-                SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox WHERE sequence = ?1
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1
                 """)
             pending.bind(1, sequence.rawValue)
             do {

@@ -17,7 +17,7 @@ extension SQLiteStore: EngineStore {
     public func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
         try write { transaction throws(StoreFailure) in
             let batch = try transaction.takeBatch(limit, now: now)
-            if batch == nil { transaction.rollsBack = true }
+            if batch == nil, !transaction.change.touchesOutbox { transaction.rollsBack = true }
             return batch
         }
     }

@@ -29,7 +29,7 @@ extension Meta {
         let statement = try connection.statement(
             """
             SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
-                account, journal_entries, journal_bytes, unseen_bytes, clock_offset
+                account, journal_entries, journal_bytes, unseen_bytes, clock_offset, held
             FROM sync_meta
             """)
         defer { statement.reset() }
@@ -45,7 +45,7 @@ extension Meta {
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),
             clockOffset: statement.optionalInteger(14),
             outbox: OutboxSummary(
-                waiting: Int(statement.integer(5)), sent: Int(statement.integer(6)),
+                waiting: Int(statement.integer(5)), held: Int(statement.integer(15)), sent: Int(statement.integer(6)),
                 answered: Int(statement.integer(7)), bytes: Int(statement.integer(8)),
                 journal: Int(statement.integer(9))),
             journal: JournalTotals(
@@ -57,12 +57,12 @@ extension Meta {
             """
             INSERT INTO sync_meta
                 (one, client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
-                account, journal_entries, journal_bytes, unseen_bytes, clock_offset)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                account, journal_entries, journal_bytes, unseen_bytes, clock_offset, held)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             ON CONFLICT (one) DO UPDATE SET
                 client = ?1, incarnation = ?2, next_number = ?3, epoch = ?4, clock = ?5, waiting = ?6, sent = ?7,
                 answered = ?8, outbox_bytes = ?9, unseen = ?10, account = ?11, journal_entries = ?12,
-                journal_bytes = ?13, unseen_bytes = ?14, clock_offset = ?15
+                journal_bytes = ?13, unseen_bytes = ?14, clock_offset = ?15, held = ?16
             """)
         statement.bind(1, identity.client.description)
         statement.bind(2, Int64(identity.incarnation))
@@ -79,6 +79,7 @@ extension Meta {
         statement.bind(13, journal.bytes)
         statement.bind(14, journal.unseenBytes)
         statement.bind(15, clockOffset)
+        statement.bind(16, Int64(outbox.held))
         try statement.run()
     }
 }

@@ -95,8 +95,9 @@ extension WriteTransaction {
         try connection.execute(
             """
             UPDATE sync_outbox SET number = NULL, version = NULL, attempts = 0, refusal_code = NULL,
-                refusal_message = NULL
+                refusal_message = NULL, held_for = NULL
             """)
+        meta.outbox.held = 0
         meta.outbox.waiting = meta.outbox.count
         meta.outbox.sent = 0
         meta.outbox.answered = 0

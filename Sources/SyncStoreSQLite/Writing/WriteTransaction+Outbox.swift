@@ -12,8 +12,10 @@ struct StoredEntry {
     var version: Version?
     /// The numbers under which earlier identities of the device have sent it: the server may have it.
     var formerly: [FormerNumber]
+    /// What the server does not know yet, and for which the entry is held back.
+    var heldFor: String?
 
-    static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly"
+    static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly, held_for"
 
     /// Reads the current row of a statement that selects `columns`.
     init(_ statement: Statement) throws(StoreFailure) {
@@ -28,6 +30,7 @@ struct StoredEntry {
         attempts = Int(statement.integer(5))
         version = statement.optionalInteger(6).map { Version($0) }
         formerly = try FormerNumbers.read(statement.optionalText(7), of: "outbox entry \(sequence)")
+        heldFor = statement.optionalText(8)
     }
 
     /// Whether the server cannot have it: it may still be taken back, or joined with a later one.
@@ -40,7 +43,8 @@ struct StoredEntry {
 
     var entry: OutboxEntry {
         OutboxEntry(
-            sequence: OutboxSequence(rawValue: sequence), transaction: transaction, state: state, formerly: formerly)
+            sequence: OutboxSequence(rawValue: sequence), transaction: transaction, state: state, formerly: formerly,
+            heldFor: heldFor)
     }
 }
 
@@ -49,7 +53,7 @@ extension WriteTransaction {
 
     func entry(_ sequence: Int64) throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox WHERE sequence = ?1"
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1"
         )
         statement.bind(1, sequence)
         defer { statement.reset() }
@@ -58,7 +62,7 @@ extension WriteTransaction {
 
     func entry(numbered number: MutationNumber) throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
-            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox WHERE number = ?1"
+            "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE number = ?1"
         )
         statement.bind(1, number.rawValue)
         defer { statement.reset() }
@@ -68,7 +72,7 @@ extension WriteTransaction {
     func newestEntry() throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
             ORDER BY sequence DESC LIMIT 1
             """)
         defer { statement.reset() }
@@ -80,7 +84,7 @@ extension WriteTransaction {
         guard meta.outbox.answered > 0 else { return [] }
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version, formerly FROM sync_outbox
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
             WHERE space = ?1 AND version IS NOT NULL AND version <= ?2 ORDER BY sequence
             """)
         statement.bind(1, space.rawValue)
@@ -125,6 +129,7 @@ extension WriteTransaction {
     ///
     /// - Parameter now: when its contents were written; nil when they are as old as they were.
     func replace(_ entry: StoredEntry, with transaction: Transaction, now: WallTime? = nil) throws(StoreFailure) {
+        if entry.heldFor != nil { try releaseHeld() }
         let payload = try StoredForm.bytes(of: transaction)
         let statement = try connection.statement(
             """
@@ -146,6 +151,8 @@ extension WriteTransaction {
 
     /// Takes an entry and its links out of the outbox. The records that it changed are left as they are.
     func remove(_ entry: StoredEntry) throws(StoreFailure) {
+        // What depends on it may go now.
+        if entry.heldFor != nil { try releaseHeld() }
         let statement = try connection.statement("DELETE FROM sync_outbox WHERE sequence = ?1")
         statement.bind(1, entry.sequence)
         try statement.run()

@@ -3,34 +3,35 @@ import SyncModel
 
 // What goes to the server, and what it answers.
 extension WriteTransaction {
-    /// Numbers and freezes the oldest unanswered transactions.
+    /// Numbers and freezes the oldest unanswered transactions that the server knows.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
         try healClock(now: now)
+        try releaseHeld(for: limit.models)
         let statement = try connection.statement(
             """
-            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, written_at,
+            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at,
                 refusal_code IS NOT NULL
-            FROM sync_outbox WHERE version IS NULL ORDER BY sequence LIMIT ?1
+            FROM sync_outbox WHERE version IS NULL AND held_for IS NULL ORDER BY sequence
             """)
-        statement.bind(1, Int64(max(limit.transactions, 1)))
         var entries: [(entry: StoredEntry, writtenAt: Int64)] = []
         var bytes = 0
         var isWithdrawal = false
         do {
             defer { statement.reset() }
-            while try statement.step() {
+            while entries.count < max(limit.transactions, 1), try statement.step() {
                 var entry = try StoredEntry(statement)
-                if statement.integer(9) != 0 {
+                if let models = limit.models, try holdBack(entry, from: models) { continue }
+                if statement.integer(10) != 0 {
                     // Alone, so that a refusal of this push says that the contents were not at fault.
                     guard entries.isEmpty else { break }
                     entry.transaction = Transaction(space: entry.space, mutations: [])
-                    entries.append((entry, statement.integer(8)))
+                    entries.append((entry, statement.integer(9)))
                     isWithdrawal = true
                     break
                 }
                 bytes += entry.bytes + FormerNumbers.wireBytes(of: entry.formerly)
                 if !entries.isEmpty && bytes > limit.bytes { break }
-                entries.append((entry, statement.integer(8)))
+                entries.append((entry, statement.integer(9)))
             }
         }
         guard !entries.isEmpty else { return nil }
@@ -122,6 +123,10 @@ extension WriteTransaction {
                 try recordApplied(entry, version, uids, conflicts, now: now)
                 if let receipt = result.receipt, receipt.space == entry.space { try keep(receipt) }
             case .rejected(let rejection):
+                if let unknown = rejection.unknownName(in: entry.transaction) {
+                    try sendLater(entry, heldFor: unknown)
+                    continue
+                }
                 // What it says of an empty transaction is not the reason.
                 try recordRejected(entry, try refusal(of: entry) ?? rejection, now: now)
             }
@@ -187,6 +192,18 @@ extension WriteTransaction {
         try base.run()
     }
 
+    /// Puts an entry back to waiting that an older server than the one of the last hello did not know: its number is used up,
+    /// and its contents are held back until another server answers.
+    private func sendLater(_ entry: StoredEntry, heldFor unknown: String) throws(StoreFailure) {
+        let statement = try connection.statement(
+            "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = NULL WHERE sequence = ?1")
+        statement.bind(1, entry.sequence)
+        try statement.run()
+        meta.outbox.sent -= 1
+        meta.outbox.waiting += 1
+        try mark(entry, heldFor: unknown)
+    }
+
     private func recordRejected(
         _ entry: StoredEntry, _ rejection: Rejection, now: WallTime
     ) throws(StoreFailure) {
@@ -200,5 +217,15 @@ extension WriteTransaction {
             try note(rejected: dependant, reason, now: now)
         }
         try removeAndRecompute([entry] + dependants)
+    }
+}
+
+extension Rejection {
+    /// The collection that the server does not know, or of which it does not know a field; nil where it gives another reason.
+    fileprivate func unknownName(in transaction: Transaction) -> String? {
+        guard code == .unknownCollection || code == .unknownField, let mutation,
+            transaction.mutations.indices.contains(mutation)
+        else { return nil }
+        return transaction.mutations[mutation].collection.rawValue
     }
 }

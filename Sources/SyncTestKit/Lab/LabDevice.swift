@@ -16,6 +16,7 @@ public final class LabDevice: Sendable {
     public let network: FaultyTransport
     public let wallClock: VirtualWallClock
     private let simulation: Simulation
+    /// The models of the application on this device.
     private let catalog: SchemaCatalog
     private let policy: SyncPolicy
     private let disk: SimulatedDisk
@@ -37,7 +38,8 @@ public final class LabDevice: Sendable {
     }
 
     init(
-        name: String, simulation: Simulation, catalog: SchemaCatalog, policy: SyncPolicy, authority: Authority
+        name: String, simulation: Simulation, catalog: SchemaCatalog, policy: SyncPolicy, authority: Authority,
+        serverCatalog: SchemaCatalog
     ) {
         self.name = name
         self.simulation = simulation
@@ -50,8 +52,8 @@ public final class LabDevice: Sendable {
         let clock = simulation.clock(of: name)
         let wait: @Sendable (Duration) async throws -> Void = { try await clock.sleep(for: $0) }
         server = MockServer(
-            authority: authority, catalog: catalog, principal: Principal(name: name), now: { serverClock.now },
-            wait: wait)
+            authority: authority, catalog: serverCatalog, clientCatalog: catalog, principal: Principal(name: name),
+            now: { serverClock.now }, wait: wait)
         network = FaultyTransport(server, random: simulation.random("network.\(name)"), wait: wait)
     }
 

@@ -1,4 +1,5 @@
 import SyncAuthority
+import SyncConcurrency
 public import SyncCore
 public import SyncModel
 public import SyncSimulation
@@ -20,10 +21,11 @@ import SyncTransportInProcess
 /// The devices keep their records in the real SQLite store, on a disk in memory; the server is the real authority.
 public final class SyncLab {
     public let simulation: Simulation
-    public let catalog: SchemaCatalog
+    /// The models of the server, and of devices that have none of their own.
+    public private(set) var catalog: SchemaCatalog
     private let policy: SyncPolicy
     private let store: InMemoryAuthorityStore
-    private let authority: Authority
+    private var authority: Authority
     private var devices: [LabDevice] = []
 
     /// - Parameters:
@@ -39,13 +41,25 @@ public final class SyncLab {
 
     /// A new device, which is on, has a link, and keeps the space `default` in step.
     ///
+    /// - Parameter models: those of the application on the device, an older or newer build; nil for the lab's.
     /// - Throws: `StoreFailure` when its store cannot be opened, which is a fault of the catalog.
-    public func device(_ name: String) throws(StoreFailure) -> LabDevice {
+    public func device(_ name: String, models: SchemaCatalog? = nil) throws(StoreFailure) -> LabDevice {
         let device = LabDevice(
-            name: name, simulation: simulation, catalog: catalog, policy: policy, authority: authority)
+            name: name, simulation: simulation, catalog: models ?? catalog, policy: policy, authority: authority,
+            serverCatalog: catalog)
         try device.start()
         devices.append(device)
         return device
+    }
+
+    /// Puts a server with other models in the place of the present one, over the same data, as an operator does who installs
+    /// another build. Open streams of hints end.
+    public func replaceServer(models: SchemaCatalog) {
+        let former = authority
+        catalog = models
+        authority = Authority(store: store, catalog: models)
+        for device in devices { device.server.replace(authority: authority, catalog: models) }
+        former.commits.finish()
     }
 
     /// Runs a piece of the application to its end, moving virtual time on whenever nothing else is left to do.

@@ -13,22 +13,41 @@ public final class MockServer: RemoteTransport {
         var steps: [MockCall: [MockStep]] = [:]
         var hintSteps: [MockHintStep] = []
         var log: [MockEntry] = []
+        var endpoint: AuthorityEndpoint
     }
 
-    private let endpoint: AuthorityEndpoint
+    private let clientCatalog: SchemaCatalog
+    private let principal: Principal
+    private let now: @Sendable () -> WallTime
     private let wait: @Sendable (Duration) async throws -> Void
-    private let state = Guarded(State())
+    private let state: Guarded<State>
 
     /// - Parameters:
+    ///   - catalog: the server's models.
+    ///   - clientCatalog: the models of the device, by which it reads the answers; nil when they are the server's.
     ///   - now: the server's wall clock.
     ///   - wait: carries out the script's delays, by the test's clock.
     public init(
-        authority: any AuthorityService, catalog: SchemaCatalog, principal: Principal,
-        now: @escaping @Sendable () -> WallTime, wait: @escaping @Sendable (Duration) async throws -> Void
+        authority: any AuthorityService, catalog: SchemaCatalog, clientCatalog: SchemaCatalog? = nil,
+        principal: Principal, now: @escaping @Sendable () -> WallTime,
+        wait: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        endpoint = AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)
+        self.clientCatalog = clientCatalog ?? catalog
+        self.principal = principal
+        self.now = now
         self.wait = wait
+        state = Guarded(
+            State(
+                endpoint: AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)))
     }
+
+    /// Puts another build of the server in the place of the present one.
+    public func replace(authority: any AuthorityService, catalog: SchemaCatalog) {
+        let endpoint = AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)
+        state.withLock { $0.endpoint = endpoint }
+    }
+
+    private var endpoint: AuthorityEndpoint { state.withLock { $0.endpoint } }
 
     /// Adds steps for the next calls of one kind, the first for the next call.
     public func script(_ call: MockCall, _ steps: MockStep...) {
@@ -79,7 +98,7 @@ public final class MockServer: RemoteTransport {
     }
 
     private var client: ByteClient {
-        ByteClient(catalog: endpoint.catalog) { [self] (call, body) throws(TransportFailure) in
+        ByteClient(catalog: clientCatalog) { [self] (call, body) throws(TransportFailure) in
             try await exchange(MockCall(call), call, body)
         }
     }

@@ -260,7 +260,7 @@ extension LocalStoreConformance {
                 try world.expect(result, is: .braked(deletes: 9, of: 10), "the result")
                 try world.expect(try world.store.session(), is: before, "the session")
                 try world.expect(try world.name(ids[0]), is: .text("u0"), "a shown record")
-                try world.pull(page, brake: DeleteBrake(records: 9, percent: 50))
+                try world.pull(page, brake: DeleteBrake(records: 10, percent: 50))
                 try world.expect(try world.store.count(matching: RecordQuery("users")), is: 1, "the number of users")
             },
             Check("an answered transaction stays until the whole snapshot is there") { world in

@@ -56,7 +56,8 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     }
 
     private var checks: [Check] {
-        commitChecks + pushChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks + journalChecks
+        commitChecks + pushChecks + heldChecks + pullChecks + snapshotChecks + spaceChecks + accessChecks
+            + journalChecks
             + identityChecks + noticeChecks + randomChecks
     }
 }

@@ -28,8 +28,22 @@ package enum HelloCodec {
         writer.key("pageRows")
         writer.integer(hello.limits.pageRows)
         writer.endObject()
+        if let models = hello.models { write(models, to: &writer) }
         writer.endObject()
         return writer.bytes
+    }
+
+    /// In the order of the names: one server's hello is the same text each time.
+    private static func write(_ models: ServerModels, to writer: inout JSONWriter) {
+        writer.key("models")
+        writer.beginObject()
+        for (collection, fields) in models.fields.sorted(by: { $0.key < $1.key }) {
+            writer.key(collection.rawValue)
+            writer.beginArray()
+            for field in fields.sorted() { writer.string(field.rawValue) }
+            writer.endArray()
+        }
+        writer.endObject()
     }
 
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> ServerHello {
@@ -42,6 +56,7 @@ package enum HelloCodec {
         var account: AccountID?
         var serverTime: HybridTime?
         var limits: ServerLimits?
+        var models: ServerModels?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
@@ -50,13 +65,29 @@ package enum HelloCodec {
             case "account": account = try reader.account()
             case "serverTime": serverTime = try reader.hybridTime()
             case "limits": limits = try readLimits(&reader)
+            case "models": models = try readModels(&reader)
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }
         }
         return ServerHello(
             protocolVersions: try reader.require(versions, "protocol"), epoch: try reader.require(epoch, "epoch"),
             account: try reader.require(account, "account"), serverTime: try reader.require(serverTime, "serverTime"),
-            limits: try reader.require(limits, "limits"))
+            limits: try reader.require(limits, "limits"), models: models)
+    }
+
+    /// Names that are none are passed over: this build has no collection and no field of such a name, and asks for none.
+    private static func readModels(_ reader: inout JSONReader) throws(JSONError) -> ServerModels {
+        var models: [CollectionName: Set<FieldName>] = [:]
+        var members = try reader.beginObject()
+        while let key = try reader.nextKey(&members) {
+            var fields: Set<FieldName> = []
+            var elements = try reader.beginArray()
+            while try reader.nextElement(&elements) {
+                if let field = FieldName(rawValue: try reader.string()) { fields.insert(field) }
+            }
+            if let collection = CollectionName(rawValue: key.text) { models[collection] = fields }
+        }
+        return ServerModels(models)
     }
 
     private static func readVersions(_ reader: inout JSONReader) throws(JSONError) -> ClosedRange<Int> {

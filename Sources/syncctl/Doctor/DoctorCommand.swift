@@ -125,6 +125,12 @@ private struct DeviceCheck {
     private func outbox(_ outbox: OutboxSummary) -> Finding {
         guard outbox.count > 0 else { return .fine("outbox", "everything that was written here is confirmed") }
         let count = outbox.count == 1 ? "1 transaction is" : "\(outbox.count) transactions are"
+        if outbox.held > 0 {
+            return .attention(
+                "outbox",
+                "\(count) not confirmed yet, and the server does not know a collection or field in \(outbox.held) of them",
+                advice: "they are kept, and sent once the server is upgraded; syncctl outbox lists them")
+        }
         return .fine("outbox", "\(count) not confirmed yet (\(outbox.bytes) bytes): syncctl sync sends them")
     }
 

@@ -41,7 +41,7 @@ struct ListOutbox: AsyncParsableCommand {
                 ])
                 for entry in entries {
                     table.add([
-                        entry.sequence.description, entry.state.words, TransactionText.summary(entry.transaction),
+                        entry.sequence.description, entry.words, TransactionText.summary(entry.transaction),
                     ])
                 }
                 table.print(to: terminal)
@@ -64,8 +64,16 @@ struct ListOutbox: AsyncParsableCommand {
             line.set("number", number.rawValue)
             line.set("version", version.rawValue)
         }
+        line.set("held_for", entry.heldFor)
         line.set("changes", entry.transaction.mutations.map(TransactionText.line))
         return line
+    }
+}
+
+extension OutboxEntry {
+    fileprivate var words: String {
+        if let heldFor { return "held: the server does not know \(heldFor)" }
+        return state.words
     }
 }
 

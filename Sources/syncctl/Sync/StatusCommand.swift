@@ -115,6 +115,7 @@ struct StatusReport {
                 "journal",
                 outbox.journal == 0 ? "no entry needs attention" : "\(outbox.journal) need attention (syncctl journal)"
             ))
+        rows.append(("clock", "\(clock)"))
         rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
         rows.append(("device", "\(session.identity)"))
         rows.append(("database", "\(file)"))
@@ -124,11 +125,21 @@ struct StatusReport {
         }
     }
 
+    /// How far the device's clock was from the server's at the last contact. Differences of less than a second say nothing: they
+    /// are the way of the answer.
+    private var clock: String {
+        guard let offset = session.clockOffset else { return "not compared with a server's yet" }
+        let distance = offset < .zero ? .zero - offset : offset
+        guard distance >= .seconds(1) else { return "as the server's" }
+        return "\(distance.shortText) \(offset > .zero ? "behind" : "ahead of") the server's at the last contact"
+    }
+
     private var owed: String {
         guard outbox.count > 0 else { return "empty" }
         let parts = [(outbox.waiting, "waiting"), (outbox.sent, "sent"), (outbox.answered, "answered")]
             .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return parts.joined(separator: ", ") + " (\(outbox.bytes) bytes)"
+        let held = outbox.held > 0 ? "; \(outbox.held) of them until the server is upgraded (syncctl outbox)" : ""
+        return parts.joined(separator: ", ") + " (\(outbox.bytes) bytes)" + held
     }
 
     var line: JSONLine {
@@ -150,7 +161,9 @@ struct StatusReport {
         line.set("last_error_code", memory.lastFailure?.code)
         line.set("last_error_at", memory.lastFailure.map { TimeText.text($0.at) })
         line.set("paused_until", memory.pausedUntil.map(TimeText.text))
+        if let offset = session.clockOffset { line.set("clock_offset_seconds", Int(offset.components.seconds)) }
         line.set("waiting", outbox.waiting)
+        line.set("held", outbox.held)
         line.set("sent", outbox.sent)
         line.set("answered", outbox.answered)
         line.set("journal", outbox.journal)

@@ -39,6 +39,7 @@ enum StatusText {
     static func sentence(_ status: SyncStatus) -> String {
         var parts = [connection(status.connection)]
         if status.outbox.count > 0 { parts.append("\(status.outbox.count) to send") }
+        if status.outbox.held > 0 { parts.append("\(status.outbox.held) of them wait until the server is upgraded") }
         if case .waiting(let reason, _) = status.push { parts.append("sending waits: \(reason)") }
         for space in status.spaces {
             var words = "\(space.space)" + (space.hasAccess ? " at \(space.version)" : ": no access")
@@ -61,6 +62,7 @@ enum StatusText {
         line.set("reason", reason(status.connection))
         line.set("in_sync", status.isInSync)
         line.set("outbox", status.outbox.count)
+        line.set("held", status.outbox.held)
         line.set("journal", status.outbox.journal)
         line.set(
             "spaces",

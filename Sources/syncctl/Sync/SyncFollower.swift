@@ -5,6 +5,8 @@ import SyncModel
 /// How a run of the engine ended, for the person who asked for it.
 enum SyncEnding: Sendable {
     case inSync
+    /// Everything is in sync, but for what is held back until the server knows its collections and fields.
+    case held
     /// The outbox is empty by the work of another process, when its number is known. What that process has fetched so far
     /// is not known here.
     case sentByOther(Int32?)
@@ -65,6 +67,7 @@ struct SyncFollower: Sendable {
         case .online: break
         }
         if !status.spaces.isEmpty, status.isInSync { return .inSync }
+        if !status.spaces.isEmpty, status.waitsForNewerServer { return .held }
         if case .waiting(let reason, _) = status.push, !isPatient { return .blocked(reason) }
         for space in status.spaces {
             switch space.pull {

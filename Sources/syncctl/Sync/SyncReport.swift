@@ -65,6 +65,11 @@ struct SyncReport {
             }
             if let failure = missingAccess { throw failure }
             if news > 0 { throw CommandStatus.rejected }
+        case .held:
+            let held = after.held == 1 ? "1 transaction waits" : "\(after.held) transactions wait"
+            throw CommandFailure(
+                .held, "\(held) until the server knows the collections and fields in it; everything else is in sync",
+                advice: "ask who runs the server to upgrade it, and see what waits with syncctl outbox")
         case .failed(let failure): throw CommandFailure(failure)
         case .offline(let reason):
             throw CommandFailure(
@@ -117,6 +122,7 @@ struct SyncReport {
         line.set("confirmed", confirmed)
         line.set("refused", refused)
         line.set("outbox", after.count)
+        line.set("held", after.held)
         line.set("journal", after.journal)
         line.set("new_in_journal", news)
         line.set("spaces", session.spaces.map(\.line))
@@ -126,6 +132,7 @@ struct SyncReport {
     private var word: String {
         switch ending {
         case .inSync: "in_sync"
+        case .held: "held"
         case .sentByOther: "sent_by_other"
         case .failed: "failed"
         case .offline: "offline"

@@ -9,6 +9,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
     case syncedElsewhere = 7
     case different = 8
     case unhealthy = 9
+    case held = 10
     case usage = 64
     case noInput = 66
     case noStore = 73
@@ -26,6 +27,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
         case .syncedElsewhere: "Another process syncs this database, and is not done yet."
         case .different: "The compared stores, or a recording and its replay, differ."
         case .unhealthy: "syncctl doctor found something that a person has to look at."
+        case .held: "Synced, but for transactions that wait until the server is upgraded: see syncctl outbox."
         case .usage: "The command line is not understood."
         case .noInput: "An input file is missing or cannot be read."
         case .noStore: "The database is missing, or cannot be used as it is."

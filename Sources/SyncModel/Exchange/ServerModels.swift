@@ -1,0 +1,28 @@
+/// The collections and fields that a server knows.
+///
+/// A device may have been updated before its server. What it writes into a collection or a field that the server does not know
+/// yet waits in its outbox, with the name of that collection or field, until a server that knows it answers.
+public struct ServerModels: Hashable, Sendable {
+    public let fields: [CollectionName: Set<FieldName>]
+
+    public init(_ fields: [CollectionName: Set<FieldName>]) {
+        self.fields = fields
+    }
+
+    public init(_ catalog: SchemaCatalog) {
+        fields = Dictionary(
+            uniqueKeysWithValues: catalog.models.map { ($0.collection, Set($0.fields.map(\.name))) })
+    }
+
+    /// Returns the first collection or field of the transaction that the server does not know, as `collection` or
+    /// `collection.field`; nil when it knows them all.
+    public func firstUnknown(in transaction: Transaction) -> String? {
+        for mutation in transaction.mutations {
+            guard let known = fields[mutation.collection] else { return mutation.collection.rawValue }
+            for (field, _) in mutation.patch where !known.contains(field) {
+                return "\(mutation.collection).\(field)"
+            }
+        }
+        return nil
+    }
+}

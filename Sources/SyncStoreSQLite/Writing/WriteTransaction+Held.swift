@@ -1,0 +1,87 @@
+import SyncCore
+import SyncModel
+
+// What waits for a server that knows its collections and fields.
+extension WriteTransaction {
+    /// Looks at everything held back again, when the server knows other collections and fields than at the last time.
+    func releaseHeld(for models: ServerModels?) throws(StoreFailure) {
+        guard meta.outbox.held > 0 else { return }
+        let statement = try connection.statement("SELECT names FROM sync_server_models")
+        var names: String?
+        do {
+            defer { statement.reset() }
+            if try statement.step() { names = statement.text(0) }
+        }
+        if models == nil || names != models?.text { try releaseHeld() }
+    }
+
+    /// Releases everything held back: the next batch decides again.
+    func releaseHeld() throws(StoreFailure) {
+        guard meta.outbox.held > 0 else { return }
+        try connection.execute("UPDATE sync_outbox SET held_for = NULL WHERE held_for IS NOT NULL")
+        meta.outbox.held = 0
+        change.touchesOutbox = true
+        change.addsToOutbox = true
+    }
+
+    /// Holds an entry back when the server does not know what it writes, or when it depends on an entry that is held back.
+    ///
+    /// - Returns: whether it is held back.
+    func holdBack(_ entry: StoredEntry, from models: ServerModels) throws(StoreFailure) -> Bool {
+        guard entry.isUnsent else { return false }
+        var unknown = models.firstUnknown(in: entry.transaction)
+        if unknown == nil { unknown = try reasonOfDependency(entry) }
+        guard let unknown else { return false }
+        if meta.outbox.held == 0 {
+            let known = try connection.statement(
+                "INSERT OR REPLACE INTO sync_server_models (one, names) VALUES (1, ?1)")
+            known.bind(1, models.text)
+            try known.run()
+        }
+        try mark(entry, heldFor: unknown)
+        return true
+    }
+
+    func mark(_ entry: StoredEntry, heldFor unknown: String) throws(StoreFailure) {
+        let mark = try connection.statement("UPDATE sync_outbox SET held_for = ?2 WHERE sequence = ?1")
+        mark.bind(1, entry.sequence)
+        mark.bind(2, unknown)
+        try mark.run()
+        meta.outbox.held += 1
+        change.touchesOutbox = true
+    }
+
+    /// What an earlier entry is held back for that changes the same record, or creates one that this one refers to.
+    private func reasonOfDependency(_ entry: StoredEntry) throws(StoreFailure) -> String? {
+        guard meta.outbox.held > 0 else { return nil }
+        for place in try changedPlaces(of: entry.transaction) {
+            if let held = try heldEntry(changing: place, before: entry) { return held.heldFor }
+        }
+        for place in try referredPlaces(of: entry.transaction) {
+            if let held = try heldEntry(changing: place, before: entry),
+                held.transaction.createdRecords.contains(place.id)
+            {
+                return held.heldFor
+            }
+        }
+        return nil
+    }
+
+    /// The first such entry of the same space: a create comes before the edits of its record.
+    private func heldEntry(
+        changing place: RecordPlace, before entry: StoredEntry
+    ) throws(StoreFailure) -> StoredEntry? {
+        for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: entry.sequence - 1) {
+            if let other = try self.entry(sequence), other.heldFor != nil, other.space == entry.space { return other }
+        }
+        return nil
+    }
+}
+
+extension ServerModels {
+    /// One text for equal models.
+    fileprivate var text: String {
+        fields.sorted { $0.key < $1.key }
+            .map { "\($0.key)(\($0.value.sorted().map(\.rawValue).joined(separator: ",")))" }.joined(separator: " ")
+    }
+}

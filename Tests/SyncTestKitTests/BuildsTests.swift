@@ -1,0 +1,89 @@
+import SyncCore
+import SyncModel
+import SyncTestKit
+import TestRings
+import Testing
+
+/// Devices and servers of different builds: each knows one collection or field that the other does not.
+@Suite(.ring(.unit)) struct BuildsTests {
+    private static let user = ModelSchema(collection: "users", fields: [.text("username")])
+    private static let newerUser = ModelSchema(collection: "users", fields: [.text("username"), .text("motto")])
+    private static let task = ModelSchema(
+        collection: "tasks", fields: [.text("title"), .reference("owner", to: "users")])
+    private static let older = SchemaCatalog([user])
+    private static let newer = SchemaCatalog([newerUser, task])
+
+    private func write(_ device: LabDevice, _ edit: RecordEdit) throws {
+        _ = try device.store.commit([edit], in: .default, now: device.runtime.now())
+    }
+
+    private func id(_ device: LabDevice) -> RecordID {
+        var random = device.runtime.generator
+        return .make(at: device.runtime.now(), random: &random)
+    }
+
+    @Test func `a newer device on an older server sends what the server knows, and the rest after the upgrade`() throws
+    {
+        let lab = SyncLab(catalog: Self.older)
+        let (phone, tablet) = (try lab.device("phone", models: Self.newer), try lab.device("tablet"))
+        let (ned, chore) = (id(phone), id(phone))
+        try write(phone, .create("users", ned, ["username": .text("Ned")]))
+        try lab.settle()
+        try write(phone, .create("tasks", chore, ["title": .text("sweep"), "owner": .reference(ned)]))
+        try write(phone, .update("users", ned, ["motto": .text("Winter is coming")]))
+        let arya = id(phone)
+        try write(phone, .create("users", arya, ["username": .text("Arya")]))
+        try lab.advance(by: .seconds(3_600))
+
+        #expect(try tablet.store.record("users", .id(arya))?.values == [.text("Arya")])
+        #expect(phone.status?.waitsForNewerServer == true)
+        #expect(try phone.store.outbox(limit: 9).map(\.heldFor) == ["tasks", "users.motto"])
+        #expect(try phone.store.journal(state: .active, limit: 9).isEmpty)
+        // Held, and still there for the user.
+        #expect(try phone.store.record("tasks", .id(chore))?.values.first == .text("sweep"))
+        #expect(phone.server.log.count < 600, "\(phone.server.log.count) calls in an hour")
+
+        lab.replaceServer(models: Self.newer)
+        try lab.settle()
+        #expect(try phone.store.outboxSummary().count == 0)
+        let console = try lab.device("console", models: Self.newer)
+        try lab.settle()
+        #expect(try console.store.record("tasks", .id(chore))?.values == [.text("sweep"), .reference(ned)])
+        #expect(try console.store.record("users", .id(ned))?.values == [.text("Ned"), .text("Winter is coming")])
+        try lab.finish()
+    }
+
+    @Test func `an older device keeps records and fields that it does not know, and edits beside them`() throws {
+        let lab = SyncLab(catalog: Self.newer)
+        let (phone, tablet) = (
+            try lab.device("phone", models: Self.newer), try lab.device("tablet", models: Self.older)
+        )
+        let (ned, chore) = (id(phone), id(phone))
+        try write(phone, .create("users", ned, ["username": .text("Ned"), "motto": .text("Winter is coming")]))
+        try write(phone, .create("tasks", chore, ["title": .text("sweep"), "owner": .reference(ned)]))
+        try lab.settle()
+        try write(tablet, .update("users", ned, ["username": .text("Eddard")]))
+        try lab.settle()
+        #expect(
+            try phone.store.record("users", .id(ned))?.values == [.text("Eddard"), .text("Winter is coming")])
+        #expect(try phone.store.record("tasks", .id(chore)) != nil)
+        try lab.finish()
+    }
+
+    @Test func `a server put back to an older build makes devices wait, and nothing is rejected or lost`() throws {
+        let lab = SyncLab(catalog: Self.newer)
+        let phone = try lab.device("phone")
+        try lab.settle()
+        lab.replaceServer(models: Self.older)
+        let chore = id(phone)
+        // The device has not heard yet: it sends the task.
+        try write(phone, .create("tasks", chore, ["title": .text("sweep")]))
+        try lab.advance(by: .seconds(3_600))
+        #expect(try phone.store.outbox(limit: 9).map(\.heldFor) == ["tasks"])
+        #expect(try phone.store.journal(state: .active, limit: 9).isEmpty)
+        lab.replaceServer(models: Self.newer)
+        try lab.settle()
+        #expect(try phone.store.record("tasks", .id(chore))?.uid != UID.none)
+        try lab.finish()
+    }
+}
