@@ -42,6 +42,25 @@ import Testing
         try again.close()
     }
 
+    @Test func `the file of a closed database holds everything, and no log is left`() throws {
+        let folder = try Folder()
+        let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
+        try store.write { (transaction) throws(AuthorityStoreFailure) in _ = try transaction.takeVersion(in: .default) }
+        _ = try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+        try store.close()
+        let log = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
+        #expect((log ?? 0) == 0)
+        let copy = folder.file + "-copy"
+        try FileManager.default.copyItem(atPath: folder.file, toPath: copy)
+        let restored = try SQLiteAuthorityStore(
+            at: copy, newHistory: .fixed(Epoch(rawValue: "second")), creating: false)
+        defer { try? restored.close() }
+        let (epoch, head) = try restored.read { (view) throws(AuthorityStoreFailure) in
+            (try view.state().epoch, try view.extent(of: .default).head)
+        }
+        #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
+    }
+
     @Test func `it opens beside a backup that reads for long`() throws {
         let folder = try Folder()
         let epoch = Epoch(rawValue: "e")

@@ -47,9 +47,22 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     }
 
     /// Closes the database; every later call fails. Waits for those that are under way.
+    ///
+    /// The database file then holds everything, unless another program reads from the WAL: a copy of that file alone is whole,
+    /// and no WAL is left to be played onto a file that is put in its place.
     public func close() throws(AuthorityStoreFailure) {
+        // The pool closes its readers last. They cannot write, so SQLite would leave all commits in the WAL.
+        if database is DatabasePool { try? database.writeWithoutTransaction(emptyLog) }
         do { try database.close() } catch { throw .wrapping(error, while: "close the database") }
         lock?.release()
+    }
+
+    /// Copies the WAL into the database file, and cuts it where nobody reads from it.
+    private func emptyLog(_ database: Database) throws {
+        let copied = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+        // Whether it was busy, the pages in the WAL, and how many of them are in the database file.
+        guard let copied, copied[0] == 0, copied[1] == copied[2] as Int else { return }
+        try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     public func read<Result>(
