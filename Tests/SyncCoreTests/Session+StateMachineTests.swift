@@ -169,6 +169,30 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
+    @Test func `a sync whose results come after the page that shows them is noted as complete`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        harness.send(.syncRequested)
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
+        harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(sent: 1)))
+        harness.notes = []
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary()))
+        #expect(harness.session.status(now: harness.now).isInSync)
+        #expect(harness.notes == [.inSync])
+    }
+
+    @Test func `a sync is not noted as complete while a space waits`() {
+        let spaces: [SpaceID] = ["default", "letters"]
+        var harness = SessionHarness.online(spaces: spaces)
+        harness.notes = []
+        harness.send(.syncRequested)
+        harness.answerPull(.failure(TransportFailure(.unreachable, "busy")))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: "letters"))))
+        harness.answerStore(SessionHarness.applied(version: Version(1), of: "letters"))
+        #expect(!harness.notes.contains(.inSync))
+    }
+
     @Test func `what a push brought is pulled in the spaces of its transactions alone`() {
         let spaces: [SpaceID] = ["default", "letters", "photos"]
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1), spaces: spaces)

@@ -13,7 +13,7 @@ struct SessionHarness {
     private(set) var hintStreams: Set<Serial> = []
     /// Orders to the store that the test has not answered yet, oldest first.
     var storeOrders: [SyncAction] = []
-    private(set) var notes: [ContactNews] = []
+    var notes: [ContactNews] = []
     private(set) var isFinished = false
     private(set) var log: [String] = []
 

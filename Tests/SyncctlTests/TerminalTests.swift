@@ -20,6 +20,23 @@ import Testing
     }
 }
 
+@Suite(.ring(.unit)) struct ClockComparisonTests {
+    @Test(arguments: [
+        (0, "this device and the server agree on the time"),
+        (-60_000, "this device and the server agree on the time"),
+        (60_001, "the clock of this device is 1 min 0 s ahead of that of the server"),
+        (-7_260_000, "the clock of this device is 2 h 1 min behind that of the server"),
+        (268_793_000_000, "the clock of this device is 3111 days 0 h ahead of that of the server"),
+    ])
+    func `it is told in words how far the clocks are apart`(lead: Int64, words: String) {
+        #expect(ClockComparison(lead: lead).words == words)
+        let server = HybridTime(wall: WallTime(milliseconds: 1_800_000_000_000), counter: 7)
+        #expect(
+            ClockComparison(device: WallTime(milliseconds: 1_800_000_000_000 + lead), server: server)
+                == ClockComparison(lead: lead))
+    }
+}
+
 @Suite(.ring(.unit)) struct RecordDigestTests {
     private let schema = ModelSchema(collection: "user", fields: [.text("username"), .integer("age")])
 

@@ -377,10 +377,12 @@ package struct PullMachine: Hashable, Sendable {
 
     // MARK: Moves
 
-    /// Whether nothing is under way or in the way, and all that is known to exist is here.
-    var isAtRest: Bool {
-        guard case .resting = state else { return false }
-        return hasCaughtUp && (isCaughtUp || !stored.hasAccess)
+    /// Whether nothing is in the way, and all that is known to exist is here. Another pull may be under way.
+    var isInSync: Bool {
+        switch state {
+        case .waiting, .braked: false
+        case .resting, .pulling, .applying, .resetting, .vacating: hasCaughtUp && (isCaughtUp || !stored.hasAccess)
+        }
     }
 
     private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }

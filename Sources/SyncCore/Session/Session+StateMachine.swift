@@ -328,8 +328,9 @@ package struct SessionMachine: Hashable, Sendable {
             let message =
                 "the server's data of \(space) would delete \(deletes) of the \(total) records here, and nothing proves that it is right: a person has to agree"
             return [.note(.failed(code: "braked", message: message))]
-        case .pageApplied, .spaceVacated:
-            return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isAtRest) ? [.note(.inSync)] : []
+        case .pageApplied, .spaceVacated, .resultsRecorded, .transactionWithdrawn:
+            // Results may come after the page that shows them: then no page follows that could tell.
+            return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
         case .pullEnded(_, let space, .success):
             guard let pull = pulls.first(where: { $0.space == space }),
                 case .waiting(_, .contradiction(let words)) = pull.state
@@ -337,7 +338,7 @@ package struct SessionMachine: Hashable, Sendable {
             return [.note(.failed(code: StoreFailure.Code.contradiction.rawValue, message: words))]
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .pushEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
-            .resultsRecorded, .transactionWithdrawn, .cursorReset, .sessionChanged:
+            .cursorReset, .sessionChanged:
             return []
         }
     }

@@ -182,14 +182,10 @@ private struct ServerCheck {
     }
 
     private func clock(_ hello: ServerHello) -> Finding {
-        let offset = client.runtime.now().milliseconds - hello.serverTime.wall.milliseconds
-        let size = Duration.milliseconds(offset.magnitude)
-        guard size > ModelLimits.permittedSkew else {
-            return .fine("clock", "this device and the server agree on the time")
-        }
+        let comparison = ClockComparison(device: client.runtime.now(), server: hello.serverTime)
+        guard !comparison.isWithinSkew else { return .fine("clock", comparison.words) }
         return .attention(
-            "clock",
-            "the clock of this device is \(size.shortText) \(offset > 0 ? "ahead of" : "behind") that of the server",
+            "clock", comparison.words,
             advice: "set the clock: edits that were made offline are ordered by it")
     }
 }

@@ -45,7 +45,8 @@ struct StatusCommand: AsyncParsableCommand {
         do {
             let hello = try await client.transport.hello()
             if let refusal = hello.refusal(for: account) { return .refused(refusal.message) }
-            return .online(hello.epoch, client.runtime.uptime() - start)
+            let clock = ClockComparison(device: client.runtime.now(), server: hello.serverTime)
+            return .online(hello.epoch, client.runtime.uptime() - start, clock)
         } catch let failure as TransportFailure {
             return switch failure.code {
             case .unauthorized, .forbidden, .otherAccount, .incompatible: .refused(failure.message)
@@ -73,7 +74,7 @@ struct StatusReport {
     enum Contact {
         case noServer
         case notAsked
-        case online(Epoch, Duration)
+        case online(Epoch, Duration, ClockComparison)
         case offline(String)
         case refused(String)
 
@@ -88,12 +89,18 @@ struct StatusReport {
         }
     }
 
+    /// By the answer of the server, or else as of the last contact; nil before the first.
+    private var clock: ClockComparison? {
+        if case .online(_, _, let clock) = contact { return clock }
+        return session.clockOffset.map { ClockComparison(lead: -$0.wholeMilliseconds) }
+    }
+
     func print(to terminal: Terminal) {
         let state: TerminalText
         switch contact {
         case .noServer: state = "no server is configured: this device works alone"
         case .notAsked: state = "not asked"
-        case .online(_, let time): state = terminal.green("online") + ", answered in \(time.shortText)"
+        case .online(_, let time, _): state = terminal.green("online") + ", answered in \(time.shortText)"
         case .offline(let reason): state = "\(terminal.red("offline")): \(reason)"
         case .refused(let reason): state = "\(terminal.red("refused")): \(reason)"
         }
@@ -115,7 +122,8 @@ struct StatusReport {
                 "journal",
                 outbox.journal == 0 ? "no entry needs attention" : "\(outbox.journal) need attention (syncctl journal)"
             ))
-        rows.append(("clock", "\(clock)"))
+        let time: TerminalText = "\(clock?.words ?? "not compared with a server's yet")"
+        rows.append(("clock", clock?.isWithinSkew ?? true ? time : terminal.red(time)))
         rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
         rows.append(("device", "\(session.identity)"))
         rows.append(("database", "\(file)"))
@@ -123,15 +131,6 @@ struct StatusReport {
         for (name, value) in rows {
             terminal.say("\(terminal.bold("\(name)"))\(String(repeating: " ", count: 13 - name.count))\(value)")
         }
-    }
-
-    /// How far the device's clock was from the server's at the last contact. Differences of less than a second say nothing: they
-    /// are the way of the answer.
-    private var clock: String {
-        guard let offset = session.clockOffset else { return "not compared with a server's yet" }
-        let distance = offset < .zero ? .zero - offset : offset
-        guard distance >= .seconds(1) else { return "as the server's" }
-        return "\(distance.shortText) \(offset > .zero ? "behind" : "ahead of") the server's at the last contact"
     }
 
     private var owed: String {
@@ -148,7 +147,7 @@ struct StatusReport {
         line.set("state", contact.word)
         switch contact {
         case .offline(let reason), .refused(let reason): line.set("reason", reason)
-        case .online(let epoch, _): line.set("server_epoch", epoch.rawValue)
+        case .online(let epoch, _, _): line.set("server_epoch", epoch.rawValue)
         case .noServer, .notAsked: break
         }
         line.set("engine_process", engine)
@@ -161,7 +160,7 @@ struct StatusReport {
         line.set("last_error_code", memory.lastFailure?.code)
         line.set("last_error_at", memory.lastFailure.map { TimeText.text($0.at) })
         line.set("paused_until", memory.pausedUntil.map(TimeText.text))
-        if let offset = session.clockOffset { line.set("clock_offset_seconds", Int(offset.components.seconds)) }
+        if let clock { line.set("clock_offset_seconds", -clock.lead / 1_000) }
         line.set("waiting", outbox.waiting)
         line.set("held", outbox.held)
         line.set("sent", outbox.sent)

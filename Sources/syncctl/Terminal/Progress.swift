@@ -62,6 +62,10 @@ extension Duration {
         let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
         if milliseconds < 1_000 { return "\(milliseconds) ms" }
         if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s" }
-        return "\(milliseconds / 60_000) min \(milliseconds % 60_000 / 1_000) s"
+        let minutes = milliseconds / 60_000
+        if minutes < 60 { return "\(minutes) min \(milliseconds % 60_000 / 1_000) s" }
+        let hours = minutes / 60
+        if hours < 48 { return "\(hours) h \(minutes % 60) min" }
+        return "\(hours / 24) days \(hours % 24) h"
     }
 }
