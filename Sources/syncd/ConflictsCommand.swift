@@ -6,8 +6,8 @@ struct ConflictsCommand: AsyncParsableCommand {
         commandName: "conflicts",
         abstract: "List values that gave way to others, oldest first, while nothing serves them.",
         discussion: """
-            Each line has the number of the conflict, when the winning edit was pushed, the record and the field, the rule \
-            that decided, and both values with the accounts that wrote them. The devices that wrote the losing values have \
+            Each line has, with tabs between them, the number of the conflict, the version of the commit that met it, the \
+            record and the field, the rule that decided, and both values with the accounts that wrote them. The devices that wrote the losing values have \
             them in their journals, too.
             """)
 

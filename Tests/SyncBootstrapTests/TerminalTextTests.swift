@@ -1,5 +1,7 @@
 import Glibc
 import Logging
+import SyncAuthority
+import SyncModel
 import SyncRuntimeLive
 import Testing
 
@@ -39,6 +41,28 @@ import Testing
 
     @Test func `a document keeps its lines and nothing else that is unsafe`() {
         #expect(TerminalText(document: "one\ntwo\u{1B}\r\n").rendered == "one\ntwo\\u{1B}\\r\n")
+    }
+
+    @Test func `a conflict is a line of columns, and its values are escaped`() {
+        let client = ClientID(bits: Identifier128(high: 0, low: 1))
+        let stamp = Stamp(time: .zero, client: client)
+        let conflict = FieldConflict(
+            collection: "user", record: RecordID(bits: Identifier128(high: 0, low: 2)), field: "username",
+            base: .text("old"),
+            winner: Contender(value: .text("a\tb"), stamp: stamp, account: AccountID(rawValue: "ann")),
+            loser: Contender(value: .text(Self.hostile), stamp: stamp, account: AccountID(rawValue: "bob")),
+            rule: .latestEdit)
+        let line = ConflictText.line(
+            RecordedConflict(
+                number: 3, space: .default, version: Version(7),
+                author: CommitAuthor(
+                    principal: Principal(name: "ann"), identity: ClientIdentity(client: client, incarnation: 0),
+                    number: MutationNumber(0),
+                    at: WallTime(milliseconds: 0)), conflict: conflict))
+        let columns = line.rendered.split(separator: "\t").map(String.init)
+        #expect(columns.prefix(2) == ["3", "version 7"])
+        #expect(columns.count == 6 && columns[4] == "kept: 'a\\tb' by ann on \(client)")
+        #expect(columns.allSatisfy(Self.isSafe))
     }
 
     @Test func `JSON stays the same value, and holds no character that a terminal obeys`() {

@@ -55,7 +55,7 @@ public final class ServerComposition {
     /// The conflicts of a space after `number`, oldest first, a line each.
     ///
     /// - Throws: as `epoch`; and when `space` is no name of a space.
-    public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [String] {
+    public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
         guard let space = SpaceID(rawValue: space) else {
             throw AuthorityFailure(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
         }

@@ -3,17 +3,17 @@ import SyncModel
 
 /// A conflict of the server, in a line for its operator.
 enum ConflictText {
-    static func line(_ recorded: RecordedConflict) -> String {
+    /// Columns, with a tab between them.
+    static func line(_ recorded: RecordedConflict) -> TerminalText {
         let conflict = recorded.conflict
         let winner =
             conflict.rule == .deleteWins
             ? "deleted by \(author(of: conflict.winner))"
             : "\(text(conflict.winner.value)) by \(author(of: conflict.winner))"
-        return [
-            "\(recorded.number)", "version \(recorded.version)",
-            "\(conflict.collection) \(conflict.record).\(conflict.field)", "\(conflict.rule)", "kept: \(winner)",
-            "lost: \(text(conflict.loser.value)) by \(author(of: conflict.loser))",
-        ].joined(separator: "\t")
+        let loser = "\(text(conflict.loser.value)) by \(author(of: conflict.loser))"
+        let field = "\(conflict.collection) \(conflict.record).\(conflict.field)"
+        return
+            "\(recorded.number)\tversion \(recorded.version)\t\(field)\t\(conflict.rule)\tkept: \(winner)\tlost: \(loser)"
     }
 
     private static func author(of side: Contender) -> String {
