@@ -233,6 +233,8 @@ CREATE TABLE sync_space (
     complete_at INTEGER NOT NULL DEFAULT 0,
     -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
     marks INTEGER NOT NULL DEFAULT 0,
+    -- How many records there were before such a snapshot.
+    held_before INTEGER NOT NULL DEFAULT 0,
     -- While a snapshot is taken: the collections that it has shown, in their order and between spaces, the last record, and how
     -- many. The next page goes on behind that.
     shown_collections TEXT NOT NULL DEFAULT '',

@@ -11,6 +11,8 @@ final class BrakeWatch: PageWatch {
     private let violations: ViolationLog
     /// Whose users have agreed to something that has not been done yet, and in which spaces.
     private let agreed = Guarded([String: Set<SpaceID>]())
+    /// How many records a device held when the snapshot in progress of a space began.
+    private let heldBefore = Guarded([String: [SpaceID: Int]]())
 
     /// - Parameter brake: nil when users are not asked.
     init(brake: DeleteBrake?, violations: ViolationLog) {
@@ -31,7 +33,9 @@ final class BrakeWatch: PageWatch {
     func look(
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
     ) throws(StoreFailure) -> Comparison? {
-        guard let brake, case .snapshot(_, _, isLast: true) = page.content else { return nil }
+        guard let brake, case .snapshot(_, let isFirst, let isLast) = page.content, isFirst || isLast else {
+            return nil
+        }
         // A cheap upper bound, over all spaces: most worlds are too small for the brake.
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
@@ -41,10 +45,14 @@ final class BrakeWatch: PageWatch {
         let pending = try store.outbox(limit: .max).flatMap(\.transaction.mutations).map {
             Place(collection: $0.collection, id: $0.record)
         }
+        let settled = shown.subtracting(pending)
+        if isFirst { heldBefore.withLock { $0[device, default: [:]][page.space] = settled.count } }
+        guard isLast else { return nil }
+        // A device that went back to an older copy meanwhile may have begun with less than it has now.
+        let held = min(heldBefore.withLock { $0[device]?[page.space] } ?? .max, settled.count)
         return { [self] store throws(StoreFailure) in
             let after = try Self.places(in: store, page.space)
-            let gone = shown.subtracting(after).subtracting(pending).count
-            compare(gone, of: shown.union(after).count, with: brake, on: device, in: page.space)
+            compare(settled.subtracting(after).count, of: held, with: brake, on: device, in: page.space)
         }
     }
 

@@ -15,6 +15,8 @@ struct SpaceRow: Hashable {
     var completeAt: Version
     /// Whether `sync_seen` tells what the snapshot in progress has shown.
     var marks: Bool
+    /// How many records the server had shown when the snapshot in progress began.
+    var heldBefore: Int
     /// False from the server's refusal to show the space until its next page of it.
     var hasAccess: Bool
     var receipt: CommitReceipt?
@@ -54,7 +56,7 @@ struct SpaceRow: Hashable {
 
     private static let columns =
         "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version, "
-        + "shown_collections, shown_last, shown_rows, notice"
+        + "shown_collections, shown_last, shown_rows, notice, held_before"
 
     private init(_ row: Statement) throws(StoreFailure) {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
@@ -75,6 +77,7 @@ struct SpaceRow: Hashable {
             collections: row.text(10).split(separator: " ").compactMap { CollectionName(rawValue: String($0)) },
             last: row.isNull(11) ? nil : try row.recordID(11), rows: row.integer(12))
         notice = row.integer(13)
+        heldBefore = Int(row.integer(14))
     }
 
     /// The row of a space, made when it is first asked for. Only inside a write.
@@ -93,7 +96,7 @@ struct SpaceRow: Hashable {
         let select = try connection.statement(
             """
             SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version,
-                shown_collections, shown_last, shown_rows, notice
+                shown_collections, shown_last, shown_rows, notice, held_before
             FROM sync_space WHERE name = ?1
             """)
         select.bind(1, space.rawValue)
@@ -121,7 +124,7 @@ struct SpaceRow: Hashable {
             """
             UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7,
                 receipt = ?8, receipt_version = ?9, shown_collections = ?10, shown_last = ?11,
-                shown_rows = ?12, notice = ?13
+                shown_rows = ?12, notice = ?13, held_before = ?14
             WHERE key = ?1
             """)
         update.bind(1, key)
@@ -137,6 +140,7 @@ struct SpaceRow: Hashable {
         if let last = shown.last { update.bind(11, last) } else { update.bind(11, blob: nil) }
         update.bind(12, shown.rows)
         update.bind(13, notice)
+        update.bind(14, Int64(heldBefore))
         try update.run()
     }
 }

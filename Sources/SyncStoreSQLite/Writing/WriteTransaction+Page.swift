@@ -26,11 +26,12 @@ extension WriteTransaction {
             changed = try applySnapshot(groups, isFirst: isFirst, of: page, to: &space, now: now)
             if isLast {
                 let gone = try recordsNotShown(in: space)
-                if let brake, brake.stops(deleting: gone.count, of: gone.total) {
+                // Records that have come with the snapshot do not make the loss of others smaller.
+                if let brake, brake.stops(deleting: gone.count, of: space.heldBefore) {
                     rollsBack = true
-                    return .braked(deletes: gone.count, of: gone.total)
+                    return .braked(deletes: gone.count, of: space.heldBefore)
                 }
-                try sweep(gone.places, in: space, now: now)
+                try sweep(gone, in: space, now: now)
                 if space.marks { try sweepForeign(in: space) }
                 try forgetMarks(of: &space)
                 space.phase = .catchingUp
@@ -82,6 +83,7 @@ extension WriteTransaction {
             space.completeAt = .zero
             space.shown = SnapshotExtent()
             space.marks = try holdsShownRecords(in: space)
+            space.heldBefore = space.marks ? try shownCount(in: space) : 0
         } else {
             guard space.phase == .snapshot, space.version == page.version else {
                 throw StoreFailure(
@@ -172,13 +174,11 @@ extension WriteTransaction {
         space.marks = false
     }
 
-    /// What a completed snapshot has not shown although a server once did.
-    private struct Gone {
-        /// Deleted on the server.
-        var places: [RecordPlace] = []
-        /// How many records of the space a server had shown, with these.
-        var total = 0
-        var count: Int { places.count }
+    /// How many records of the space a server has shown.
+    private func shownCount(in space: SpaceRow) throws(StoreFailure) -> Int {
+        var count = 0
+        for table in tables { count += try shownCount(in: table, of: space) }
+        return count
     }
 
     /// How many records of a collection a server has shown in the space.
@@ -196,12 +196,11 @@ extension WriteTransaction {
         return try all.step() ? Int(all.integer(0)) : 0
     }
 
-    private func recordsNotShown(in space: SpaceRow) throws(StoreFailure) -> Gone {
-        var gone = Gone()
+    /// The records that a completed snapshot has not shown although a server once did: it has deleted them.
+    private func recordsNotShown(in space: SpaceRow) throws(StoreFailure) -> [RecordPlace] {
+        var gone: [RecordPlace] = []
         guard space.marks else { return gone }
         for table in tables {
-            gone.total += try shownCount(in: table, of: space)
-
             // Rows, and records that are deleted here but not yet there. Both are few compared with what was shown.
             let missing = try connection.statement(
                 composed:
@@ -216,7 +215,7 @@ extension WriteTransaction {
             missing.bind(1, space.key)
             missing.bind(2, table.name)
             for place in try places(in: table, from: missing) where try isGone(place, from: space) {
-                gone.places.append(place)
+                gone.append(place)
             }
         }
         return gone

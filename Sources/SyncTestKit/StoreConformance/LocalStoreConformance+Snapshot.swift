@@ -263,6 +263,21 @@ extension LocalStoreConformance {
                 try world.pull(page, brake: DeleteBrake(records: 10, percent: 50))
                 try world.expect(try world.store.count(matching: RecordQuery("users")), is: 1, "the number of users")
             },
+            Check("what a snapshot brings does not make the loss of what was here smaller for the brake") { world in
+                try world.greet()
+                let old = (0..<6).map { _ in world.id() }
+                let changes = old.enumerated().map { world.created($1, uid: Int64($0), "old") }
+                try world.pull(world.feed([Commit(version: Version(1), changes: changes)], to: 1))
+                try world.store.resetCursor(of: world.space)
+                let new = (0..<20).map { world.shownUser(world.id(), uid: Int64(100 + $0), version: 2, "new") }
+                let rows = SnapshotRows(collection: "users", records: new.sorted { $0.id < $1.id })
+                try world.pull(world.snapshot([rows], at: 2, last: false))
+                let last = world.snapshot([], at: 2, first: false)
+                let result = try world.pull(last, brake: DeleteBrake(records: 5, percent: 50))
+                try world.expect(result, is: .braked(deletes: 6, of: 6), "the result")
+                try world.pull(last, brake: nil)
+                try world.expect(try world.store.count(matching: RecordQuery("users")), is: 20, "the number of users")
+            },
             Check("an answered transaction stays until the whole snapshot is there") { world in
                 try world.greet()
                 let (id, sequence) = try world.createUser("ada")
