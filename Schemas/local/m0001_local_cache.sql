@@ -26,7 +26,7 @@ CREATE TABLE sync_meta (
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- What is remembered of the contact with the server. At most one row; times are milliseconds since 1970.
+-- The device's memory of its contact with the server. At most one row; times are milliseconds since 1970.
 CREATE TABLE sync_contact (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     -- When everything was last in sync, and what has failed first since then.

@@ -1,8 +1,8 @@
 import SyncAuthority
 import SyncConcurrency
 
-/// What principals may have in the server's memory at one time: requests that are being answered, event streams, and the
-/// bodies of requests.
+/// The limits of each principal's share of the server's memory: requests that are being answered, event streams, and bytes of
+/// request bodies.
 final class RequestBudget: Sendable {
     struct Limits: Hashable, Sendable {
         var requests = SyncServerLimits.requestsPerPrincipal
@@ -11,7 +11,7 @@ final class RequestBudget: Sendable {
         var bytesOfAll = SyncServerLimits.bodyBytes
     }
 
-    /// What is taken of the budget by one principal.
+    /// The part of the budget that one principal has taken.
     private struct Use {
         var requests = 0
         var streams = 0
@@ -83,7 +83,7 @@ final class RequestBudget: Sendable {
         }
     }
 
-    /// What one request has taken. It is given back with `leave()`, at the latest when nobody holds the seat any more.
+    /// The part of the budget that one request has taken. It is given back with `leave()`, at the latest when nobody holds the seat any more.
     final class Seat: Sendable {
         private let budget: RequestBudget
         private let principal: Principal

@@ -43,7 +43,7 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// What somebody may ask for, with all of its body, and the seat that it has in the budget.
+    /// A call with its whole body, and its seat in the budget.
     private enum Call {
         case hello(Principal, RequestBudget.Seat)
         case push([UInt8], Principal, RequestBudget.Seat)
@@ -52,7 +52,7 @@ struct Routes: HTTPResponder {
         case hints(Request, Principal, secret: String, RequestBudget.Seat)
     }
 
-    /// Who holds a token; nil when nobody does.
+    /// Returns the principal of a token; nil for an unknown token.
     func principal(bearing secret: String) async throws -> Principal? {
         try await endpoint.principal(bearing: secret, by: authenticator)
     }

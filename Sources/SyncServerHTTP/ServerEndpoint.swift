@@ -40,7 +40,7 @@ struct ServerEndpoint: Sendable {
         }
     }
 
-    /// Who holds a token. The authenticator may look at a file.
+    /// Returns the principal of a token. The authenticator may read a file.
     func principal(bearing token: String, by authenticator: any Authenticator) async throws -> Principal? {
         try await threads.runIfActive { authenticator.principal(bearing: token) }
     }

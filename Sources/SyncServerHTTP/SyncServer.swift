@@ -122,7 +122,7 @@ public struct SyncServer: Service {
         do {
             return try NIOSSLContext(configuration: tls)
         } catch {
-            // What BoringSSL says names its own source files.
+            // BoringSSL's own messages name its source files.
             throw SyncServerConfigurationError(
                 description:
                     "the key in \(files.privateKey) does not belong to the certificate in \(files.certificateChain)")

@@ -57,7 +57,7 @@ public struct SyncServerConfiguration: Sendable {
     }
 }
 
-/// What is wrong with the configuration of a server: one sentence for the person who runs it.
+/// A fault in the configuration of a server: one sentence for the person who runs it.
 public struct SyncServerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 }

@@ -17,7 +17,7 @@ import Musl
 /// were good stay so; when it is gone, no token is good. Either is logged once, however many requests come.
 public final class TokenFile: Authenticator {
     private struct State: Sendable {
-        /// What was last seen in the file's place.
+        /// The stamp of the file when it was last read.
         var stamp: FileStamp?
         var principals: [[UInt8]: Principal] = [:]
     }

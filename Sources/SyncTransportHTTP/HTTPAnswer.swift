@@ -58,7 +58,7 @@ struct HTTPAnswer {
         return type.lowercased().trimmingSpaces == "application/json"
     }
 
-    /// What the server itself said about this very request, when it did.
+    /// The server's own error about this request; nil when the answer came from elsewhere.
     var error: ErrorBody? {
         guard isJSON, status != 200, let body = try? ErrorBody.decode(bytes), body.request == request else {
             return nil

@@ -143,7 +143,7 @@ class State:
                 "receipt": None,
                 # collection -> id -> {uid, version, fields: name -> [value, version]}
                 "rows": {},
-                # What a snapshot has shown so far; null when none is being read.
+                # The records that the snapshot has shown so far; null when none is being read.
                 "snapshot": None,
                 "outbox": [],
                 "rejected": [],
@@ -406,7 +406,7 @@ class Client:
     def sync(self, limit):
         while self.push(limit) or self.pull(limit):
             pass
-        # What was just answered is shown by the next pull.
+        # The next pull shows the effect of the answered push.
         while self.pull(limit):
             pass
 

@@ -42,7 +42,7 @@ import Testing
         (#"{"kind":"moon","crater":"Tycho"}"#, true), (#"{"kind":"singapore","street":"a\u001b[31mb"}"#, false),
     ]
 
-    /// What a client says of a creation before it writes, and what a server says that is sent it all the same.
+    /// Returns the verdicts of a client before it writes a creation, and of a server that receives it all the same.
     private static func verdicts(
         _ collection: CollectionName, _ patch: Patch
     ) throws -> (client: Rejection?, server: Rejection?) {

@@ -767,7 +767,7 @@ import Testing
         #expect(resets == 7)
         #expect(waits.prefix(5).allSatisfy { $0 <= harness.policy.backoff.cap })
         #expect(waits.dropFirst(5).allSatisfy { $0 == PullMachine.restAfterContradictions })
-        // What is true at last is taken, and forgets the rest.
+        // A page that fits is applied, and the count of contradictions starts again.
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(SessionHarness.applied(version: Version(3)))
         #expect(harness.session.status(now: harness.now).isInSync)

@@ -161,7 +161,7 @@ import Testing
             let feed = PullPage.Content.commits([Commit(version: Version(3), changes: [renamed, gone])])
             _ = try store.apply(
                 planets(feed, version: 3, cursor: "b"), after: Cursor(rawValue: "a"), brake: nil, now: Samples.now)
-            // What a later snapshot does not show is gone.
+            // A record that a later snapshot does not show is gone.
             try store.resetCursor(of: .default)
             let fewer = snapshot(planet(1, "Mars", version: 3))
             _ = try store.apply(planets(fewer, version: 3, cursor: "c"), after: nil, brake: nil, now: Samples.now)

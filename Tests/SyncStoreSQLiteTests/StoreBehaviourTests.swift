@@ -48,7 +48,7 @@ import Testing
             if number == 0 || number == 2 { try store.dismiss(journal: Int64(number) + 1) }
         }
         #expect(try store.journal(state: nil, limit: 10).map(\.number) == [6, 5, 4, 2])
-        // What the journal does not tell any more is not called confirmed.
+        // A transaction that the journal has forgotten is not called confirmed.
         #expect(try store.fate(of: OutboxSequence(rawValue: 3)) == .forgotten)
         #expect(try store.fate(of: OutboxSequence(rawValue: 2)) == .cancelled)
         #expect(try store.outboxSummary().journal == 4)
@@ -102,7 +102,7 @@ import Testing
             return
         }
         #expect(noted.message.utf8.count == 1_000)
-        // What is sent again leaves the journal, so it is allowed.
+        // Sending an entry again makes room in the journal, so it is allowed.
         #expect(try store.resend(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
         #expect(try store.dismissJournal(upTo: 1) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 1)

@@ -4,7 +4,7 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// What a hostile server or network does to a client, by the numbers of the documentation's page on security.
+/// Attacks of a hostile server or network on a client, numbered as on the documentation's page on security.
 @Suite(.ring(.test)) struct HostileServerAttackTests {
     private static let json = "Content-Type: application/json"
     private static let hello =
@@ -50,7 +50,7 @@ import Testing
         let answer = HostileServer.Answer.bytes(
             HostileServer.http("200 OK", [Self.json, "Content-Length: \(Self.hello.utf8.count)"], Self.hello))
         try await HostileServer.run(answer) { elsewhere in
-            // Who follows the redirect finds a server there that answers well.
+            // A client that follows the redirect finds a server there that answers well.
             #expect(try await Self.hello(elsewhere) == nil)
             let redirect = HostileServer.Answer.bytes(
                 HostileServer.http(status, ["Location: \(elsewhere)/v1/hello", "Content-Length: 0"], ""))

@@ -5,7 +5,7 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// What a client makes of answers that are none. Where time has to run out, it does so on any machine: nothing ever comes.
+/// Answers that are not valid, and the client's reaction. Tests of deadlines do not depend on speed: nothing ever comes.
 @Suite(.ring(.test)) struct HostileServerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

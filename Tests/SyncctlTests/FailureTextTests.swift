@@ -9,7 +9,7 @@ import Testing
     struct Failure: Sendable, CustomTestStringConvertible {
         let name: String
         let arguments: [String]
-        /// What is done to the folder of the device before.
+        /// The state of the device's folder before the command.
         var preparation: Preparation = .database
         let status: CommandStatus
         /// `$HOME` stands for the folder of the test, `$URL` for that of the server.

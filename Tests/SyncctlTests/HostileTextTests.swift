@@ -12,7 +12,7 @@ import Testing
         #"{"error":{"code":"failed","message":"gone\u001b]0;owned\u0007\r\u001b[2Kin sync\u009b31m\u202e\nsyncctl: in sync","request":"REQUEST"}}"#
 
     private static func expectHarmless(_ text: String, _ command: [String]) {
-        // What syncctl itself draws.
+        // The control sequences that syncctl itself writes.
         let foreign = text.replacing("\r\u{1B}[K", with: "").replacing("\r\n", with: "\n")
         for scalar in ["\u{1B}]", "\u{1B}[2", "\u{7}", "\r", "\u{9B}", "\u{202E}"] {
             #expect(!foreign.contains(scalar), "\(command): \(TerminalText.escaped(text))")

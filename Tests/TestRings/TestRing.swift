@@ -14,7 +14,7 @@ public enum TestRing: String, CaseIterable, Comparable, Sendable {
     case test
     /// The wider slices that `tools/check` and continuous integration run.
     case check
-    /// What takes hours; `tools/soak` runs it.
+    /// Tests that take hours; `tools/soak` runs them.
     case soak
 
     /// The ring of this run.

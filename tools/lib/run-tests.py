@@ -114,7 +114,7 @@ class Report:
                 # A test without parameters says when it began to wait for a thread, not when it began.
                 self.cases[test] = 1
 
-        # What the tests have measured themselves is right even where cases wait for a thread (`TestTimes`).
+        # Times that the tests have measured themselves are right even where cases wait for a thread (`TestTimes`).
         measured = collections.Counter()
         for place, seconds in (line.rsplit("\t", 1) for line in open(times, encoding="utf-8")):
             if place in places:

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What the live objects need to know of one model.
+/// The part of a model's declaration that live objects use.
 public struct ModelKind: Sendable {
     public let schema: ModelSchema
 

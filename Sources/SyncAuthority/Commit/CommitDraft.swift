@@ -264,7 +264,7 @@ extension TransactionAuthor {
 }
 
 extension PlannedRecord {
-    /// What an edit of `field` meets.
+    /// Returns the value of `field`, with its stamp, that an edit has to win against.
     fileprivate func contender(for field: FieldName) -> Contender {
         if let write = writes.first(where: { $0.field == field }) {
             return Contender(value: write.value, stamp: write.stamp)

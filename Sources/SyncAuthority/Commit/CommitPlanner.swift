@@ -39,7 +39,7 @@ package struct CommitPlanner: Sendable {
     }
 }
 
-/// Who pushes a transaction.
+/// The principal and client that push a transaction.
 package struct TransactionAuthor: Hashable, Sendable {
     package let principal: Principal
     package let identity: ClientIdentity

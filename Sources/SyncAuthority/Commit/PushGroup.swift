@@ -117,7 +117,7 @@ struct PushGroup {
         return .outcomes(results)
     }
 
-    /// What became of a transaction that an earlier identity of the same device has sent; nil when it had not arrived.
+    /// Returns the outcome of a transaction that an earlier identity of the same device has sent; nil when it had not arrived.
     ///
     /// The numbers are looked up under the principal of this push, so that nobody learns of another's outcomes.
     private func formerOutcome(

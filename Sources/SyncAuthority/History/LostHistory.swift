@@ -29,7 +29,7 @@ public struct LostHistory: Hashable, Sendable {
 }
 
 extension LostHistory: CustomStringConvertible {
-    /// What was seen, for an operator.
+    /// The evidence, in one sentence for an operator.
     public var description: String {
         let found =
             reached > head

@@ -33,7 +33,7 @@ public struct FieldOrigin: Hashable, Sendable {
         self.incarnation = incarnation
     }
 
-    /// Who pushed the edit.
+    /// The client and incarnation that pushed the edit.
     public var identity: ClientIdentity { ClientIdentity(client: stamp.client, incarnation: incarnation) }
 }
 

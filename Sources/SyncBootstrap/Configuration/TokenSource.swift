@@ -11,7 +11,7 @@ public final class TokenSource: Sendable {
         var stamp: Stamp?
     }
 
-    /// What changes when a file is replaced or written.
+    /// The metadata of a file that change when it is replaced or written.
     private struct Stamp: Hashable {
         let device: UInt64
         let inode: UInt64

@@ -19,7 +19,7 @@ final class EngineMailbox: Sendable {
         feed.finish()
     }
 
-    /// What is posted from now on. For one reader.
+    /// Returns the events that are posted from now on. For one reader.
     func events() -> Events { feed.subscribe() }
 }
 

@@ -22,7 +22,7 @@ public actor SyncEngine {
     var tasks: [Serial: Task<Void, Never>] = [:]
     nonisolated let mailbox = EngineMailbox()
     private var events: EngineMailbox.Events?
-    /// What the store remembers, told with the status.
+    /// The store's memory of the contact, which is part of the status.
     var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
 

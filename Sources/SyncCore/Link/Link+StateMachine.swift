@@ -104,7 +104,7 @@ package struct LinkMachine: Hashable, Sendable {
         return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
     }
 
-    /// What the server said in its hello may have changed since.
+    /// Asks for another hello, because the contents of the last one may be out of date.
     mutating func helloWanted(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         return greet(&turn)

@@ -85,7 +85,7 @@ package struct PullMachine: Hashable, Sendable {
         case reset(ResetReason)
         /// The server shows less than it has confirmed, and does not say that it was restored.
         case historyInDoubt(confirmed: Version, head: Version)
-        /// What the server said cannot be true. A fresh snapshot beside the outbox follows, unless it was only once.
+        /// The server's answer contradicts itself or the store. A fresh snapshot beside the outbox follows, unless it was only once.
         case contradiction(String)
     }
 

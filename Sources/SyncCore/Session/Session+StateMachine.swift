@@ -307,7 +307,7 @@ package struct SessionMachine: Hashable, Sendable {
         outbox.advance(to: contact, &turn)
     }
 
-    /// What later runs and other programs should know of this event.
+    /// Returns the notes about this event for later runs and other programs.
     private func notes(after event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
         switch event {
         case .greeted(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),

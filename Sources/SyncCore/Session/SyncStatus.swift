@@ -10,7 +10,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var outbox: OutboxSummary
     /// When everything was last in sync, and what has failed since.
     public var contact = ServerContact()
-    /// What the local store failed with, while pushing or pulling waits for it.
+    /// The failure of the local store that pushing or pulling waits for.
     public var storeFailure: StoreFailure?
 
     public enum Connection: Hashable, Sendable {

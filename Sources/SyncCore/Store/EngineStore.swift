@@ -88,7 +88,7 @@ public protocol EngineStore: Sendable {
     /// Lets the device's hybrid clock hear of the server's.
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure)
 
-    /// What is remembered of the contact with the server.
+    /// Returns the memory of the contact with the server.
     func contact() throws(StoreFailure) -> ServerContact
 
     /// Takes in news of the contact. Writes nothing when it is none.
@@ -165,11 +165,11 @@ extension StoredSpace {
     }
 }
 
-/// What one push may carry.
+/// The limits of one push.
 public struct BatchLimit: Hashable, Sendable {
     public var transactions: Int
     public var bytes: Int
-    /// What the server knows: the rest is held back. Nil where it does not say, and nothing is.
+    /// The collections and fields of the server: transactions with others are held back. Nil holds nothing back.
     public var models: ServerModels?
 
     public init(transactions: Int, bytes: Int, models: ServerModels? = nil) {

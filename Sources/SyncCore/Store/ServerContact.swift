@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What a database remembers of its contact with the server, for later runs and other programs.
+/// A database's memory of its contact with the server, for later runs and other programs.
 public struct ServerContact: Hashable, Sendable {
     /// When everything was last in sync; nil when it never was. Written at most every `precision`.
     public var lastSync: WallTime?
@@ -12,7 +12,7 @@ public struct ServerContact: Hashable, Sendable {
     public struct Failure: Hashable, Sendable {
         /// The code of a `TransportFailure` or a `StoreFailure`.
         public var code: String
-        /// What was wrong and what was expected. Holds no secret.
+        /// One sentence: the fault, and what was expected. Holds no secret.
         public var message: String
         public var at: WallTime
 

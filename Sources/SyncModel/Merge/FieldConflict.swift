@@ -19,7 +19,7 @@ public struct FieldConflict: Hashable, Sendable {
     public let field: FieldName
     /// The value that the losing or winning pusher had seen.
     public let base: FieldValue
-    /// What the field has now; null, with the stamp of the deletion, when the record was deleted.
+    /// The present value of the field; null, with the stamp of the deletion, when the record was deleted.
     public let winner: Contender
     public let loser: Contender
     public let rule: ConflictRule

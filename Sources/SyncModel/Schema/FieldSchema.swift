@@ -8,7 +8,7 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     case clientWins
 }
 
-/// What becomes of a delete that has not seen the latest edits of its record.
+/// The outcome of a delete that has not seen the latest edits of its record.
 public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
     /// The record is deleted. Each edit that the delete had not seen goes to the journal of the device that wrote it.
     case deleteWins

@@ -57,9 +57,9 @@ public struct HybridClock: Hashable, Sendable {
     /// Goes back to `now` when the clock stands further in the future than twice `skew`: the wall clock was wrong, and has
     /// been set right. Without this, a device that was once in 2035 would stamp everything 2035 until then (I22).
     ///
-    /// What the clock has heard elsewhere may be ahead by one `skew`, and small corrections of the wall by another.
+    /// Twice, because the clocks it has heard may be ahead by one `skew`, and small corrections of the wall clock take another.
     ///
-    /// - Returns: whether it went back: what was stamped before was not written later than `now`.
+    /// - Returns: whether the clock went back. Everything stamped before was written no later than `now`.
     public mutating func heal(now: WallTime, permitting skew: Duration) -> Bool {
         guard last.wall > now.advanced(by: skew + skew) else { return false }
         last = HybridTime(wall: now)

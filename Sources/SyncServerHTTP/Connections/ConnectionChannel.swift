@@ -62,8 +62,8 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// What the socket itself keeps: little of what was not sent yet, so that progress shows in small steps, and no more reads
-    /// than were asked for.
+    /// Limits the buffers of the socket: few unsent bytes, so that progress shows in small steps, and no more reads than were
+    /// asked for.
     private static func bound(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.syncOptions?.setOption(

@@ -1,4 +1,4 @@
-/// Who holds the server's connections, and whose gives way to a newcomer.
+/// The server's open connections, and the rule that decides which one a newcomer replaces.
 ///
 /// A connection begins as a stranger's, and becomes a member's with its first request that shows a good token. A full
 /// table cuts strangers, the oldest first. Members that are answered nothing at the moment give way too once strangers

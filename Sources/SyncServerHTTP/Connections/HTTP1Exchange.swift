@@ -24,7 +24,7 @@ struct HTTP1Exchange: Hashable, Sendable {
         var isAnswered = false
     }
 
-    /// What to do when a deadline may have passed.
+    /// The action to take when a deadline may have passed.
     enum Expiry: Hashable {
         case wait(until: NIODeadline)
         /// Nothing has a deadline now.

@@ -7,7 +7,7 @@ import NIOCore
 final class HTTP2Guard: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
-    /// What the server counts of a connection.
+    /// Counters of a connection.
     struct Activity {
         var requestBegan: () -> Void = {}
         var requestEnded: () -> Void = {}

@@ -26,13 +26,13 @@ final class RequestGate: ChannelDuplexHandler {
     /// Continues to forward bytes: called when a response has left.
     var resume: () -> Void = {}
 
-    /// What the server counts of a connection.
+    /// Counters of a connection.
     struct Activity {
         var requestBegan: () -> Void = {}
         var requestEnded: () -> Void = {}
     }
 
-    /// What is said to a peer in place of the routes.
+    /// A response that is sent without asking the routes.
     struct Refused {
         let status: HTTPResponseStatus
         let code: ErrorBody.Code

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// What a request's head has to keep to beyond its grammar, so that no two parties read it differently (RFC 9112).
+/// Rules for the head of a request beyond its grammar, so that no two parties read it differently (RFC 9112).
 enum RequestHeadRules {
     /// Why a head is refused; nil when it keeps to the rules.
     static func violation(of head: HTTPRequestHead) -> String? {

@@ -5,47 +5,32 @@ final class SlowReaderGuard: ChannelOutboundHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    private var allowance: WriteAllowance
+    private let watch: WriteWatch
     private var written = 0
-    private var timer: Scheduled<Void>?
 
     init(_ allowance: WriteAllowance = WriteAllowance()) {
-        self.allowance = allowance
+        watch = WriteWatch(allowance)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        timer?.cancel()
+        watch.stop()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The peer may have taken all since the last look: what waits from now on has all the time.
-        if timer != nil, waiting(context) == 0 {
-            _ = allowance.looked(taken: written, waiting: 0, now: context.eventLoop.now)
-        }
+        if watch.isWaiting, waiting(context) == 0 { watch.caughtUp(context, taken: written) }
         written += unwrapOutboundIn(data).readableBytes
         context.write(data, promise: promise)
     }
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        if timer == nil { look(context) }
+        watch.flushed(context) { [self] in
+            waiting(context).map { (taken: written - $0, waiting: $0) }
+        }
     }
 
     /// The bytes that the system has not taken; nil when the channel is closed.
     private func waiting(_ context: ChannelHandlerContext) -> Int? {
         try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
-    }
-
-    private func look(_ context: ChannelHandlerContext) {
-        guard let waiting = waiting(context) else { return }
-        switch allowance.looked(taken: written - waiting, waiting: waiting, now: context.eventLoop.now) {
-        case .rest: break
-        case .wait(let deadline):
-            timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-                timer = nil
-                look(context)
-            }
-        case .cut: context.close(promise: nil)
-        }
     }
 }

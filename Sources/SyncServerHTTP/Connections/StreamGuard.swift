@@ -2,21 +2,20 @@ import NIOCore
 
 /// Watches one stream of HTTP/2: its connection counts it, and it is reset when its peer does not take what waits for it.
 ///
-/// What waits may lie in the stream, because the peer's window is closed, and not in the socket, where `SlowReaderGuard`
-/// would see it.
+/// Unsent bytes may wait in the stream, because the peer's window is closed, where `SlowReaderGuard`, which watches the socket,
+/// does not see them.
 final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
     typealias OutboundOut = NIOAny
 
-    private var allowance: WriteAllowance
+    private let watch: WriteWatch
     private var written = 0
     private var taken = 0
-    private var timer: Scheduled<Void>?
     private var connection: HTTP2Guard?
 
     init(_ allowance: WriteAllowance = WriteAllowance()) {
-        self.allowance = allowance
+        watch = WriteWatch(allowance)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -37,7 +36,7 @@ final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if written == taken { _ = allowance.looked(taken: taken, waiting: 0, now: context.eventLoop.now) }
+        if written == taken { watch.caughtUp(context, taken: taken) }
         // Responses are written in pieces of this length; a shorter one counts as much.
         written += SyncServerLimits.responseBytes
         let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
@@ -47,23 +46,11 @@ final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        if timer == nil { look(context) }
-    }
-
-    private func look(_ context: ChannelHandlerContext) {
-        switch allowance.looked(taken: taken, waiting: written - taken, now: context.eventLoop.now) {
-        case .rest: break
-        case .wait(let deadline):
-            timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-                timer = nil
-                look(context)
-            }
-        case .cut: context.close(promise: nil)
-        }
+        watch.flushed(context) { [self] in (taken: taken, waiting: written - taken) }
     }
 
     private func end() {
-        timer?.cancel()
+        watch.stop()
         connection?.streamClosed()
         connection = nil
     }

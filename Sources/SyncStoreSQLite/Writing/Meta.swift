@@ -15,7 +15,7 @@ struct Meta: Hashable {
     var journal: JournalTotals
 }
 
-/// What the journal holds. The number of unhandled entries is `OutboxSummary.journal`.
+/// Totals of the journal. The number of unhandled entries is `OutboxSummary.journal`.
 struct JournalTotals: Hashable {
     var entries = 0
     var bytes: Int64 = 0

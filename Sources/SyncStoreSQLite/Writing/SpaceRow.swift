@@ -20,7 +20,7 @@ struct SpaceRow: Hashable {
     /// False from the server's refusal to show the space until its next page of it.
     var hasAccess: Bool
     var receipt: CommitReceipt?
-    /// What the snapshot in progress has shown so far.
+    /// The collections and records that the snapshot in progress has shown so far.
     var shown: SnapshotExtent
 
     /// empty → snapshot → catching_up → complete; a reset goes back to empty, a feed from its start skips the snapshot.

@@ -5,8 +5,8 @@ import SyncModel
 extension WriteTransaction {
     /// Sets the clock right when the device's wall clock has been ahead and is not any more.
     ///
-    /// What is in the outbox cannot have been written later than now: the ages that the server orders by are reckoned from
-    /// that.
+    /// Corrects a clock that is ahead, and the times of outbox entries that lie in the future: the server orders edits by their
+    /// ages, which are reckoned from these times.
     func healClock(now: WallTime) throws(StoreFailure) {
         guard meta.clock.heal(now: now, permitting: ModelLimits.permittedSkew) else { return }
         let statement = try connection.statement("UPDATE sync_outbox SET written_at = ?1 WHERE written_at > ?1")

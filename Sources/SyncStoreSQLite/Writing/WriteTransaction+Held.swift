@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What waits for a server that knows its collections and fields.
+// Transactions that wait for a server that knows their collections and fields.
 extension WriteTransaction {
     /// Looks at everything held back again, when the server knows other collections and fields than at the last time.
     func releaseHeld(for models: ServerModels?) throws(StoreFailure) {
@@ -51,7 +51,7 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
-    /// What an earlier entry is held back for that changes the same record, or creates one that this one refers to.
+    /// Returns the reason of an earlier held entry that changes the same record, or creates one that this entry refers to.
     private func reasonOfDependency(_ entry: StoredEntry) throws(StoreFailure) -> String? {
         guard meta.outbox.held > 0 else { return nil }
         for place in try changedPlaces(of: entry.transaction) {

@@ -43,8 +43,8 @@ extension WriteTransaction {
         return try !known.step()
     }
 
-    /// What would make the records again that a delete has taken, as they are here before the page removes them; nil when
-    /// nothing was deleted, or the records are not here.
+    /// Returns a transaction that creates the deleted records again, with the values that they have before the page removes them;
+    /// nil when nothing was deleted, or the records are not here.
     private func creation(
         ofDeleted conflicts: [FieldConflict], in space: SpaceID
     ) throws(StoreFailure) -> Transaction? {

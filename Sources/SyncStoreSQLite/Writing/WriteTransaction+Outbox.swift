@@ -12,7 +12,7 @@ struct StoredEntry {
     var version: Version?
     /// The numbers under which earlier identities of the device have sent it: the server may have it.
     var formerly: [FormerNumber]
-    /// What the server does not know yet, and for which the entry is held back.
+    /// The collection, or `collection.field`, that the server does not know yet; nil unless the entry is held back.
     var heldFor: String?
 
     static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly, held_for"
@@ -151,7 +151,7 @@ extension WriteTransaction {
 
     /// Takes an entry and its links out of the outbox. The records that it changed are left as they are.
     func remove(_ entry: StoredEntry) throws(StoreFailure) {
-        // What depends on it may go now.
+        // Entries that depend on it may be sent now.
         if entry.heldFor != nil { try releaseHeld() }
         let statement = try connection.statement("DELETE FROM sync_outbox WHERE sequence = ?1")
         statement.bind(1, entry.sequence)

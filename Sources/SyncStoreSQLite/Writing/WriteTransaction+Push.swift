@@ -127,7 +127,7 @@ extension WriteTransaction {
                     try sendLater(entry, heldFor: unknown)
                     continue
                 }
-                // What it says of an empty transaction is not the reason.
+                // The rejection of an empty transaction is not the reason.
                 try recordRejected(entry, try refusal(of: entry) ?? rejection, now: now)
             }
         }

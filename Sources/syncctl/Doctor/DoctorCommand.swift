@@ -80,7 +80,7 @@ private final class DatabaseCheck {
     }
 }
 
-/// What the database says of the device.
+/// The checks that need the database alone.
 private struct DeviceCheck {
     let client: ClientComposition
 

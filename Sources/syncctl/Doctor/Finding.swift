@@ -1,6 +1,6 @@
 import SyncBootstrap
 
-/// What `syncctl doctor` found in one place: a sentence, and what to do about it.
+/// One finding of `syncctl doctor`: a sentence, and what to do about it.
 struct Finding: Hashable {
     enum Level: String {
         case fine = "ok"

@@ -62,7 +62,7 @@ struct StatusCommand: AsyncParsableCommand {
 struct StatusReport {
     let session: StoredSession
     let outbox: OutboxSummary
-    /// What the database remembers of earlier contacts.
+    /// The database's memory of earlier contacts.
     let memory: ServerContact
     /// The process that syncs this database, when there is one.
     let engine: String?

@@ -80,7 +80,7 @@ struct SyncFollower: Sendable {
         return isPatient ? nil : standstill(of: status)
     }
 
-    /// What is in the way where the engine has nothing to do before its next poll, and is not in sync.
+    /// Returns the obstacle when the engine has nothing to do before its next poll, and is not in sync.
     private func standstill(of status: SyncStatus) -> SyncEnding? {
         guard !status.spaces.isEmpty, status.push == .idle,
             status.spaces.allSatisfy({ $0.pull == .idle && $0.hasCaughtUp })

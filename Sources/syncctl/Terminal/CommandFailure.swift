@@ -73,7 +73,7 @@ extension CommandFailure {
         }
     }
 
-    /// What a person wants to know most when a sync fails.
+    /// The first thing to tell a person when a sync fails.
     static let safe = "what was written is safe in the outbox"
 
     init(_ problem: ConfigurationProblem) {

@@ -36,7 +36,7 @@ final class Progress: Sendable {
         if isDue { terminal.draw(Self.line(text)) }
     }
 
-    /// What is drawn over the line before: escaped, and then cut to the width of a terminal.
+    /// Returns the text that replaces the line before: escaped, then cut to the width of a terminal.
     static func line(_ text: String) -> TerminalText {
         "\r\u{1B}[K\(TerminalText.truncated(TerminalText.escaped(text), to: 78))"
     }

@@ -46,7 +46,7 @@ struct ChaosPlan: Sendable {
         self.faults = faults.isEmpty ? [(.killServer, 1)] : faults
         rest = random.within(20...400)
         settings = [
-            // What hangs must be given up within the few seconds that a run lasts.
+            // A request that hangs must be given up within the few seconds that a run lasts.
             "TOMBOLO_SERVER_CONNECT_TIMEOUT": "1s", "TOMBOLO_SERVER_REQUEST_TIMEOUT": "1500ms",
             "TOMBOLO_SYNC_BATCH_TRANSACTIONS": String([1, 2, 7, 200][random.below(4)]),
             "TOMBOLO_SYNC_PAGE_ROWS": String([1, 3, 50, 1_000][random.below(4)]),

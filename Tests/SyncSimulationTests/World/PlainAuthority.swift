@@ -47,12 +47,12 @@ final class PlainAuthority: AuthorityService {
     fileprivate struct Cell: Sendable {
         var value: FieldValue
         var stamp: Stamp
-        /// Who gave the value.
+        /// The client that gave the value.
         var identity: ClientIdentity
         var version: Version
     }
 
-    /// Who pushes, and by which clock.
+    /// The client that pushes, and its clock.
     fileprivate struct Author {
         let identity: ClientIdentity
         let formerly: [ClientID]

@@ -10,7 +10,7 @@ import Testing
 @Suite(.ring(.unit)) struct RequestGateTests {
     private static let get = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// What the routes see of a connection.
+    /// Stands in for the routes, and records what reaches them.
     private final class Routes: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
 
@@ -59,7 +59,7 @@ import Testing
             channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
         }
 
-        /// What the peer has been sent.
+        /// Returns the bytes sent to the peer, as text.
         func sent() throws -> String {
             var text = ""
             while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }

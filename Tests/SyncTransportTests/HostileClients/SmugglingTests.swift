@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// What looks odd and means one thing only.
+    /// Requests that look odd and have only one meaning.
     @Test(arguments: [
         "GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", "GET /healthz HTTP/1.1\r\nhost:a:80\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", "GET /healthz HTTP/1.0\r\n\r\n",

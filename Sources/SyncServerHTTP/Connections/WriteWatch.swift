@@ -1,0 +1,46 @@
+import NIOCore
+
+/// Closes a channel whose peer takes too little of the bytes that wait for it. Belongs to one handler, on its event loop.
+final class WriteWatch {
+    /// The bytes that the peer has taken since the channel began, and those that wait for it.
+    typealias Progress = (taken: Int, waiting: Int)
+
+    private var allowance: WriteAllowance
+    private var timer: Scheduled<Void>?
+
+    init(_ allowance: WriteAllowance) {
+        self.allowance = allowance
+    }
+
+    /// Whether bytes were waiting when the watch last looked.
+    var isWaiting: Bool { timer != nil }
+
+    /// Starts to watch after a flush, unless it does already.
+    ///
+    /// - Parameter progress: measures; nil when the channel is closed.
+    func flushed(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
+        if timer == nil { look(context, progress) }
+    }
+
+    /// Notes that the peer has taken everything: bytes that wait from now on have all the time.
+    func caughtUp(_ context: ChannelHandlerContext, taken: Int) {
+        _ = allowance.looked(taken: taken, waiting: 0, now: context.eventLoop.now)
+    }
+
+    func stop() {
+        timer?.cancel()
+    }
+
+    private func look(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
+        guard let (taken, waiting) = progress() else { return }
+        switch allowance.looked(taken: taken, waiting: waiting, now: context.eventLoop.now) {
+        case .rest: break
+        case .wait(let deadline):
+            timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+                timer = nil
+                look(context, progress)
+            }
+        case .cut: context.close(promise: nil)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+import Testing
+
+/// How comments are written: the actor first, then the verb.
+@Suite struct WordRuleTests {
+    /// Comments of today that open with a clause as their subject. The number may only fall: lower it with each rewrite.
+    private static let knownClauses = 421
+
+    @Test func `no new comment opens with a clause as its subject`() throws {
+        let pattern = try NSRegularExpression(pattern: #"^\s*//[/]?\s+(- \w+: )?(Who|What|Whose)\s"#)
+        var places: [String] = []
+        for file in try SourceTree.files() + SourceTree.tests() {
+            for (index, line) in file.lines.enumerated()
+            where pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil {
+                places.append("\(file.path):\(index + 1): \(line.trimmingCharacters(in: .whitespaces))")
+            }
+        }
+        #expect(
+            places.count <= Self.knownClauses,
+            "\(places.count) comments open with Who, What or Whose; write the actor first: \(places.suffix(5))")
+    }
+}
