@@ -78,7 +78,12 @@ public final class TokenFile: Authenticator {
 
     private static func read(_ path: String) throws(TokenFileError) -> (FileStamp, [[UInt8]: Principal]) {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard file >= 0 else { throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))") }
+        guard file >= 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw TokenFileError("\(path) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            throw TokenFileError("there is no file \(path)", fileIsMissing: true)
+        }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -153,9 +158,12 @@ public final class TokenFile: Authenticator {
 /// What is wrong with a file of tokens. Shows nothing of what it holds.
 public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
+    /// Whether there is no file: no token was made yet, or the path is wrong.
+    public let fileIsMissing: Bool
 
-    init(_ description: String) {
+    init(_ description: String, fileIsMissing: Bool = false) {
         self.description = description
+        self.fileIsMissing = fileIsMissing
     }
 }
 

@@ -8,6 +8,9 @@ struct AuthorityFiles: Hashable, Sendable {
     /// Its existence says nothing; who holds its lock serves the database.
     var servingLock: String { path + "-serving" }
 
+    /// A server that has run writes how far it came into this file. Beside an empty database it proves that something was lost.
+    private var mark: String { path + "-mark" }
+
     private static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -49,7 +52,7 @@ struct AuthorityFiles: Hashable, Sendable {
         guard status.st_mode & 0o022 == 0 else {
             throw AuthorityStoreFailure(
                 .unsafePermissions,
-                "others may write in \(folder) (permissions \(String(status.st_mode & 0o7777, radix: 8)), 700 expected)"
+                "others may write in \(folder) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700, so run chmod 700 on it"
             )
         }
     }
@@ -91,14 +94,20 @@ struct AuthorityFiles: Hashable, Sendable {
             var log = stat()
             guard stat(path + "-wal", &log) != 0 || log.st_size == 0 else {
                 throw AuthorityStoreFailure(
-                    .corrupt, "\(path) is empty, and beside it is the log of a database: put back what was there")
+                    .corrupt, "\(path) is empty, and beside it is the log of a database: its contents are lost")
+            }
+            guard access(mark, F_OK) != 0 else {
+                throw AuthorityStoreFailure(
+                    .corrupt,
+                    "\(path) is empty, and \(mark) beside it says that a server has run: its contents are lost")
             }
             // Left behind by a start that did not get far.
             guard creating else { throw missing }
             return
         }
         guard header.elementsEqual("SQLite format 3\0".utf8) else {
-            throw AuthorityStoreFailure(.notADatabase, "\(path) is not an SQLite database: it begins otherwise")
+            throw AuthorityStoreFailure(
+                .notADatabase, "\(path) is not an SQLite database: it does not begin with SQLite's header")
         }
     }
 }

@@ -34,8 +34,7 @@ extension ServerRecipes {
                 let authority = Authority(store: store, catalog: CommunityCatalog.catalog, histories: histories)
                 return OpenAuthority(authority) { try? store.close() }
             } catch {
-                let advice = error.code == .noDatabase ? "syncd serve makes one" : nil
-                throw ConfigurationProblem("authority.folder: \(error)", advice: advice)
+                throw ConfigurationProblem("authority.folder: \(error)", advice: error.advice)
             }
         },
         authenticator: { (settings, logger) throws(ConfigurationProblem) in
@@ -43,7 +42,8 @@ extension ServerRecipes {
                 return try TokenFile(path: settings.tokenFile, logger: logger)
             } catch {
                 throw ConfigurationProblem(
-                    "authority.token-file: \(error)", advice: "syncd token add NAME makes a token")
+                    "authority.token-file: \(error)",
+                    advice: error.fileIsMissing ? "syncd token add NAME makes a token" : nil)
             }
         },
         listener: { service in
@@ -69,4 +69,19 @@ extension ServerRecipes {
                 }
             }
         })
+}
+
+extension AuthorityStoreFailure {
+    /// Tells an operator what to do where the message does not.
+    fileprivate var advice: String? {
+        switch code {
+        case .noDatabase: "syncd serve makes one"
+        case .notADatabase, .corrupt:
+            "put the database back from a backup, without the files -wal and -shm of the present one"
+        case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
+        case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
+        case .diskFull: "free some room on that disk"
+        case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput: nil
+        }
+    }
 }

@@ -7,7 +7,7 @@ public struct ConfigurationFlags: Sendable {
         for setting in settings {
             guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
                 throw ConfigurationProblem(
-                    "--set \(setting): expected KEY=VALUE", advice: "such as --set sync.poll-interval=5s")
+                    "--set \(setting): expected KEY=VALUE", advice: "such as --set log.level=debug")
             }
             try add(String(setting[..<equals]), String(setting[setting.index(after: equals)...]), flag: "--set")
         }

@@ -1,0 +1,147 @@
+import Foundation
+import TestRings
+import Testing
+
+@testable import syncctl
+
+/// Every failure that an operator can meet when a server starts, with the exact text.
+@Suite(.ring(.test)) struct ServerFailureTextTests {
+    struct Failure: Sendable, CustomTestStringConvertible {
+        let name: String
+        var arguments: [String] = []
+        /// Run by `sh` in the server's folder, after a token was made and a server has run once.
+        var preparation = ":"
+        /// `$FOLDER` stands for the server's folder.
+        let text: String
+        var testDescription: String { name }
+    }
+
+    private static let backup =
+        "put the database back from a backup, without the files -wal and -shm of the present one"
+    private static let keys = "syncctl config show lists the keys of clients, syncd config those of a server"
+
+    static let failures: [Failure] = [
+        Failure(
+            name: "no token file", preparation: "rm tokens",
+            text: """
+                syncd: authority.token-file: there is no file $FOLDER/tokens
+                  syncd token add NAME makes a token
+
+                """),
+        Failure(
+            name: "a token file that others may read", preparation: "chmod 644 tokens",
+            text: """
+                syncd: authority.token-file: $FOLDER/tokens is open to others: expected mode 0600, so run chmod 600 on it
+
+                """),
+        Failure(
+            name: "a folder that others may write", preparation: "chmod 777 .",
+            text: """
+                syncd: authority.folder: others may write in $FOLDER (permissions 777); expected 700, so run chmod 700 on it
+
+                """),
+        Failure(
+            name: "an emptied database",
+            preparation: "rm -f authority.sqlite-wal authority.sqlite-shm; : > authority.sqlite",
+            text: """
+                syncd: authority.folder: $FOLDER/authority.sqlite is empty, and $FOLDER/authority.sqlite-mark beside it says that a server has run: its contents are lost
+                  \(backup)
+
+                """),
+        Failure(
+            name: "not a database", preparation: "echo 'something else' > authority.sqlite",
+            text: """
+                syncd: authority.folder: $FOLDER/authority.sqlite is not an SQLite database: it does not begin with SQLite's header
+                  \(backup)
+
+                """),
+        Failure(
+            name: "a database of a newer build", preparation: "sqlite3 authority.sqlite 'PRAGMA user_version = 99'",
+            text: """
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 1
+                  use the build of syncd that made it, or a newer one
+
+                """),
+        Failure(
+            name: "a link in the database's place",
+            preparation: "mv authority.sqlite other.sqlite; ln -s other.sqlite authority.sqlite",
+            text: """
+                syncd: authority.folder: $FOLDER/authority.sqlite is not a regular file; links are refused
+
+                """),
+        Failure(
+            name: "an address of the network without TLS", arguments: ["--host", "10.1.2.3"],
+            text: """
+                syncd: listen.host: 10.1.2.3 is open to a network, and the environment production sends nothing there in plain text
+                  give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy
+
+                """),
+        Failure(
+            name: "an unknown key", arguments: ["--set", "nothing=1"],
+            text: """
+                syncd: there is no key nothing (--set)
+                  \(keys)
+
+                """),
+        Failure(
+            name: "a setting without a value", arguments: ["--set", "nothing"],
+            text: """
+                syncd: --set nothing: expected KEY=VALUE
+                  such as --set log.level=debug
+
+                """),
+        Failure(
+            name: "a missing configuration file", arguments: ["--config", "/none.json"],
+            text: """
+                syncd: the configuration file /none.json was not read: there is no such file
+
+                """),
+    ]
+
+    @Test(arguments: failures) func `a server that cannot start says why, and what to do`(failure: Failure) throws {
+        let programs = try Programs()
+        let folder = programs.folder + "/.local/share/tombolo-server"
+        #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
+        try stop(try programs.serve().process)
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", failure.preparation]
+        shell.currentDirectoryURL = URL(filePath: folder)
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 0)
+        let answer = try programs.run("syncd", ["--port", "0"] + failure.arguments)
+        #expect(answer.errors == failure.text.replacing("$FOLDER", with: folder))
+        #expect(answer.output.isEmpty)
+        #expect(answer.status == CommandStatus.configuration.rawValue)
+    }
+
+    @Test func `a port that is taken, and a database that is served, are named`() throws {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
+        let (server, url) = try programs.serve()
+        let folder = programs.folder + "/.local/share/tombolo-server"
+        let second = try programs.run("syncd", ["--port", "0"])
+        #expect(
+            second.errors
+                == "syncd: authority.folder: \(folder)/authority.sqlite is served by another process; stop that one first\n"
+        )
+        let port = try #require(url.split(separator: ":").last)
+        let other = programs.folder + "/other"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--folder", other]).status == 0)
+        let taken = try programs.run("syncd", ["--folder", other, "--port", String(port)])
+        #expect(
+            taken.errors == """
+                syncd: cannot listen on 127.0.0.1, port \(port): Address already in use
+                  see the listen keys: syncd config shows their values and sources
+
+                """)
+        try stop(server)
+    }
+
+    private func stop(_ server: Process) throws {
+        kill(server.processIdentifier, SIGTERM)
+        server.waitUntilExit()
+        #expect(server.terminationStatus == 0)
+    }
+}
