@@ -58,7 +58,8 @@ public struct ConfigurationSources: Sendable {
         let suggestion = NearestName.suggestion(for: word, among: names)
         return ConfigurationProblem(
             "there is no \(what)",
-            advice: suggestion.map { "did you mean \($0)?" } ?? "syncctl config show lists the keys of clients, syncd config those of a server")
+            advice: suggestion.map { "did you mean \($0)?" }
+                ?? "syncctl config show lists the keys of clients, syncd config those of a server")
     }
 
     // MARK: Looking up
