@@ -78,6 +78,7 @@ let package = Package(
                 .embedInCode("local/m0005_base_space.sql"),
                 .embedInCode("local/m0006_access.sql"),
                 .embedInCode("local/m0007_journal_bounds.sql"),
+                .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ],

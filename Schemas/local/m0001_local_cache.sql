@@ -16,8 +16,6 @@ CREATE TABLE sync_meta (
     clock_offset INTEGER,
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
-    -- How many of the waiting ones are held back.
-    held INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
@@ -36,12 +34,6 @@ CREATE TABLE sync_contact (
     failure_at INTEGER,
     -- Until when the server asked to be left alone.
     paused_until INTEGER
-) STRICT;
-
--- The collections and fields of the server when entries were held back. At most one row.
-CREATE TABLE sync_server_models (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    names TEXT NOT NULL
 ) STRICT;
 
 -- Client ids that the device had before: notices for them are for this device, too.
@@ -78,8 +70,6 @@ CREATE TABLE sync_space (
     complete_at INTEGER NOT NULL DEFAULT 0,
     -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
     marks INTEGER NOT NULL DEFAULT 0,
-    -- How many records there were before such a snapshot.
-    held_before INTEGER NOT NULL DEFAULT 0,
     -- While a snapshot is taken: the collections that it has shown, in their order and between spaces, the last record, and how
     -- many. The next page goes on behind that.
     shown_collections TEXT NOT NULL DEFAULT '',
@@ -110,8 +100,6 @@ CREATE TABLE sync_outbox (
     attempts INTEGER NOT NULL DEFAULT 0,
     -- The version at which the server applied it; NULL until answered.
     version INTEGER,
-    -- The collection, or collection.field, that the server does not know yet; NULL unless the entry is held back.
-    held_for TEXT,
     -- Milliseconds since 1970. Lowered when the device's clock turns out to have been ahead.
     written_at INTEGER NOT NULL,
     -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
@@ -119,7 +107,6 @@ CREATE TABLE sync_outbox (
     refusal_message TEXT
 ) STRICT;
 CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
-CREATE INDEX sync_outbox_held ON sync_outbox (sequence) WHERE held_for IS NOT NULL;
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
 
 -- Which entries of the outbox change a record ('changes'), or refer to it while it is not yet on the server ('refers').

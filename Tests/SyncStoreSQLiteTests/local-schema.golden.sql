@@ -141,15 +141,13 @@ CREATE TABLE sync_meta (
     clock_offset INTEGER,
     -- Counts of the outbox and the journal, kept in the transactions that change them.
     waiting INTEGER NOT NULL DEFAULT 0,
-    -- How many of the waiting ones are held back.
-    held INTEGER NOT NULL DEFAULT 0,
     sent INTEGER NOT NULL DEFAULT 0,
     answered INTEGER NOT NULL DEFAULT 0,
     outbox_bytes INTEGER NOT NULL DEFAULT 0,
     unseen INTEGER NOT NULL DEFAULT 0,
     -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
-, account TEXT, journal_entries INTEGER NOT NULL DEFAULT 0, journal_bytes INTEGER NOT NULL DEFAULT 0, unseen_bytes INTEGER NOT NULL DEFAULT 0) STRICT;
+, account TEXT, journal_entries INTEGER NOT NULL DEFAULT 0, journal_bytes INTEGER NOT NULL DEFAULT 0, unseen_bytes INTEGER NOT NULL DEFAULT 0, held INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE sync_outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -165,14 +163,12 @@ CREATE TABLE sync_outbox (
     attempts INTEGER NOT NULL DEFAULT 0,
     -- The version at which the server applied it; NULL until answered.
     version INTEGER,
-    -- The collection, or collection.field, that the server does not know yet; NULL unless the entry is held back.
-    held_for TEXT,
     -- Milliseconds since 1970. Lowered when the device's clock turns out to have been ahead.
     written_at INTEGER NOT NULL,
     -- Why the server refuses to take the transaction: its number is then sent with an empty one in its place.
     refusal_code TEXT,
     refusal_message TEXT
-) STRICT;
+, held_for TEXT) STRICT;
 
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
 
@@ -233,14 +229,12 @@ CREATE TABLE sync_space (
     complete_at INTEGER NOT NULL DEFAULT 0,
     -- 1 while a snapshot is taken beside rows that were here before: sync_seen then tells what it has shown.
     marks INTEGER NOT NULL DEFAULT 0,
-    -- How many records there were before such a snapshot.
-    held_before INTEGER NOT NULL DEFAULT 0,
     -- While a snapshot is taken: the collections that it has shown, in their order and between spaces, the last record, and how
     -- many. The next page goes on behind that.
     shown_collections TEXT NOT NULL DEFAULT '',
     shown_last BLOB,
     shown_rows INTEGER NOT NULL DEFAULT 0
-, has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1))) STRICT;
+, has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1)), held_before INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE UNIQUE INDEX "sync_uid_avatars" ON "avatars" (uid) WHERE uid >= 0;
 
