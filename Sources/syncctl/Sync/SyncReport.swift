@@ -66,9 +66,12 @@ struct SyncReport {
             if let failure = missingAccess { throw failure }
             if news > 0 { throw CommandStatus.rejected }
         case .held:
-            let held = after.held == 1 ? "1 transaction waits" : "\(after.held) transactions wait"
+            let held =
+                after.held == 1
+                ? "1 transaction waits until the server knows the collections and fields in it"
+                : "\(after.held) transactions wait until the server knows the collections and fields in them"
             throw CommandFailure(
-                .held, "\(held) until the server knows the collections and fields in it; everything else is in sync",
+                .held, "\(held); everything else is in sync",
                 advice: "ask who runs the server to upgrade it, and see what waits with syncctl outbox")
         case .failed(let failure): throw CommandFailure(failure)
         case .offline(let reason):

@@ -1,0 +1,32 @@
+import SyncModel
+import TestRings
+import Testing
+
+@testable import SyncCore
+@testable import syncctl
+
+@Suite(.ring(.unit)) struct SyncFollowerTests {
+    private static func status(_ outbox: OutboxSummary, hasCaughtUp: Bool = true) -> SyncStatus {
+        SyncStatus(
+            connection: .online, push: .idle,
+            spaces: [
+                SyncStatus.Space(
+                    space: .default, pull: .idle, version: Version(3), head: Version(3), isComplete: true,
+                    hasCaughtUp: hasCaughtUp, hasAccess: true, historyIsInDoubt: false)
+            ], outbox: outbox)
+    }
+
+    private static func ending(_ status: SyncStatus) -> String? {
+        let terminal = Terminal(isJSON: true, variables: [:])
+        var follower = SyncFollower(isWatching: false, patience: .seconds(10), terminal: terminal)
+        return follower.follow(status, Progress(terminal, uptime: { .zero })).map { "\($0)" }
+    }
+
+    @Test func `a sync ends when nothing is left but what an older server does not know`() {
+        #expect(Self.ending(Self.status(OutboxSummary())) == "inSync")
+        #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2))) == "held")
+        #expect(Self.ending(Self.status(OutboxSummary(waiting: 3, held: 2))) == nil)
+        #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2, answered: 1))) == nil)
+        #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2), hasCaughtUp: false)) == nil)
+    }
+}
