@@ -200,7 +200,8 @@ public final class HTTPTransport: RemoteTransport {
                 tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(path))
             } catch {
                 throw HTTPTransportConfigurationError(
-                    description: "\(path) is to be a PEM file with the certificates to trust: \(error)")
+                    description:
+                        "\(path) cannot be read, or holds no certificates; expected those to trust, in PEM form")
             }
         }
         var settings = HTTPClient.Configuration()

@@ -180,6 +180,33 @@ import Testing
         expect(.unsafePermissions, naming: folder.path) { try folder.open() }
     }
 
+    @Test func `nothing is committed into a file that was moved or replaced`() throws {
+        let folder = try Folder()
+        let store = try folder.open()
+        defer { try? store.close() }
+        let take = { (transaction: any AuthorityTransaction) throws(AuthorityStoreFailure) in
+            try transaction.takeVersion(in: .default)
+        }
+        #expect(try store.write(take) == Version(1))
+        let moved = folder.file + "-moved"
+        #expect(rename(folder.file, moved) == 0)
+        expect(.missingFile, naming: folder.file) { try store.write(take) }
+        try FileManager.default.copyItem(atPath: moved, toPath: folder.file)
+        expect(.missingFile, naming: folder.file) { try store.write(take) }
+        expect(.missingFile, naming: folder.file) {
+            try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+        }
+        #expect(rename(moved, folder.file) == 0)
+        #expect(try store.write(take) == Version(2))
+    }
+
+    @Test func `a database with two names is refused`() throws {
+        let folder = try Folder()
+        try folder.open().close()
+        #expect(link(folder.file, folder.file + "-other") == 0)
+        expect(.unsafePermissions, naming: folder.file) { try folder.open() }
+    }
+
     @Test func `a link in place of the database is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
@@ -368,7 +395,7 @@ import Testing
     @discardableResult
     private func expect(
         _ code: AuthorityStoreFailure.Code, naming name: String, at location: SourceLocation = #_sourceLocation,
-        _ open: () throws -> SQLiteAuthorityStore
+        _ open: () throws -> some Any
     ) -> AuthorityStoreFailure? {
         let failure = #expect(throws: AuthorityStoreFailure.self, sourceLocation: location) { try open() }
         #expect(failure?.code == code, "\(failure?.message ?? "")", sourceLocation: location)

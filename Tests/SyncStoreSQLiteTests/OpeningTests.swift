@@ -245,6 +245,27 @@ import Testing
         #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.file = link } } == .unsafePermissions)
     }
 
+    @Test func `a database with two names is refused`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        #expect(link(scratch.file, scratch.folder + "/other.sqlite") == 0)
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .unsafePermissions)
+        unlink(scratch.folder + "/other.sqlite")
+        try scratch.open().close()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
+    func `what belongs to another user is refused`() throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        for path in [scratch.file, scratch.folder] {
+            #expect(chown(path, 12_345, 12_345) == 0)
+            #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .unsafePermissions)
+            #expect(chown(path, 0, 0) == 0)
+        }
+        try scratch.open().close()
+    }
+
     @Test func `who only looks does not wait for those who write`() throws {
         let scratch = try Scratch()
         _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)

@@ -58,7 +58,7 @@ import Testing
             name: "a folder that others may write", arguments: ["status"], preparation: .openFolder, status: .noStore,
             text: """
                 syncctl: others may write in $HOME/.local/share/tombolo (permissions 777); expected 700
-                  make yourself the owner of the folder, and run chmod 700 on it
+                  use a folder of your own with permissions 700, and in it a plain file without links
 
                 """),
         Failure(

@@ -70,6 +70,12 @@ struct AuthorityFiles: Hashable, Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw AuthorityStoreFailure(.unsafePermissions, "\(path) is not a regular file; links are refused")
         }
+        guard status.st_nlink <= 1 else {
+            throw AuthorityStoreFailure(
+                .unsafePermissions,
+                "\(path) has \(status.st_nlink) names (hard links), and SQLite would keep a WAL beside each; expected one name"
+            )
+        }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw AuthorityStoreFailure(
                 .unsafePermissions,

@@ -10,6 +10,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     let database: any DatabaseWriter
     /// Held as long as the database is open.
     private let lock: ServingLock?
+    /// The file that was opened; nil where files are the caller's.
+    private let file: ServedFile?
 
     /// Opens the database at `path`, and makes it when it is missing.
     ///
@@ -29,6 +31,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
             try DatabasePool(path: path, configuration: opening.grdb(isSingle: false))
         }
         try opening.finish(database, newHistory: newHistory)
+        file = try ServedFile(at: path)
     }
 
     /// Opens a database with one connection, for simulations and tests; files and their permissions are the caller's.
@@ -39,6 +42,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreFailure) {
         lock = nil
+        file = nil
         let opening = AuthorityOpening(name: location, configuration: configuration)
         database = try opening.perform("open \(location)") {
             try DatabaseQueue(path: location, configuration: opening.grdb(isSingle: true))
@@ -68,6 +72,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public func read<Result>(
         _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result {
+        try file?.demandInPlace()
         do {
             guard let single = database as? DatabaseQueue else {
                 return try database.read { database in try body(SQLiteTransaction(database: database)) }
@@ -94,6 +99,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     public func write<Result>(
         _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result {
+        try file?.demandInPlace()
         do {
             return try database.write { database in try body(SQLiteTransaction(database: database)) }
         } catch {

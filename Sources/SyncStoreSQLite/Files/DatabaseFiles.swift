@@ -49,6 +49,13 @@ struct DatabaseFiles: Hashable, Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StoreFailure(.unsafePermissions, "\(path) is not a regular file; links and devices are refused")
         }
+        try Self.checkOwner(path, status)
+        guard status.st_nlink <= 1 else {
+            throw StoreFailure(
+                .unsafePermissions,
+                "\(path) has \(status.st_nlink) names (hard links), and SQLite would keep a WAL beside each; expected one name"
+            )
+        }
         guard status.st_mode & 0o7777 != 0o600 else { return }
         guard chmod(path, 0o600) == 0 else {
             throw StoreFailure(
@@ -77,10 +84,21 @@ struct DatabaseFiles: Hashable, Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw StoreFailure(.missingFile, "\(folder) is not a folder")
         }
+        try Self.checkOwner(folder, status)
         guard status.st_mode & 0o022 == 0 else {
             throw StoreFailure(
                 .unsafePermissions,
                 "others may write in \(folder) (permissions \(String(status.st_mode & 0o7777, radix: 8))); expected 700"
+            )
+        }
+    }
+
+    /// Refuses what belongs to another user, who may write it whatever its mode says.
+    private static func checkOwner(_ path: String, _ status: stat) throws(StoreFailure) {
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw StoreFailure(
+                .unsafePermissions,
+                "\(path) belongs to user \(status.st_uid), and this program runs as user \(geteuid()): run it as its owner"
             )
         }
     }

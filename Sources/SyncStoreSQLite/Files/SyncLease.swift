@@ -29,7 +29,8 @@ public final class SyncLease: Sendable {
             let text = FileLock.text(in: path)?.split(whereSeparator: \.isNewline).first
             return .held(by: text.flatMap { Int32($0) })
         }
-        try lock.write("\(getpid())\n")
+        // Only for people: on a full disk the lease is as good without it, and status and doctor have to tell of the disk.
+        try? lock.write("\(getpid())\n")
         return .acquired(SyncLease(lock))
     }
 }

@@ -36,7 +36,8 @@ extension CommandFailure {
             case .contradiction:
                 "the next sync takes a fresh copy of what the server has; report this if it happens again"
             case .corrupt: "keep a copy of the file, and see what syncctl doctor says"
-            case .unsafePermissions: "make yourself the owner of the folder, and run chmod 700 on it"
+            case .unsafePermissions:
+                "use a folder of your own with permissions 700, and in it a plain file without links"
             case .readOnly: "check the owner and the permissions of the folder and of the file"
             case .inputOutput: "check the disk, then run the command again"
             case .otherAccount: "use the token of the account that the database belongs to, or another --store"
@@ -53,8 +54,12 @@ extension CommandFailure {
         switch failure.code {
         case .unauthorized, .forbidden, .otherAccount:
             self.init(.refused, failure.message, advice: "check server.token-file (syncctl config show)")
-        case .incompatible, .refused:
+        case .incompatible:
             self.init(.refused, failure.message, advice: "update the older of server and client")
+        case .refused:
+            self.init(
+                .refused, failure.message,
+                advice: "check that server.url has no path too many, or update the older of server and client")
         case .unreachable:
             self.init(
                 .notSynced, failure.message,

@@ -74,6 +74,9 @@ import Testing
             } else {
                 try demand(list.status == 74, "list ended with \(list.status): \(list.errors)")
             }
+            let status = try device.run(["status", "--local"])
+            try demand([0, 74].contains(status.status), "status ended with \(status.status): \(status.errors)")
+            try demand(!status.errors.contains("lock file"), "status needs room for its look: \(status.errors)")
             let sync = try device.run(["sync"])
             try demand([0, 74].contains(sync.status), "sync ended with \(sync.status): \(sync.errors)")
 
