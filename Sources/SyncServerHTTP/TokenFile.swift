@@ -71,8 +71,10 @@ public final class TokenFile: Authenticator {
             state.withLock { state in state = State(stamp: stamp, principals: principals) }
             logger.notice("the token file was read again", metadata: ["tokens": "\(principals.count)"])
         } catch {
+            let kept = state.withLock { $0.principals.count }
             logger.error(
-                "the token file is not valid: the earlier tokens stay accepted", metadata: ["error": "\(error)"])
+                "the token file is not valid: the earlier tokens stay accepted",
+                metadata: ["error": "\(error)", "tokens": "\(kept)"])
         }
     }
 
@@ -172,15 +174,14 @@ private struct FileStamp: Equatable, Sendable {
     let device: UInt64
     let inode: UInt64
     let size: Int64
-    let seconds: Int
-    let nanoseconds: Int
+    /// Of the last change to the contents, and to the owner or the permissions.
+    let times: [Int]
 
     init(_ status: stat) {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        seconds = status.st_mtim.tv_sec
-        nanoseconds = status.st_mtim.tv_nsec
+        times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
     /// Nil when there is no such file.

@@ -50,6 +50,16 @@ import Testing
         #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
     }
 
+    @Test func `a file whose permissions are set right is read again`() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try write(TokenFile.line(principal: "ann", token: "first"))
+        let file = try open()
+        try write(TokenFile.line(principal: "ann", token: "second"), mode: 0o644)
+        #expect(file.principal(bearing: "second") == nil)
+        #expect(chmod(path, 0o600) == 0)
+        #expect(file.principal(bearing: "second") == Principal(name: "ann"))
+    }
+
     @Test(arguments: [0o640, 0o604, 0o660, 0o644])
     func `a file that others can read is refused`(mode: Int) throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
