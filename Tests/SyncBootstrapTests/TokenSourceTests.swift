@@ -1,7 +1,10 @@
 import Foundation
+import SyncConcurrency
+import SyncSimulation
 import Testing
 
 @testable import SyncBootstrap
+@testable import SyncCore
 
 @Suite struct TokenSourceTests {
     private static func write(_ text: String, to path: String) throws {
@@ -26,6 +29,46 @@ import Testing
         #expect(source.current.secret == "third")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         #expect(source.current.secret == "third")
+    }
+
+    @Test func `a rotated token is told soon while the server refuses the old one, and only then`() throws {
+        let path = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Self.write("first\n", to: path)
+        let simulation = Simulation(seed: 1)
+        let feed = CoalescingFeed<SyncStatus>()
+        let status = Guarded(Self.status(.online))
+        let told = Guarded(0)
+        let watch = TokenWatch(
+            token: try TokenSource(file: path), status: feed, currentStatus: { status.withLock { $0 } },
+            credentialsChanged: { told.withLock { $0 += 1 } }, clock: simulation.makeRuntime(device: "phone").clock)
+        let task = simulation.start("watch") { await watch.watch() }
+        let turn = { (connection: SyncStatus.Connection) in
+            status.withLock { $0 = Self.status(connection) }
+            feed.publish(Self.status(connection))
+        }
+        try simulation.advance(by: .seconds(1))
+        try Self.write("second\n", to: path)
+        turn(.online)
+        try simulation.advance(by: TokenWatch.interval * 3)
+        #expect(told.withLock { $0 } == 0)
+        turn(.refused(TransportFailure(.unauthorized, "old")))
+        try simulation.advance(by: TokenWatch.interval * 3)
+        #expect(told.withLock { $0 } == 0)
+        try Self.write("third\n", to: path)
+        try simulation.advance(by: TokenWatch.interval * 3)
+        #expect(told.withLock { $0 } == 1)
+        turn(.connecting)
+        try Self.write("fourth\n", to: path)
+        try simulation.advance(by: TokenWatch.interval * 3)
+        #expect(told.withLock { $0 } == 1)
+        task.cancel()
+        feed.finish()
+        try simulation.finish()
+    }
+
+    private static func status(_ connection: SyncStatus.Connection) -> SyncStatus {
+        SyncStatus(connection: connection, push: .idle, spaces: [], outbox: OutboxSummary())
     }
 
     @Test func `a token without a file stays`() {

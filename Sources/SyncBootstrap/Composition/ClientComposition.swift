@@ -109,7 +109,8 @@ public final class ClientComposition {
     /// - Parameter handlesSignals: whether SIGTERM and SIGINT stop them gracefully.
     public func services(handlesSignals: Bool) throws -> ClientServices {
         ClientServices(
-            engine: try engine, watch: try opened.watch, reachability: reachability, deadline: settings.stopDeadline,
+            engine: try engine, watch: try opened.watch, reachability: reachability,
+            token: settings.server?.token, clock: runtime.clock, deadline: settings.stopDeadline,
             handlesSignals: handlesSignals, logger: logger)
     }
 

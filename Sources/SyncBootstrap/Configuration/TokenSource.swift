@@ -45,6 +45,9 @@ public final class TokenSource: Sendable {
         reading = Guarded(Reading(token: try Token(file: path), stamp: stamp))
     }
 
+    /// Whether there is a file that may be replaced.
+    var canChange: Bool { path != nil }
+
     /// The newest good token.
     public var current: Token {
         reading.withLock { reading in

@@ -3,7 +3,7 @@ import ServiceLifecycle
 public import SyncCore
 import UnixSignals
 
-/// The services of a client: the engine, and the watch over links and routes.
+/// The services of a client: the engine, and the watches over links and routes, and over the token file.
 public struct ClientServices: Sendable {
     public let engine: SyncEngine
     private let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
@@ -11,19 +11,28 @@ public struct ClientServices: Sendable {
 
     init(
         engine: SyncEngine, watch: @escaping @Sendable () throws(StoreFailure) -> @Sendable () -> Void,
-        reachability: any Reachability, deadline: Duration, handlesSignals: Bool, logger: Logger
+        reachability: any Reachability, token: TokenSource?, clock: any Clock<Duration>, deadline: Duration,
+        handlesSignals: Bool, logger: Logger
     ) {
         self.engine = engine
         self.watch = watch
+        var services = [
+            ServiceGroupConfiguration.ServiceConfiguration(
+                service: ReachabilityService(reachability: reachability, logger: logger),
+                successTerminationBehavior: .ignore, failureTerminationBehavior: .ignore)
+        ]
+        if let token, token.canChange {
+            services.append(
+                .init(
+                    service: TokenWatch(token: token, engine: engine, clock: clock),
+                    successTerminationBehavior: .ignore, failureTerminationBehavior: .ignore))
+        }
+        services.append(
+            .init(
+                service: EngineService(engine: engine), successTerminationBehavior: .gracefullyShutdownGroup,
+                failureTerminationBehavior: .cancelGroup))
         var configuration = ServiceGroupConfiguration(
-            services: [
-                .init(
-                    service: ReachabilityService(reachability: reachability, logger: logger),
-                    successTerminationBehavior: .ignore, failureTerminationBehavior: .ignore),
-                .init(
-                    service: EngineService(engine: engine), successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: .cancelGroup),
-            ],
+            services: services,
             gracefulShutdownSignals: handlesSignals ? [.sigterm, .sigint] : [],
             // The lifecycle's own messages are about services, not about anything a user knows.
             logger: logger)
