@@ -798,6 +798,7 @@ import Testing
             waits.append(harness.now - before)
             harness.answerStore(.cursorReset(.default))
         }
+        #expect(harness.notes.last.map { if case .failed("reset", _) = $0 { true } else { false } } == true)
         #expect(waits.max()! > .seconds(30))
     }
 

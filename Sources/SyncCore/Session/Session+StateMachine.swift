@@ -332,10 +332,9 @@ package struct SessionMachine: Hashable, Sendable {
             // Results may come after the page that shows them: then no page follows that could tell.
             return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
         case .pullEnded(_, let space, .success):
-            guard let pull = pulls.first(where: { $0.space == space }),
-                case .waiting(_, .contradiction(let words)) = pull.state
+            guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state
             else { return [] }
-            return [.note(.failed(code: StoreFailure.Code.contradiction.rawValue, message: words))]
+            return [.note(.failed(code: obstacle.code, message: obstacle.words))]
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
             .outboxTouched, .outboxCounted, .timerFired, .pushEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
             .cursorReset, .sessionChanged:

@@ -140,6 +140,17 @@ extension OutboxMachine.Obstacle {
 }
 
 extension PullMachine.Obstacle {
+    /// For programs that read what a database remembers of its server.
+    var code: String {
+        switch self {
+        case .transport(let failure): failure.code.rawValue
+        case .store(let failure): failure.code.rawValue
+        case .contradiction: StoreFailure.Code.contradiction.rawValue
+        case .reset: "reset"
+        case .historyInDoubt: "history_in_doubt"
+        }
+    }
+
     var words: String {
         switch self {
         case .transport(let failure): failure.message
