@@ -84,13 +84,14 @@ struct SyncReport {
         case .storeFailed(let failure): throw CommandFailure(failure)
         case .braked(let deletes, let total):
             throw CommandFailure(
-                .failed,
+                .unhealthy,
                 "what the server says would delete \(deletes) of the \(total) records here, and nothing proves that it is right",
                 advice: "if that is what you expect: syncctl sync --allow-deletes")
         case .syncedElsewhere(let process):
+            let left = after.count == 1 ? "1 transaction is" : "\(after.count) transactions are"
             throw CommandFailure(
                 .syncedElsewhere,
-                "process \(process.map(String.init) ?? "unknown") syncs this database, and \(after.count) transactions are still in the outbox",
+                "process \(process.map(String.init) ?? "unknown") syncs this database, and \(left) still in the outbox",
                 advice: "see what holds it up with syncctl status")
         case .interrupted: throw CommandFailure(.notSynced, "the sync was interrupted", advice: CommandFailure.safe)
         }

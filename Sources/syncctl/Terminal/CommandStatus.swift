@@ -26,7 +26,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
         case .rejected: "Synced, and the journal has something new: see syncctl journal."
         case .syncedElsewhere: "Another process syncs this database, and is not done yet."
         case .different: "The compared stores, or a recording and its replay, differ."
-        case .unhealthy: "syncctl doctor found something that a person has to look at."
+        case .unhealthy: "A person has to decide: the mass-delete brake holds, or syncctl doctor found something."
         case .held: "Synced, but for transactions that wait until the server is upgraded: see syncctl outbox."
         case .usage: "The command line is not understood."
         case .noInput: "An input file is missing or cannot be read."
