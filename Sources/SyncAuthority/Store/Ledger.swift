@@ -77,7 +77,11 @@ public struct RecordedConflict: Hashable, Sendable {
 
 extension FieldConflict {
     /// The client that a notice has to tell of its lost value; nil when the outcome of the push tells it.
+    ///
+    /// Two values of one client may come from two copies of its database, each in an incarnation of its own. Then there is a
+    /// notice, too; the device whose push told it recognizes the conflict.
     public func addressee(pushedBy author: CommitAuthor) -> ClientID? {
-        loser.stamp.client == author.identity.client ? nil : loser.stamp.client
+        let client = loser.stamp.client
+        return client == author.identity.client && client != winner.stamp.client ? nil : client
     }
 }

@@ -39,7 +39,8 @@ extension WriteTransaction {
         enum Kind {
             case create(Patch)
             case update([FieldEdit])
-            case delete
+            /// The user has seen all values up to this version.
+            case delete(seen: Version)
         }
 
         func mutation(at time: HybridTime, _ tables: [RecordTable]) -> Mutation {
@@ -47,7 +48,7 @@ extension WriteTransaction {
                 switch kind {
                 case .create(let patch): .create(patch)
                 case .update(let edits): .update(edits)
-                case .delete: .delete(seen: original?.record.version ?? .zero)
+                case .delete(let seen): .delete(seen: seen)
                 }
             return Mutation(
                 collection: tables[place.table].model.collection, record: place.id, time: time, intent: intent)
@@ -141,7 +142,9 @@ extension WriteTransaction {
                 throw StoreFailure(.missingRecord, "there is no record \(id) in \(table.name) to delete")
             }
             draft.current = nil
-            if draft.original != nil { draft.kind = .delete }
+            if let original = draft.original {
+                draft.kind = .delete(seen: try versionSeen(of: original.record, at: place, in: space))
+            }
             return draft
         }
     }

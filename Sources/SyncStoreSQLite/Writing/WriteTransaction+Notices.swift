@@ -21,12 +21,12 @@ extension WriteTransaction {
         space.notice = last.number
     }
 
-    /// Whether a conflict is news for this device: the losing value is its own, the winning one is not, and the journal does not
-    /// have it from another history of the server.
+    /// Whether a conflict is news for this device: the losing value is its own, and the journal does not have the conflict from
+    /// the answer to a push, or from another history of the server.
+    ///
+    /// The winning value may have a client id of this device, too: that of a copy of its database.
     private func concerns(_ conflict: FieldConflict, _ own: Set<ClientID>) throws(StoreFailure) -> Bool {
-        guard own.contains(conflict.loser.stamp.client), !own.contains(conflict.winner.stamp.client) else {
-            return false
-        }
+        guard own.contains(conflict.loser.stamp.client) else { return false }
         let known = try connection.statement(
             """
             SELECT 1 FROM sync_conflict WHERE collection = ?1 AND id = ?2 AND field = ?3 AND loser_time = ?4

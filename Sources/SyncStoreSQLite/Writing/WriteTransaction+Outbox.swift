@@ -324,11 +324,33 @@ extension WriteTransaction {
             guard transaction.space == space else { continue }
             for mutation in transaction.mutations
             where mutation.record == place.id && mutation.collection == table.model.collection {
-                guard case .update(let edits) = mutation.intent else { continue }
-                for edit in edits where left.remove(edit.field) != nil { versions[edit.field] = edit.seen }
+                switch mutation.intent {
+                case .update(let edits):
+                    for edit in edits where left.remove(edit.field) != nil { versions[edit.field] = edit.seen }
+                case .create(let patch):
+                    for (field, _) in patch where left.remove(field) != nil { versions[field] = .zero }
+                case .delete: break
+                }
             }
         }
         return versions
+    }
+
+    /// The version up to which the user of this device has seen all values of a record, as it is shown.
+    ///
+    /// A page may have brought a newer value for a field that has a pending edit. It is covered by that edit, so nobody
+    /// has seen it, and a delete must not claim to.
+    func versionSeen(
+        of record: Record, at place: RecordPlace, in space: SpaceID
+    ) throws(StoreFailure) -> Version {
+        let model = tables[place.table].model
+        var version = record.version
+        for (field, seen) in try versionsSeen(of: Set(model.fields.map(\.name)), at: place, in: space) {
+            guard let position = model.position(of: field) else { continue }
+            let shown = record.version(ofFieldAt: position)
+            if shown > seen { version = min(version, Version(shown.rawValue - 1)) }
+        }
+        return version
     }
 
     private func transaction(at sequence: Int64) throws(StoreFailure) -> Transaction {

@@ -136,6 +136,96 @@ struct FoundBySeedsTests {
 
     // MARK: The device's side
 
+    // MARK: Found by the users' oracle
+
+    @Test func `a delete does not claim to have seen a value that a pending edit covers`() throws {
+        let store = try makeStore()
+        _ = try store.adopt(old, as: account)
+        _ = try apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), to: store)
+        _ = try store.commit([.update("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
+        let theirs = RecordChange(
+            collection: "islander", id: id(1), effect: .updated(["name": .text("theirs"), "boats": .integer(2)]))
+        _ = try apply(feed([Commit(version: Version(7), changes: [theirs])], of: old, from: 4), to: store)
+        #expect(try store.record("islander", .id(id(1)))?.values[0] == .text("mine"))
+        _ = try store.commit([.delete("islander", id(1))], in: .default, now: now)
+        let delete = try #require(try store.outbox(limit: 10).last?.transaction.mutations.last)
+        #expect(delete.intent == .delete(seen: Version(6)))
+    }
+
+    @Test func `an edit over a pending creation has seen nothing of another device's creation`() throws {
+        let store = try makeStore()
+        _ = try store.adopt(old, as: account)
+        _ = try store.commit([.create("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now)
+        let theirs = RecordChange(
+            collection: "islander", id: id(1),
+            effect: .created(uid: UID(0), ["name": .text("theirs"), "boats": .integer(2)]))
+        _ = try apply(feed([Commit(version: Version(1), changes: [theirs])], of: old), to: store)
+        let edit: Patch = ["name": .text("mine, too"), "boats": .integer(3)]
+        _ = try store.commit([.update("islander", id(1), edit)], in: .default, now: now)
+        guard case .update(let edits)? = try store.outbox(limit: 10).last?.transaction.mutations.last?.intent else {
+            Issue.record("the edit is not in the outbox")
+            return
+        }
+        // It shows their boats, and its own name over theirs.
+        #expect(edits.first { $0.field == "name" }?.seen == .zero)
+        #expect(edits.first { $0.field == "boats" }?.seen == Version(1))
+    }
+
+    @Test(arguments: [true, false])
+    func `a device is told what a copy of its database has overwritten, whichever of them has taken a new client id`(
+        hasNewID: Bool
+    ) throws {
+        let store = try makeStore()
+        var session = try store.adopt(old, as: account)
+        let former = session.identity.client
+        if hasNewID { session = try store.renewIdentity(as: ClientID(bits: Identifier128(high: 9, low: 9))) }
+        // The copy has the first id; or both still have it, each in an incarnation of its own.
+        let conflict = FieldConflict(
+            collection: "islander", record: id(1), field: "name", base: .text("a"),
+            winner: Contender(value: .text("copy's"), stamp: Stamp(time: HybridTime(wall: now), client: former)),
+            loser: Contender(value: .text("mine"), stamp: Stamp(time: .zero, client: session.identity.client)),
+            rule: .latestEdit)
+        let notice = ConflictNotice(number: 1, version: Version(1), conflict: conflict)
+        _ = try apply(feed([], of: old, notices: [notice]), to: store)
+        #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.overwritten([conflict], deleted: nil)])
+        let author = CommitAuthor(
+            principal: principal, identity: ClientIdentity(client: former, incarnation: 3), number: .first, at: now)
+        #expect(conflict.addressee(pushedBy: author) == session.identity.client)
+    }
+
+    @Test func `a device is told once what became of its push, whatever notices follow`() throws {
+        let store = try makeStore()
+        let session = try store.adopt(old, as: account)
+        _ = try store.commit([.create("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
+        _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: now)
+        let client = session.identity.client
+        let conflict = FieldConflict(
+            collection: "islander", record: id(1), field: "name", base: .null,
+            winner: Contender(value: .text("mine"), stamp: Stamp(time: HybridTime(wall: now), client: client)),
+            loser: Contender(value: .text("of another incarnation"), stamp: Stamp(time: .zero, client: client)),
+            rule: .latestEdit)
+        try answer(.applied(version: Version(1), uids: [uid(0, of: id(1))], conflicts: [conflict]), to: store)
+        let notice = ConflictNotice(number: 1, version: Version(1), conflict: conflict)
+        _ = try apply(feed([], of: old, notices: [notice]), to: store)
+        #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.merged([conflict])])
+    }
+
+    @Test func `the pusher of a losing value needs no notice`() {
+        let loser = ClientID(bits: Identifier128(high: 1, low: 1))
+        let winner = ClientID(bits: Identifier128(high: 1, low: 2))
+        let conflict = FieldConflict(
+            collection: "islander", record: id(1), field: "name", base: .null,
+            winner: Contender(value: .text("a"), stamp: Stamp(time: .zero, client: winner)),
+            loser: Contender(value: .text("b"), stamp: Stamp(time: .zero, client: loser)), rule: .serverWins)
+        func author(_ client: ClientID) -> CommitAuthor {
+            CommitAuthor(
+                principal: principal, identity: ClientIdentity(client: client, incarnation: 0), number: .first, at: now)
+        }
+        #expect(conflict.addressee(pushedBy: author(loser)) == nil)
+        #expect(conflict.addressee(pushedBy: author(winner)) == loser)
+    }
+
     private func makeStore() throws -> SQLiteStore {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()
@@ -183,15 +273,22 @@ struct FoundBySeedsTests {
         return page(.snapshot(rows, isFirst: true, isLast: true), version, epoch)
     }
 
-    private func feed(_ commits: [Commit], of epoch: Epoch) -> PullPage {
-        page(.commits(commits), commits.last?.version.rawValue ?? 0, epoch)
+    private func feed(
+        _ commits: [Commit], of epoch: Epoch, from first: Int64 = 0, notices: [ConflictNotice] = []
+    ) -> PullPage {
+        // Commits of other records come before.
+        let others = (first + 1)..<max(commits.first?.version.rawValue ?? 0, first + 1)
+        let quiet = first == 0 ? [] : others.map { Commit(version: Version($0), changes: []) }
+        return page(.commits(quiet + commits), commits.last?.version.rawValue ?? 0, epoch, notices)
     }
 
-    private func page(_ content: PullPage.Content, _ version: Int64, _ epoch: Epoch) -> PullPage {
+    private func page(
+        _ content: PullPage.Content, _ version: Int64, _ epoch: Epoch, _ notices: [ConflictNotice] = []
+    ) -> PullPage {
         PullPage(
             space: .default, epoch: epoch, serverTime: HybridTime(wall: now), content: content,
             cursor: Cursor(rawValue: "\(epoch) \(version)"), version: Version(version), head: Version(version),
-            hasMore: false)
+            hasMore: false, notices: notices)
     }
 
     // MARK: The server's side
