@@ -327,19 +327,29 @@ public final class SimulatedDevice: Sendable {
             holdings.add("disk", "empty")
             return holdings
         }
-        let copy = SimulatedDisk(seed: 0)
-        copy.restore(disk.image())
-        let process = copy.makeProcess()
-        defer { process.kill() }
         do {
-            let runtime = EngineRuntime(
-                clock: simulation.clock(of: "recording"), now: { [wallClock] in wallClock.now }, uptime: { .zero },
-                random: { [numbers = Guarded(simulation.random("recording"))] in numbers.withLock { $0.next() } })
-            try holdings.read(try open(process, runtime))
+            try withCopy { try holdings.read($0) }
         } catch {
             holdings.add("not readable", "\(error)")
         }
         return holdings
+    }
+
+    /// What a copy of the device's disk shows; nil when it cannot be read.
+    func readCopy<Result>(_ body: (Store) throws -> Result) -> Result? {
+        disk.fileNames.isEmpty ? nil : try? withCopy(body)
+    }
+
+    /// Opens the store of a copy of the device's disk.
+    private func withCopy<Result>(_ body: (Store) throws -> Result) throws -> Result {
+        let copy = SimulatedDisk(seed: 0)
+        copy.restore(disk.image())
+        let process = copy.makeProcess()
+        defer { process.kill() }
+        let runtime = EngineRuntime(
+            clock: simulation.clock(of: "recording"), now: { [wallClock] in wallClock.now }, uptime: { .zero },
+            random: { [numbers = Guarded(simulation.random("recording"))] in numbers.withLock { $0.next() } })
+        return try body(open(process, runtime))
     }
 
     public func syncNow() {

@@ -84,6 +84,26 @@ extension World {
 
     // MARK: At the end
 
+    /// Looks for all that users were told (I1, I4, I12), as they can.
+    private func checkWhatUsersWereTold() throws {
+        guard parts.tellsLosers else { return }
+        let shown = try devices.compactMap { device in
+            try device.store.map { try UserOracle.Findings(device.name, $0, device.status) }
+        }
+        let owners = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, [$0.owner, Principal(name: $0.name)]) })
+        try userOracle.check(shown) { device, space in
+            (owners[device] ?? []).contains { access.wasWithdrawn(from: $0, space) }
+        }
+        for (left, right) in zip(shown, shown.dropFirst()) {
+            try userOracle.checkEqual(left, right) { place in
+                for store in devices.compactMap(\.store) {
+                    if let space = try? store.space(of: place.collection, place.id) { return space }
+                }
+                return nil
+            }
+        }
+    }
+
     func checkEnd() throws {
         var records: [SpaceID: [CollectionName: [Record]]] = [:]
         for space in script.setting.spaces {
@@ -92,6 +112,7 @@ extension World {
             records[space] = shown
         }
         try history.checkNothingIsOwed()
+        try checkWhatUsersWereTold()
         try checkLogs()
         try checkServerFile()
         for device in devices {

@@ -71,11 +71,14 @@ extension World {
             device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
-            images[device.name] = (device.disk.image(), history.debts(of: device.name), device.owner)
+            images[device.name] = (
+                device.disk.image(), history.debts(of: device.name), userOracle.image(of: device.name), device.owner
+            )
             simulation.note("kept an image", by: device.name)
         case .rolledBack:
-            guard let (image, debts, owner) = images[device.name] else { return }
+            guard let (image, debts, told, owner) = images[device.name] else { return }
             count(.deviceRolledBack)
+            userOracle.replaceDisk(of: device.name, by: told, journal: journal(of: device))
             device.kill()
             device.disk.release()
             device.disk.restore(image)
@@ -257,6 +260,7 @@ extension World {
         server.disk.restore(image)
         server.disk.clearPlans()
         history.rollBack(to: memory)
+        userOracle.restoreServer()
         feed.forget()
         readers = [:]
         checked = [:]

@@ -13,6 +13,7 @@ extension World {
         powerLosses[device.name] = losses
         try device.disk.withoutFaults {
             let session = try store.session()
+            try userOracle.losePower(device.name, store)
             guard let facts = try replicaFiles[device.name]?.facts(through: process) else { return }
             let lost = try history.losePower(
                 device.name, as: session.identity, keeping: OutboxSequence(rawValue: facts.lastSequence),

@@ -56,6 +56,8 @@ extension World {
     /// permitted; what the original owes, both owe.
     private func clone(_ original: SimulatedDevice, to device: SimulatedDevice) throws {
         let image = original.disk.image()
+        let told = userOracle.image(of: original.name)
+        userOracle.replaceDisk(of: device.name, by: told, journal: journal(of: device))
         device.kill()
         device.disk.release()
         device.disk.restore(image)
@@ -67,6 +69,11 @@ extension World {
         forgetFile(of: device)
         simulation.note("is a copy of \(original.name)", by: device.name)
         try startDevice(device)
+    }
+
+    /// What the journal of a device offers, also while no process of it runs; nothing when its disk cannot be read.
+    func journal(of device: SimulatedDevice) -> [JournalEntry] {
+        device.readCopy { try $0.wholeJournal() } ?? []
     }
 
     /// Ends what is not a matter of the process: full and read-only disks, expired tokens, second engines, other users.

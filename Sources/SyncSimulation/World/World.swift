@@ -25,6 +25,7 @@ public final class World {
     let brakes: BrakeWatch
     let access: AccessWatch
     let histories: WorldHistories
+    let userOracle: UserOracle
     let parts: WorldParts
     let tally = FaultTally()
     let deeds = Guarded(Deeds())
@@ -44,7 +45,7 @@ public final class World {
     /// What was known when the server was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
-    var images: [String: (image: DiskImage, debts: History.Debts, owner: Principal)] = [:]
+    var images: [String: (image: DiskImage, debts: History.Debts, told: UserOracle.Image, owner: Principal)] = [:]
     /// How often each device had lost power when it was last known what that took.
     var powerLosses: [String: Int] = [:]
     /// Who is suspended.
@@ -94,6 +95,7 @@ public final class World {
         self.feed = feed
         let histories = WorldHistories(simulation: simulation, history: history, violations: violations)
         self.histories = histories
+        userOracle = UserOracle(catalog: WorldCatalog.catalog)
         let conduct = DeviceConduct(violations: violations)
         self.conduct = conduct
         let lostHistory = LostHistoryWatch(violations: violations)

@@ -27,6 +27,10 @@ public struct WorldParts: Sendable {
     /// cannot tell; a world whose server dies over a commit then knows less.
     public var outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
 
+    /// Whether the authority tells a device which of its values gave way to others, as the protocol has it. Users are asked
+    /// for what they were told only then.
+    public var tellsLosers = true
+
     /// Gives each device's engine a flight recorder over the store that `openStore` has made; nil gives none.
     package var recorder: SimulatedDevice.Recorder?
 

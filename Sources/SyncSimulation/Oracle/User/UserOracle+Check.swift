@@ -1,0 +1,98 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+// Looks for everything that users were told.
+extension UserOracle {
+    /// What a device's user finds when everything is at rest.
+    struct Findings {
+        let device: String
+        /// All records that it shows.
+        let records: [NaiveModel.Place: Record]
+        let journal: JournalOffer
+        /// What waits to be sent.
+        let waiting: JournalOffer
+        /// The spaces that it may show all of.
+        let spaces: Set<SpaceID>
+
+        /// Reads all that a store shows in public.
+        init(_ device: String, _ store: any LocalStore, _ status: SyncStatus?) throws(StoreFailure) {
+            self.device = device
+            var records: [NaiveModel.Place: Record] = [:]
+            for schema in store.catalog.models {
+                for record in try store.records(matching: RecordQuery(schema.collection)) {
+                    records[NaiveModel.Place(collection: schema.collection, id: record.id)] = record
+                }
+            }
+            self.records = records
+            journal = JournalOffer(try store.wholeJournal())
+            waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
+            spaces = Set((status?.spaces ?? []).filter(\.hasAccess).map(\.space))
+        }
+    }
+
+    /// - Parameter mayLose: whether the user of a device could lose sight of a space, because access to it was withdrawn.
+    func check(_ all: [Findings], mayLose: (_ device: String, SpaceID) -> Bool) throws(Violation) {
+        try state.withLock { state throws(Violation) in
+            let findings = Dictionary(uniqueKeysWithValues: all.map { ($0.device, $0) })
+            var lost: [String] = []
+            for (saved, claim) in state.values {
+                guard claim.isOwed(mayLose), claim.authors.count == 1, !claim.isTold, !saved.value.isNull,
+                    !state.replaced.contains(saved), !state.isBeyondLimit(saved, claim)
+                else { continue }
+                let isFound = all.contains { found in
+                    found.records[saved.spot.place]?.value(at: saved.spot, in: catalog) == saved.value
+                        || found.waiting.values.contains(saved)
+                }
+                if isFound || claim.holders.contains(where: { findings[$0]?.journal.values.contains(saved) == true }) {
+                    continue
+                }
+                lost.append(
+                    "\(claim.holders.sorted().joined(separator: " and ")) told its user that \(saved) is saved; nobody shows it, no edit that had seen it replaced it, and no journal offers it"
+                )
+            }
+            if let first = lost.min() { throw Violation(.I1, first) }
+            var back: [String] = []
+            for (place, claim) in state.deletes {
+                guard claim.isOwed(mayLose), !claim.isTold, all.contains(where: { $0.records[place] != nil }),
+                    !claim.holders.contains(where: { findings[$0]?.journal.deletes.contains(place) == true })
+                else { continue }
+                back.append(
+                    "\(claim.holders.sorted().joined(separator: " and ")) told its user that \(place) is deleted; it is shown, and no journal says why"
+                )
+            }
+            if let first = back.min() { throw Violation(.I12, first) }
+        }
+    }
+
+    /// Two devices that say to be in sync show the same, where both may.
+    func checkEqual(_ left: Findings, _ right: Findings, space: (NaiveModel.Place) -> SpaceID?) throws(Violation) {
+        let places = Set(left.records.keys).union(right.records.keys)
+        let isPartial = left.spaces != right.spaces
+        for place in places.sorted() {
+            let (here, there) = (left.records[place], right.records[place])
+            guard here?.values != there?.values || here?.uid != there?.uid else { continue }
+            if isPartial, let home = space(place), !left.spaces.contains(home) || !right.spaces.contains(home) {
+                continue
+            }
+            throw Violation(
+                .I4,
+                "\(left.device) and \(right.device) told their users that they are in sync, and show \(place) as \(here.map { "\($0.values)" } ?? "nothing") and \(there.map { "\($0.values)" } ?? "nothing")"
+            )
+        }
+    }
+}
+
+extension UserOracle.State {
+    /// Whether a server was put back since the value was saved, and others have changed the field: devices cannot know then what
+    /// was lost.
+    fileprivate func isBeyondLimit(_ saved: UserOracle.Saved, _ claim: UserOracle.Claim) -> Bool {
+        claim.mayBeLost && !(editors[saved.spot] ?? []).isSubset(of: claim.holders)
+    }
+}
+
+extension UserOracle.Claim {
+    fileprivate func isOwed(_ mayLose: (String, SpaceID) -> Bool) -> Bool {
+        !holders.isEmpty && !holders.contains { mayLose($0, space) }
+    }
+}

@@ -1,0 +1,201 @@
+import SyncConcurrency
+import SyncCore
+import SyncModel
+
+/// Somebody at a device: does what an application asks of its local store, checks that the device reads what was written,
+/// and tells the oracles what the store has said.
+struct SimulatedUser: Sendable {
+    let device: SimulatedDevice
+    let store: SimulatedDevice.Store
+    let history: History
+    let journals: JournalWatch
+    let oracle: UserOracle
+    let simulation: Simulation
+
+    func carryOut(_ deed: Workload.Deed) throws {
+        let now = device.wallClock.now
+        switch deed {
+        case .write(let edits, let space):
+            let shown = try read(edits.map { NaiveModel.Place(collection: $0.collection, id: $0.record) })
+            let sequence: OutboxSequence?
+            do {
+                sequence = try store.commit(edits, in: space, now: now)
+            } catch {
+                history.mayHaveCommitted(on: device.name)
+                oracle.failed(edits, in: space, on: device.name, having: shown, error)
+                throw error
+            }
+            guard let sequence else { return }
+            history.committed(sequence, on: device.name)
+            oracle.saved(edits, in: space, on: device.name, having: shown)
+            simulation.note(
+                "commits \(sequence): \(edits.map(\.words).joined(separator: ", "))", by: device.name, as: .commit)
+            try checkReadsItsWrites(edits)
+            try checkWritesAreTogether(edits, at: sequence)
+        case .cancel(let back):
+            let before = try store.outbox(limit: .max)
+            let waiting = before.filter(\.isUnsent)
+            guard !waiting.isEmpty else { return }
+            let chosen = waiting[max(waiting.count - 1 - back, 0)].sequence
+            let kept: Set<OutboxSequence>
+            do {
+                try store.cancel(chosen, now: now)
+                kept = Set(try store.outbox(limit: .max).map(\.sequence))
+            } catch {
+                // It may have been done nevertheless, with all that depends on it.
+                history.cancelled(Set(before.map(\.sequence)), on: device.name)
+                throw error
+            }
+            history.cancelled(Set(before.map(\.sequence)).subtracting(kept), on: device.name)
+            simulation.note("cancels \(chosen)", by: device.name)
+            guard !kept.contains(chosen) else {
+                throw Violation(.I1, "\(device.name) still holds \(chosen) after it was cancelled")
+            }
+        case .resendNewest:
+            guard let entry = try store.journal(state: .active, limit: 1).first else { return }
+            try resend(entry, now: now)
+        case .dismissNewest:
+            guard let entry = try store.journal(state: .active, limit: 1).first else { return }
+            saw(entry)
+            try store.dismiss(journal: entry.number)
+            simulation.note("dismisses \(entry.number)", by: device.name)
+        }
+    }
+
+    private func resend(_ entry: JournalEntry, now: WallTime) throws {
+        saw(entry)
+        let places = JournalOffer([entry]).places
+        let shown = try read(places.sorted())
+        let identifiers = Guarded(simulation.random("restored by \(device.name), \(entry.number)"))
+        let made = Guarded([RecordID]())
+        let sequences: [OutboxSequence]
+        do {
+            sequences = try store.resend(journal: entry.number, now: now) {
+                let id = identifiers.withLock { RecordID.make(at: now, random: &$0) }
+                made.withLock { $0.append(id) }
+                return id
+            }
+        } catch {
+            history.mayHaveCommitted(on: device.name)
+            let edits = places.sorted().map { RecordEdit.delete($0.collection, $0.id) }
+            oracle.failed(edits, in: .default, on: device.name, having: shown, error)
+            throw error
+        }
+        for sequence in sequences {
+            history.committed(sequence, on: device.name)
+            simulation.note(
+                "sends entry \(entry.number) of its journal again as \(sequence)", by: device.name, as: .commit)
+        }
+        if !sequences.isEmpty { try tellWhatIsBack(places, of: entry, made.withLock { $0 }, shown) }
+        try checkIsSaidAgain(entry)
+    }
+
+    /// The user looks at what an entry of the journal has brought back.
+    private func tellWhatIsBack(
+        _ places: Set<NaiveModel.Place>, of entry: JournalEntry, _ made: [RecordID],
+        _ shown: [NaiveModel.Place: Record?]
+    ) throws {
+        let new = made.flatMap { id in
+            store.catalog.models.map { NaiveModel.Place(collection: $0.collection, id: id) }
+        }
+        for (place, record) in try read(places.sorted() + new).sorted(by: { $0.key < $1.key }) {
+            let before = shown[place] ?? nil
+            guard record?.values != before?.values else { continue }
+            let space = try store.space(of: place.collection, place.id) ?? entry.transaction?.space ?? .default
+            var patch = Patch()
+            for saved in record.map({ oracle.values(of: $0, at: place) }) ?? [] {
+                patch.set(saved.spot.field, to: saved.value)
+            }
+            let edit: RecordEdit =
+                record == nil ? .delete(place.collection, place.id) : .update(place.collection, place.id, patch)
+            oracle.saved([edit], in: space, on: device.name, having: [place: before])
+        }
+    }
+
+    /// What the device shows of records, whatever its disk does.
+    private func read(_ places: [NaiveModel.Place]) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
+        try device.disk.withoutFaults { () throws(StoreFailure) in try oracle.read(places, in: store) }
+    }
+
+    /// The user reads an entry of the journal, and is about to deal with it.
+    private func saw(_ entry: JournalEntry) {
+        history.saw(entry, on: device.name)
+        journals.dealsWith(entry.number, on: device.name)
+        oracle.saw(entry, on: device.name)
+    }
+
+    /// What was refused or taken back is here again, all of it.
+    private func checkIsSaidAgain(_ entry: JournalEntry) throws {
+        switch entry.event {
+        case .rejected(let transaction, _), .cancelled(let transaction):
+            var edits: [RecordEdit] = []
+            for mutation in transaction.mutations {
+                let (collection, record) = (mutation.collection, mutation.record)
+                switch mutation.intent {
+                case .delete:
+                    // Another space may have the id by now: what is there was not meant.
+                    let home = try store.space(of: collection, record)
+                    if home == nil || home == transaction.space { edits.append(.delete(collection, record)) }
+                case .create, .update: edits.append(.update(collection, record, mutation.patch))
+                }
+            }
+            try checkReadsItsWrites(edits)
+        case .merged, .overwritten, .forgotten: return
+        }
+    }
+
+    private func checkReadsItsWrites(_ edits: [RecordEdit]) throws {
+        for edit in edits {
+            let found = try store.record(edit.collection, .id(edit.record))
+            switch edit {
+            case .delete:
+                if found != nil { throw Violation(.I6, "\(device.name) reads \(edit.words) after it was deleted") }
+            case .create(_, _, let patch), .update(_, _, let patch):
+                guard let found, let schema = store.catalog[edit.collection] else {
+                    throw Violation(.I6, "\(device.name) does not read \(edit.words) that it has written")
+                }
+                for (field, value) in patch {
+                    guard let position = schema.position(of: field), found.values[position] == value else {
+                        throw Violation(.I6, "\(device.name) reads another \(field) than it wrote to \(edit.words)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a transaction creates and deletes goes to the server in one piece.
+    private func checkWritesAreTogether(_ edits: [RecordEdit], at sequence: OutboxSequence) throws {
+        let newest = try store.outbox(after: OutboxSequence(rawValue: sequence.rawValue - 1), limit: 2)
+        guard let entry = newest.last, entry.sequence == sequence else {
+            throw Violation(.I1, "\(device.name) committed \(sequence), which is not the last in its outbox")
+        }
+        let written = Set(entry.transaction.mutations.map(\.record))
+        for edit in edits {
+            if case .update = edit { continue }
+            guard written.contains(edit.record) else {
+                throw Violation(.I10, "\(device.name) committed \(sequence) without its \(edit.words)")
+            }
+        }
+    }
+}
+
+extension JournalEntry {
+    /// The transaction that it offers again; nil when it offers values of others.
+    fileprivate var transaction: Transaction? {
+        switch event {
+        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction): transaction
+        case .merged, .overwritten: nil
+        }
+    }
+}
+
+extension RecordEdit {
+    fileprivate var words: String {
+        switch self {
+        case .create(let collection, let id, _): "create \(collection) \(id)"
+        case .update(let collection, let id, let patch):
+            "update \(collection) \(id) \(patch)"
+        case .delete(let collection, let id): "delete \(collection) \(id)"
+        }
+    }
+}
