@@ -1,15 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Whether to build for coverage-guided fuzzing: our targets are instrumented, and `syncfuzz` exists. See tools/fuzz.
+let isFuzzing = Context.environment["TOMBOLO_FUZZ"] == "1"
+let fuzzing = ["-sanitize=fuzzer,address"]
+
 /// The settings of every target of ours: strict from the first commit.
-let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .enableUpcomingFeature("InferIsolatedConformances"),
-]
+let strict: [SwiftSetting] =
+    [
+        .treatAllWarnings(as: .error),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+    ] + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
 let package = Package(
     name: "tombolo",
@@ -241,6 +246,18 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Every decoder of foreign bytes, with what must hold of it: for ordinary tests, and for the fuzzer.
+        .target(
+            name: "ForeignBytes",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncAuthority", "SyncRecording",
+                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "Models",
+                "SyncSimulation", .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            path: "Tests/ForeignBytes", swiftSettings: strict),
+        .testTarget(
+            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes"], swiftSettings: strict),
+
         // Says how much of the tests runs.
         .target(name: "TestRings", path: "Tests/TestRings", swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
@@ -351,3 +368,12 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if isFuzzing {
+    package.targets += [
+        .target(name: "CLibFuzzer", path: "Tests/CLibFuzzer"),
+        .executableTarget(
+            name: "syncfuzz", dependencies: ["CLibFuzzer", "ForeignBytes"], path: "Tests/syncfuzz",
+            swiftSettings: strict, linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])]),
+    ]
+}

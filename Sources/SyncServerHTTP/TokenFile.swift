@@ -115,7 +115,7 @@ public final class TokenFile: Authenticator {
         return (FileStamp(status), try parse(String(decoding: bytes, as: UTF8.self), path))
     }
 
-    static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {
+    package static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {
         var principals: [[UInt8]: Principal] = [:]
         // Lines may end with CRLF, which is one Character: whoever looked for "\n" would see a single line.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {

@@ -1,19 +1,21 @@
 /// Takes an event stream apart, as it arrives (WHATWG HTML §9.2): only what hints need.
-struct ServerSentEvents {
-    struct Event: Equatable {
-        var name: [UInt8] = []
-        var data: [UInt8] = []
+package struct ServerSentEvents {
+    package struct Event: Equatable {
+        package internal(set) var name: [UInt8] = []
+        package internal(set) var data: [UInt8] = []
     }
 
     /// A line is longer than any that a hint needs.
-    struct LineTooLong: Error {}
+    package struct LineTooLong: Error {}
 
     private var line: [UInt8] = []
     private var event = Event()
     private var followsCarriageReturn = false
 
+    package init() {}
+
     /// The events that end within `bytes`.
-    mutating func consume(_ bytes: some Sequence<UInt8>) throws(LineTooLong) -> [Event] {
+    package mutating func consume(_ bytes: some Sequence<UInt8>) throws(LineTooLong) -> [Event] {
         var events: [Event] = []
         for byte in bytes {
             let endsPair = followsCarriageReturn && byte == UInt8(ascii: "\n")

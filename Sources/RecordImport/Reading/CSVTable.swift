@@ -2,24 +2,24 @@
 /// quotation marks and line breaks. Lines end with CRLF or LF; a byte order mark is skipped.
 ///
 /// A row that breaks the rules is told, and reading goes on after the next line break; no parser at hand tells where.
-struct CSVTable: Sequence, IteratorProtocol {
+package struct CSVTable: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var position: Int
     private var line = 1
 
-    struct Row: Hashable {
+    package struct Row: Hashable {
         /// Where the row began, counted from 1.
-        let line: Int
-        let cells: [String]
+        package let line: Int
+        package let cells: [String]
     }
 
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
         position = bytes.starts(with: InputLines.byteOrderMark) ? InputLines.byteOrderMark.count : 0
     }
 
     /// The next row that is not empty, or what is wrong with it.
-    mutating func next() -> Result<Row, ImportProblem>? {
+    package mutating func next() -> Result<Row, ImportProblem>? {
         skipBlankLines()
         guard position < bytes.count else { return nil }
         let start = (line: line, position: position)

@@ -1,5 +1,5 @@
-import Configuration
-import Foundation
+package import Configuration
+package import Foundation
 import SyncJSON
 
 /// A configuration file: JSON whose objects are nested as the dots of the keys say.
@@ -9,7 +9,7 @@ import SyncJSON
 public struct ConfigurationFile: Sendable {
     public let path: String
     /// By dotted name.
-    let values: [String: ConfigValue]
+    package let values: [String: ConfigValue]
 
     /// Names the file when no flag does.
     public static let variable = KeyDescription.variablePrefix + "_CONFIG"
@@ -47,7 +47,7 @@ public struct ConfigurationFile: Sendable {
         try self.init(path: path, text: data)
     }
 
-    init(path: String, text: Data) throws(ConfigurationProblem) {
+    package init(path: String, text: Data) throws(ConfigurationProblem) {
         self.path = path
         let tree: JSONValue
         do throws(JSONError) {

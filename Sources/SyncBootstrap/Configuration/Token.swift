@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A secret that a client shows its server. It never prints itself.
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -33,8 +33,13 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         } catch {
             throw ConfigurationProblem("server.token-file: \(path) cannot be read: \(error.localizedDescription)")
         }
-        let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
-        guard let line, data.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+        try self.init(contents: data, of: path)
+    }
+
+    /// Reads the first line of what a file holds.
+    package init(contents: Data, of path: String) throws(ConfigurationProblem) {
+        let line = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
+        guard let line, contents.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw ConfigurationProblem(
                 "server.token-file: the first line of \(path) is no token; expected printable ASCII without spaces")
         }

@@ -1,8 +1,6 @@
-import SyncJSON
-
 extension JSONValue {
     /// The value as JSON again.
-    var text: String {
+    package var text: String {
         var writer = JSONWriter()
         write(to: &writer)
         return String(decoding: writer.bytes, as: UTF8.self)

@@ -1,0 +1,48 @@
+/// Damage to a file, read from any bytes: a truncation, and pieces that are overwritten.
+package struct FileDamage: Sendable {
+    /// The length to cut the file to; nil for none.
+    package var length: Int?
+    /// Where the pieces begin, and what stands there afterward.
+    package var pieces: [(offset: Int, bytes: [UInt8])] = []
+
+    package init(length: Int? = nil, pieces: [(offset: Int, bytes: [UInt8])] = []) {
+        self.length = length
+        self.pieces = pieces
+    }
+
+    /// One byte, whose lowest bit says whether the file is cut and whether a length of three bytes follows; then pieces, each
+    /// an offset of three bytes, a count of one byte, and its bytes.
+    package init(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        func number() -> Int? {
+            guard rest.count >= 3 else { return nil }
+            defer { rest = rest.dropFirst(3) }
+            return rest.prefix(3).reduce(0) { $0 << 8 | Int($1) }
+        }
+        if rest.popFirst().map({ $0 & 1 == 1 }) == true { length = number() }
+        while let offset = number(), let count = rest.popFirst() {
+            pieces.append((offset, Array(rest.prefix(Int(count)))))
+            rest = rest.dropFirst(Int(count))
+        }
+    }
+
+    package func applied(to file: [UInt8]) -> [UInt8] {
+        var file = file
+        for piece in pieces {
+            for (index, byte) in piece.bytes.enumerated() where piece.offset + index < file.count {
+                file[piece.offset + index] = byte
+            }
+        }
+        if let length { file.removeLast(max(0, file.count - length)) }
+        return file
+    }
+
+    /// One for the header of the file and that of each page, and one that cuts the file in half.
+    static func seeds(size: Int) -> [[UInt8]] {
+        func number(_ value: Int) -> [UInt8] {
+            [UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
+        }
+        let pages = stride(from: 0, to: size, by: 4_096)
+        return pages.map { [0] + number($0) + [8, 13, 0, 0, 0, 255, 0, 0, 0] } + [[1] + number(size / 2)]
+    }
+}

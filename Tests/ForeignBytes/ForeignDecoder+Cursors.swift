@@ -1,0 +1,44 @@
+import SyncAuthority
+import SyncModel
+
+extension ForeignDecoder {
+    /// Texts that a server gave to a client, or wrote beside its database, and gets back: cursors, receipts, and the mark.
+    static let cursors: [ForeignDecoder] = [
+        ForeignDecoder(
+            "cursor", seeds: { seeds.map { Array($0.rawValue.utf8) } },
+            check: { bytes in
+                guard let text = String(validating: bytes, as: UTF8.self),
+                    let shown = SealedCursor(Cursor(rawValue: text))
+                else { return }
+                let own = shown.cursor.sealed(with: key)
+                guard let again = SealedCursor(own), again.cursor == shown.cursor, again.isAuthentic(for: key) else {
+                    throw BrokenPromise("the cursor is not read back as it was sealed: \(own)")
+                }
+                guard shown.isAuthentic(for: key) == text.utf8.elementsEqual(own.rawValue.utf8) else {
+                    throw BrokenPromise("a forged cursor is taken for an authentic one: \(text)")
+                }
+            }),
+        ForeignDecoder(
+            "mark",
+            seeds: { [Array(("tombolo-mark 1\n" + seeds.map(\.rawValue).joined(separator: "\n") + "\n").utf8)] },
+            decode: { bytes in
+                guard let mark = String(validating: bytes, as: UTF8.self).flatMap(HistoryMark.init(text:)) else {
+                    throw BrokenPromise("no mark")
+                }
+                return mark
+            },
+            encode: { Array($0.text.utf8) }),
+    ]
+
+    private static let key = HistoryKey(words: (1, 2, 3, 4))
+
+    private static let seeds: [Cursor] = {
+        let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0001))
+        let places: [(SpaceID, FeedCursor.Place)] = [
+            (.default, .log(Version(12))), ("other", .snapshot(Version(7), last: RecordAddress("users", record))),
+        ]
+        return places.map { space, place in
+            FeedCursor(epoch: Epoch(rawValue: "e1"), space: space, place: place, chain: .start).sealed(with: key)
+        }
+    }()
+}

@@ -1,0 +1,109 @@
+import Configuration
+import Foundation
+import SyncAuthority
+import SyncBootstrap
+import SyncJSON
+import SyncRecording
+import SyncServerHTTP
+
+extension ForeignDecoder {
+    /// Files that people write, copy, and send: configuration, tokens, recordings.
+    static let files: [ForeignDecoder] = [configuration, clientToken, serverTokens, recording, recordingEntry, replay]
+
+    private static let configuration = ForeignDecoder(
+        "configuration",
+        seeds: {
+            [
+                #"{"environment":"development","log":{"level":"info"},"sync":{"poll-interval":"30s","hints":true}}"#,
+                #"{"$schema":"x","server":{"url":"https://example.org","request-timeout":"1m"},"sync.page-rows":500}"#,
+                #"{"listen":{"host":"127.0.0.1","port":0},"authority":{"folder":"/tmp/a","kept-commits":1000}}"#,
+            ].map { Array($0.utf8) }
+        },
+        check: { bytes in
+            guard let file = try? ConfigurationFile(path: "config.json", text: Data(bytes)) else { return }
+            try requireRoundTrip(
+                of: file.values, decode: { try ConfigurationFile(path: "config.json", text: Data($0)).values },
+                encode: flat)
+            guard let sources = try? ConfigurationSources(flags: [:], variables: ["HOME": "/none"], file: file) else {
+                return
+            }
+            for program in Program.allCases {
+                guard let configuration = try? ResolvedConfiguration(sources, for: program) else { continue }
+                switch program {
+                case .syncctl: _ = try? ClientSettings(configuration)
+                case .syncd: _ = try? ServerSettings(configuration)
+                }
+            }
+        })
+
+    /// The same values under dotted names.
+    private static func flat(_ values: [String: ConfigValue]) throws -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            writer.key(name)
+            switch value.content {
+            case .string(let text): writer.string(text)
+            case .int(let number): writer.integer(number)
+            case .bool(let bool): writer.boolean(bool)
+            default: throw BrokenPromise("a value that no key takes: \(name)")
+            }
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static let clientToken = ForeignDecoder(
+        "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },
+        decode: { try Token(contents: Data($0), of: "token") }, encode: { Array($0.secret.utf8) })
+
+    /// Accepted files have a line for each token, and the line that this build writes is one of them.
+    private static let serverTokens = ForeignDecoder(
+        "server-tokens",
+        seeds: {
+            let line = TokenFile.line(principal: "ada", token: "0123")
+            return [
+                line + "\n", "# tokens\r\n\r\n\(line)\r\n" + TokenFile.line(principal: "bob", token: "4567") + "\r\n",
+            ]
+            .map { Array($0.utf8) }
+        },
+        decode: { try TokenFile.parse(String(decoding: $0, as: UTF8.self), "tokens") },
+        encode: { principals in
+            let lines = principals.map { digest, principal in
+                principal.name + " "
+                    + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
+            }
+            return Array(lines.sorted().joined().utf8)
+        })
+
+    private static let recording = ForeignDecoder(
+        "recording", seeds: { [try GoldenExamples.recording()] }, decode: RecordingFile.recording,
+        encode: { RecordingFile.bytes($0) })
+
+    private static let recordingEntry = ForeignDecoder(
+        "recording-entry", seeds: recordingLines,
+        decode: { bytes in
+            guard let line = String(validating: bytes, as: UTF8.self) else { throw BrokenPromise("no UTF-8") }
+            return try EntryCodec.entry(line)
+        },
+        encode: { Array(EntryCodec.line($0).utf8) })
+
+    /// The state machines follow a recording wherever it leads: it need not be one that they would have made.
+    private static let replay = ForeignDecoder(
+        "replay",
+        seeds: { [Array(try recordingLines().joined(separator: [UInt8(ascii: "\n")]))] },
+        check: { bytes in
+            var replay = Replay()
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                guard let text = String(validating: line, as: UTF8.self), let entry = try? EntryCodec.entry(text) else {
+                    continue
+                }
+                _ = replay.follow(entry)
+            }
+        })
+
+    /// The entries of the golden recording, without the file's first and last line.
+    @Sendable private static func recordingLines() throws -> [[UInt8]] {
+        try GoldenExamples.recording().split(separator: UInt8(ascii: "\n")).dropFirst().dropLast().map(Array.init)
+    }
+}

@@ -1,0 +1,29 @@
+import SyncJSON
+
+extension ForeignDecoder {
+    /// The scanner that reads all JSON. What is good JSON is so for each of its ways to read it.
+    static let json: [ForeignDecoder] = [
+        ForeignDecoder(
+            "json",
+            seeds: {
+                [
+                    #"{"a":[1,-2.5e3,true,null,"\u00e9\n😀"],"b":{}}"#, "[[[]]]", "18446744073709551615",
+                    #""\ud83d\ude00""#,
+                ]
+                .map { Array($0.utf8) }
+            },
+            check: { bytes in
+                let tree = try? JSONValue(bytes)
+                let isSkipped = (try? JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }) != nil
+                guard isSkipped == (tree != nil) else {
+                    throw BrokenPromise("a value that is \(isSkipped ? "skipped" : "read") cannot be read and skipped")
+                }
+                guard let tree else { return }
+                try requireRoundTrip(of: tree, decode: { try JSONValue($0) }, encode: { Array($0.text.utf8) })
+                let text = try? JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.verbatim() }
+                guard let text, (try? JSONValue(Array(text.utf8))) == tree else {
+                    throw BrokenPromise("a value differs from its own text")
+                }
+            })
+    ]
+}

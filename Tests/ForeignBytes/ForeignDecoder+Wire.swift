@@ -1,0 +1,119 @@
+import SyncModel
+import SyncTransportHTTP
+import SyncWire
+
+extension ForeignDecoder {
+    /// The messages of the wire, the values inside them that are stored by themselves, and the stream of hints.
+    static let wire: [ForeignDecoder] = [
+        ForeignDecoder(
+            "hello", seeds: { try GoldenExamples.wire("hello-reply") }, decode: HelloCodec.decode,
+            encode: HelloCodec.encode),
+        ForeignDecoder(
+            "push-request", seeds: { try GoldenExamples.wire("push-request") }, decode: PushCodec.decodeRequest,
+            encode: { (request: PushRequest) in try PushCodec.encode(request) }),
+        ForeignDecoder(
+            "push-reply", seeds: { try GoldenExamples.wire("push-reply") }, decode: PushCodec.decodeReply,
+            encode: { (reply: PushReply) in try PushCodec.encode(reply) }),
+        ForeignDecoder(
+            "pull-request", seeds: { try GoldenExamples.wire("pull-request") }, decode: PullCodec.decodeRequest,
+            encode: PullCodec.encode),
+        ForeignDecoder(
+            "pull-reply", seeds: { try GoldenExamples.wire("pull-reply") },
+            decode: { try PullCodec.decodeReply($0, catalog: catalog) },
+            encode: { try PullCodec.encode($0, catalog: catalog) }),
+        ForeignDecoder(
+            "fetch-request", seeds: { try GoldenExamples.wire("fetch-request") }, decode: FetchCodec.decodeRequest,
+            encode: FetchCodec.encode),
+        fetchReply,
+        ForeignDecoder(
+            "hint", seeds: { try GoldenExamples.wire("hint") }, decode: HintCodec.decode, encode: HintCodec.encode),
+        ForeignDecoder(
+            "error", seeds: { try GoldenExamples.wire("error-") }, decode: ErrorBody.decode, encode: { $0.encode() }),
+        ForeignDecoder(
+            "transaction", seeds: { [try TransactionCodec.encode(transaction)] }, decode: TransactionCodec.decode,
+            encode: TransactionCodec.encode),
+        ForeignDecoder(
+            "outcome",
+            seeds: {
+                [
+                    Array(#"{"applied":{"version":3}}"#.utf8),
+                    Array(#"{"rejected":{"code":"forbidden","message":""}}"#.utf8),
+                ]
+            }, decode: OutcomeCodec.decode, encode: OutcomeCodec.encode),
+        ForeignDecoder(
+            "changes",
+            seeds: {
+                [try ChangesCodec.encode([RecordChange(collection: "users", id: record, effect: .updated(patch))])]
+            }, decode: ChangesCodec.decode, encode: ChangesCodec.encode),
+        ForeignDecoder(
+            "patch", seeds: { [try PatchCodec.encode(patch)] }, decode: PatchCodec.decode, encode: PatchCodec.encode),
+        events,
+    ]
+
+    private static let fetchReply: ForeignDecoder = {
+        let request = FetchRequest(space: .default, collection: "avatars", key: .id(avatar))
+        return ForeignDecoder(
+            "fetch-reply", seeds: { try GoldenExamples.wire("fetch-reply") },
+            decode: { try FetchCodec.decodeReply($0, to: request, catalog: catalog) },
+            encode: { try FetchCodec.encode($0, of: "avatars", catalog: catalog) })
+    }()
+
+    /// However the network cuts a stream, it holds the same events.
+    private static let events = ForeignDecoder(
+        "events",
+        seeds: {
+            try GoldenExamples.wire("hint").map { hint in Array("event: hint\ndata: ".utf8) + hint + Array("\n\n".utf8)
+            }
+                + [Array(": comment\r\n\r\nevent: hint\r\ndata: {}\r\n\r\n".utf8)]
+        },
+        check: { bytes in
+            var whole = ServerSentEvents()
+            let events = try? whole.consume(bytes)
+            var pieces = ServerSentEvents()
+            var gathered: [ServerSentEvents.Event]? = []
+            for byte in bytes {
+                guard let more = try? pieces.consume(CollectionOfOne(byte)) else {
+                    gathered = nil
+                    break
+                }
+                gathered?.append(contentsOf: more)
+            }
+            guard events == gathered else { throw BrokenPromise("bytes one by one hold other events than all at once") }
+            for event in events ?? [] { _ = try? HintCodec.decode(event.data) }
+        })
+
+    // MARK: Values
+
+    /// That of the golden examples: a field of each type.
+    private static let catalog = SchemaCatalog([
+        ModelSchema(
+            collection: "users",
+            fields: [
+                .text("username", required: true, bytes: 1...64), .text("display_name"),
+                .reference("avatar", to: "avatars"), .integer("logins"), .real("score"), .boolean("is_active"),
+                .json("settings"),
+            ]),
+        ModelSchema(
+            collection: "avatars",
+            fields: [.text("image_url", required: true), .reference("author", to: "users", required: true)]),
+    ])
+
+    private static let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0001))
+    /// The record of the golden answer to a fetch.
+    private static let avatar = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0002))
+
+    private static let patch: Patch = [
+        "username": .text("ann"), "avatar": .reference(avatar), "logins": .integer(.min), "score": .real(2),
+        "is_active": .boolean(true), "settings": .json(#"{"b":[1.50,{"$ref":"x"}],"a":null}"#),
+    ]
+
+    private static let transaction = Transaction(
+        space: .default,
+        mutations: [
+            Mutation(collection: "users", record: record, time: .zero, intent: .create(patch)),
+            Mutation(
+                collection: "avatars", record: avatar, time: .zero,
+                intent: .update([FieldEdit(field: "author", value: .reference(record), before: .null, seen: .zero)])),
+            Mutation(collection: "avatars", record: avatar, time: .zero, intent: .delete(seen: Version(9))),
+        ])
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+/// The examples below `Schemas`, read from where this file was compiled.
+enum GoldenExamples {
+    private static let schemas = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Schemas")
+
+    static func recording() throws -> [UInt8] {
+        Array(try Data(contentsOf: schemas.appending(path: "recording/example.jsonl")))
+    }
+
+    /// The messages whose file names begin so.
+    static func wire(_ prefix: String) throws -> [[UInt8]] {
+        let folder = schemas.appending(path: "wire/examples")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        return try names.filter { $0.hasPrefix(prefix) }.map { name in
+            Array(try Data(contentsOf: folder.appending(path: name)))
+        }
+    }
+}
