@@ -1,5 +1,6 @@
 import SyncCore
 import SyncModel
+import SyncSimulation
 import SyncStoreSQLite
 
 extension ForeignDecoder {
@@ -12,8 +13,39 @@ extension ForeignDecoder {
                 let file = folder.path + "/cache.sqlite"
                 try folder.write(FileDamage(bytes).applied(to: try SampleDatabase.bytes.get()), to: "cache.sqlite")
                 use(file)
-            })
+            }),
+        salvage,
     ]
+
+    /// A salvage succeeds whatever is left of the file, and its report counts what is in the new database.
+    private static let salvage = ForeignDecoder(
+        "salvage", seeds: { FileDamage.seeds(size: try SampleDatabase.bytes.get().count) },
+        check: { bytes in
+            let folder = try TemporaryFolder()
+            let file = folder.path + "/cache.sqlite"
+            try folder.write(FileDamage(bytes).applied(to: try SampleDatabase.bytes.get()), to: "cache.sqlite")
+            var random = SeededRandom(seed: 7)
+            let report: SalvageReport
+            do {
+                report = try SQLiteStore.salvage(
+                    StoreConfiguration(file: file), catalog: SampleDatabase.catalog, now: SampleDatabase.now,
+                    random: &random)
+            } catch {
+                throw BrokenPromise("the database cannot be salvaged: \(error)")
+            }
+            do {
+                let store = try SampleDatabase.open(file)
+                defer { store.close() }
+                try store.verify()
+                let saved = try store.outbox(after: nil, limit: 1_000).count
+                let journal = try store.journal(state: nil, limit: 1_000).count
+                guard (saved, journal) == (report.outbox.saved, report.journal.saved) else {
+                    throw BrokenPromise("\(saved) writes and \(journal) entries were saved: \(report)")
+                }
+            } catch let error as StoreFailure {
+                throw BrokenPromise("the new database cannot be used: \(error)")
+            }
+        })
 
     /// Whatever the file holds, each call returns or throws a `StoreFailure`.
     private static func use(_ file: String) {

@@ -47,20 +47,26 @@ import Testing
         }
     }
 
-    @Test func `an empty file is no new database for who does not ask for one`() throws {
+    @Test(arguments: [true, false])
+    func `an empty file is no new database, unless one was being made`(creates: Bool) throws {
         let scratch = try Scratch()
         try scratch.open().close()
         for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
         let file = open(scratch.file, O_CREAT | O_WRONLY, 0o600)
         close(file)
         do throws(StoreFailure) {
-            _ = try scratch.open { $0.createsIfMissing = false }
+            _ = try scratch.open { $0.createsIfMissing = creates }
             Issue.record("an empty file was opened")
         } catch {
             #expect(error.code == .notADatabase)
             #expect(error.message == "\(scratch.file) is empty: it was never initialized, or its contents are lost")
         }
+        // As a process leaves it that is killed while it makes one.
+        try write([], to: scratch.file + ".creating")
+        #expect(
+            refusal { () throws(StoreFailure) in try scratch.open { $0.createsIfMissing = false } } == .notADatabase)
         try scratch.open().close()
+        #expect(!scratch.names.contains("cache.sqlite.creating"))
     }
 
     @Test func `an empty file beside the log of a database is damaged, and the log is left alone`() throws {
@@ -142,13 +148,42 @@ import Testing
     @Test func `a database of a newer build is refused, naming both versions`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
-        try RawDatabase(scratch.file).run("PRAGMA user_version = 9")
+        let other = try RawDatabase(scratch.file)
+        try other.run("INSERT INTO grdb_migrations VALUES ('m0008'), ('m0009')")
+        try other.run("PRAGMA user_version = 9")
         do throws(StoreFailure) {
             _ = try scratch.open()
             Issue.record("the database was opened")
         } catch {
             #expect(error.code == .newerSchema)
             #expect(error.message.contains("version 9") && error.message.contains("up to \(SQLiteStore.schemaVersion)"))
+        }
+    }
+
+    @Test(arguments: ["PRAGMA user_version = 9", "PRAGMA application_id = 77", "PRAGMA application_id = 0"])
+    func `a damaged header is told from a newer build and from another program`(damage: String) throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        try RawDatabase(scratch.file).run(damage)
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+    }
+
+    @Test func `a write that cannot be read is found`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
+        try store.verify()
+        let other = try RawDatabase(scratch.file)
+        try other.run("UPDATE sync_outbox SET payload = '{}' WHERE sequence = 1")
+        #expect(throws: StoreFailure.self) { try store.verify() }
+        try other.run("DELETE FROM sync_outbox WHERE sequence = 1")
+        do throws(StoreFailure) {
+            try store.verify()
+            Issue.record("the lost entry was not seen")
+        } catch {
+            #expect(error.code == .corrupt)
+            #expect(error.message.hasSuffix("the outbox holds 1 entries, 2 expected"))
         }
     }
 

@@ -51,6 +51,111 @@ import Testing
         #expect(try programs.syncctl("status").status == 0)
     }
 
+    /// A device with 60 writes, whose log is written back.
+    private static func deviceWithWrites() throws -> (programs: Programs, file: String) {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        // One transaction each.
+        for number in 0..<6 {
+            let lines = (0..<10).map { #"{"type":"user","username":"user \#(number)-\#($0)"}"# }.joined(separator: "\n")
+            #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
+        }
+        #expect(try programs.syncctl("doctor", "--fix").status == 0)
+        return (programs, programs.folder + "/.local/share/tombolo/tombolo.sqlite")
+    }
+
+    private static func outbox(_ programs: Programs) throws -> [String] {
+        try programs.syncctl("outbox", "list", "--json").output.split(separator: "\n").map(String.init)
+    }
+
+    @Test(arguments: [
+        (offset: 0, count: 100), (offset: 0, count: 4_096), (offset: 60, count: 12), (offset: 16, count: 2),
+    ])
+    func `a header that was overwritten is repaired, and every write is still there`(
+        damage: (offset: Int, count: Int)
+    ) throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        let written = try Self.outbox(programs)
+        #expect(written.count > 0)
+        var bytes = try Data(contentsOf: URL(filePath: file))
+        for offset in damage.offset..<damage.offset + damage.count { bytes[offset] = 0xA5 }
+        try bytes.write(to: URL(filePath: file))
+        let told = try programs.syncctl("doctor")
+        #expect(told.status == CommandStatus.unhealthy.rawValue)
+        #expect(told.output.contains("syncctl doctor --fix keeps the file, and makes a new database"), "\(told)")
+        #expect(try Data(contentsOf: URL(filePath: file)) == bytes, "it is only looked at")
+        let fixed = try programs.syncctl("doctor", "--fix")
+        #expect(fixed.status == 0, "\(fixed)")
+        #expect(fixed.output.contains("fixed      salvage: a new database is in its place"), "\(fixed)")
+        #expect(fixed.output.contains("ok         identity: this device is still "), "\(fixed)")
+        #expect(try Self.outbox(programs) == written)
+        #expect(try Data(contentsOf: URL(filePath: file + ".damaged-1")) == bytes)
+        #expect(try programs.syncctl("doctor").status == 0)
+        #expect(try programs.syncctl("user", "create", "username=Next").status == 0)
+    }
+
+    @Test func `wherever a database is overwritten or cut, what is left is saved and what is not is told`() throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        let whole = try Data(contentsOf: URL(filePath: file))
+        let written = try Self.outbox(programs)
+        for page in stride(from: 1, to: whole.count / 4_096, by: 5) {
+            for isCut in [false, true] {
+                var bytes = whole
+                if isCut {
+                    bytes = bytes.prefix(page * 4_096 + 17)
+                } else {
+                    for offset in page * 4_096..<(page + 1) * 4_096 { bytes[offset] = 0x5A }
+                }
+                try bytes.write(to: URL(filePath: file))
+                let fixed = try programs.syncctl("doctor", "--fix", "--json")
+                let place = "page \(page + 1), \(isCut ? "cut" : "overwritten"): \(fixed.output)"
+                #expect(fixed.status == 0 || fixed.status == CommandStatus.unhealthy.rawValue, "\(place)")
+                let saved = try Self.outbox(programs)
+                #expect(saved.count <= written.count, "\(place)")
+                if saved.count < written.count {
+                    #expect(
+                        fixed.output.contains("could not be read, and") || fixed.output.contains("cannot be told"),
+                        "\(place)")
+                }
+                #expect(try programs.syncctl("doctor").status == 0, "\(place)")
+                for number in 1...3 { try? FileManager.default.removeItem(atPath: "\(file).damaged-\(number)") }
+            }
+        }
+    }
+
+    @Test func `a damaged database that another program has open is left as it is`() throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        let handle = try FileHandle(forUpdating: URL(filePath: file))
+        try handle.write(contentsOf: Data(repeating: 0, count: 100))
+        // The lock that a connection of SQLite holds for as long as it lives.
+        var lock = flock()
+        lock.l_type = Int16(F_RDLCK)
+        lock.l_start = 0x4000_0002
+        lock.l_len = 510
+        #expect(fcntl(handle.fileDescriptor, F_SETLK, &lock) == 0)
+        let answer = try programs.syncctl("doctor", "--fix")
+        #expect(answer.status == CommandStatus.unhealthy.rawValue)
+        #expect(answer.output.contains("broken     database: process \(getpid()) has \(file) open"), "\(answer)")
+        #expect(!FileManager.default.fileExists(atPath: file + ".damaged-1"))
+        try handle.close()
+        #expect(try programs.syncctl("doctor", "--fix").status == 0)
+    }
+
+    @Test func `an empty file in a database's place is not taken as a new one`() throws {
+        let (programs, file) = try Self.deviceWithWrites()
+        try Data().write(to: URL(filePath: file))
+        for command in [["status"], ["user", "create", "username=Ned"], ["sync"], ["init"]] {
+            let answer = try programs.run("syncctl", command)
+            #expect(answer.status != 0, "\(command): \(answer)")
+        }
+        #expect(try Data(contentsOf: URL(filePath: file)).isEmpty)
+        let fixed = try programs.syncctl("doctor", "--fix")
+        #expect(fixed.status == CommandStatus.unhealthy.rawValue)
+        #expect(
+            fixed.output.contains("0 writes that are not confirmed saved; whether there were more cannot be told"),
+            "\(fixed)")
+    }
+
     @Test func `a damaged database is found`() throws {
         let programs = try Programs()
         try programs.syncctl("init")

@@ -44,14 +44,14 @@ import Testing
             name: "an empty database file", arguments: ["status"], preparation: .emptyDatabase, status: .noStore,
             text: """
                 syncctl: $HOME/.local/share/tombolo/tombolo.sqlite is empty: it was never initialized, or its contents are lost
-                  put the file back from a backup, or move it away and make a new database with syncctl init
+                  syncctl doctor --fix keeps the file, and makes a new database of what can be read of it
 
                 """),
         Failure(
             name: "not a database", arguments: ["status"], preparation: .otherFile, status: .noStore,
             text: """
                 syncctl: $HOME/.local/share/tombolo/tombolo.sqlite is not an SQLite database: it has 5 bytes, fewer than a header
-                  put the file back from a backup, or move it away and make a new database with syncctl init
+                  syncctl doctor --fix keeps the file, and makes a new database of what can be read of it
 
                 """),
         Failure(

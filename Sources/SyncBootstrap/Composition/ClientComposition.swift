@@ -63,6 +63,16 @@ public final class ClientComposition {
         try opened.verify()
     }
 
+    /// Closes the database, and replaces it by a new one with everything that can still be read of what only this device has.
+    /// The next use opens the new one.
+    ///
+    /// - Throws: `busy` when another process has the database open.
+    public func salvageStore() throws(StoreFailure) -> SalvageReport {
+        openStore?.close()
+        openStore = nil
+        return try recipes.store.salvage(settings, runtime)
+    }
+
     /// Tries to become the one process that syncs this database.
     public func acquireLease(within patience: Duration = .zero) throws(StoreFailure) -> LeaseAttempt {
         try recipes.store.lease(settings, patience)

@@ -31,13 +31,8 @@ extension ClientRecipes.Machine {
 extension ClientRecipes.Store {
     static let sqlite = ClientRecipes.Store(
         open: { (settings, runtime, creating) throws(StoreFailure) in
-            var configuration = StoreConfiguration(file: settings.store.file)
+            var configuration = StoreConfiguration(settings.store)
             configuration.createsIfMissing = creating
-            configuration.durability =
-                switch settings.store.durability {
-                case .normal: .normal
-                case .full: .full
-                }
             var random = runtime.generator
             let store = try SQLiteStore.open(
                 configuration, catalog: CommunityCatalog.catalog, now: runtime.now(), random: &random)
@@ -54,7 +49,24 @@ extension ClientRecipes.Store {
             case .acquired(let lease): .acquired(lease)
             case .held(let process): .held(by: process)
             }
+        },
+        salvage: { (settings, runtime) throws(StoreFailure) in
+            var random = runtime.generator
+            return try SQLiteStore.salvage(
+                StoreConfiguration(settings.store), catalog: CommunityCatalog.catalog, now: runtime.now(),
+                random: &random)
         })
+}
+
+extension StoreConfiguration {
+    fileprivate init(_ settings: ClientSettings.StoreSettings) {
+        self.init(file: settings.file)
+        durability =
+            switch settings.durability {
+            case .normal: .normal
+            case .full: .full
+            }
+    }
 }
 
 extension ClientRecipes.Remote {

@@ -35,13 +35,17 @@ public struct ClientRecipes: Sendable {
         public var open: @Sendable (ClientSettings, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
         /// Tries to take the lease, for so long.
         public var lease: @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
+        /// Replaces a damaged database, which is not open, by a new one with what can be read of it.
+        public var salvage: @Sendable (ClientSettings, EngineRuntime) throws(StoreFailure) -> SalvageReport
 
         public init(
             open: @escaping @Sendable (ClientSettings, EngineRuntime, Bool) throws(StoreFailure) -> OpenStore,
-            lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
+            lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt,
+            salvage: @escaping @Sendable (ClientSettings, EngineRuntime) throws(StoreFailure) -> SalvageReport
         ) {
             self.open = open
             self.lease = lease
+            self.salvage = salvage
         }
     }
 

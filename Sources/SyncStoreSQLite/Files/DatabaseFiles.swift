@@ -19,6 +19,8 @@ struct DatabaseFiles: Hashable, Sendable {
     var logName: String { String((path + "-wal").split(separator: "/").last ?? "") }
     var openLock: String { path + ".lock" }
     var syncLock: String { path + ".sync" }
+    /// Stands beside a database that is being made: its file may be empty.
+    private var creationMark: String { path + ".creating" }
 
     /// Which file stands at the path: an open database whose file was deleted or replaced must not be written.
     struct Identity: Hashable, Sendable {
@@ -33,8 +35,7 @@ struct DatabaseFiles: Hashable, Sendable {
         return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
-    /// Makes the folder and an empty file when they are missing, both for the owner alone under any umask, and
-    /// refuses what others could write.
+    /// Makes the folder when it is missing, for the owner alone under any umask, and refuses what others could write.
     func prepare(creatingIfMissing creates: Bool) throws(StoreFailure) {
         try prepareFolder(creates: creates)
         var status = stat()
@@ -43,7 +44,6 @@ struct DatabaseFiles: Hashable, Sendable {
             guard creates else {
                 throw StoreFailure(.missingFile, "there is no database at \(path), and it was not to be created")
             }
-            try Self.createPrivateFile(path)
             return
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -67,8 +67,22 @@ struct DatabaseFiles: Hashable, Sendable {
     /// Refuses what this process may not write, before SQLite meets it half-way.
     func checkWritable() throws(StoreFailure) {
         for place in [folder, path] where access(place, W_OK) != 0 {
-            throw Self.failure("write", place)
+            guard place == path, errno == ENOENT else { throw Self.failure("write", place) }
         }
+    }
+
+    /// Makes an empty file for the owner alone when there is none, with a mark beside it, which tells it from a file that has
+    /// lost what it held. Called under the lock of opening.
+    func createIfMissing() throws(StoreFailure) {
+        var status = stat()
+        guard lstat(path, &status) != 0, errno == ENOENT else { return }
+        try Self.createPrivateFile(creationMark)
+        try Self.createPrivateFile(path)
+    }
+
+    /// Called when the database has its tables.
+    func created() {
+        unlink(creationMark)
     }
 
     private func prepareFolder(creates: Bool) throws(StoreFailure) {
@@ -133,8 +147,7 @@ struct DatabaseFiles: Hashable, Sendable {
     /// The file is not opened for that. When any descriptor of it is closed, the kernel takes all locks from this process that
     /// another connection of it may have on the file (https://sqlite.org/howtocorrupt.html, 2.2).
     ///
-    /// - Parameter creates: whether an empty file may become a new database: one that was about to be made, or one that has lost
-    ///   what it held. Only a caller that asks for a new database takes it for the former.
+    /// - Parameter creates: whether an empty file becomes a new database where a mark tells that one was about to be made.
     func checkSize(creatingIfMissing creates: Bool) throws(StoreFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw Self.failure("look at", path) }
@@ -147,7 +160,8 @@ struct DatabaseFiles: Hashable, Sendable {
             throw StoreFailure(
                 .corrupt, "\(path) is empty, and beside it is the log of a database: put back what was there")
         }
-        guard status.st_size > 0 || creates else {
+        var mark = stat()
+        guard status.st_size > 0 || creates && lstat(creationMark, &mark) == 0 else {
             throw StoreFailure(
                 .notADatabase, "\(path) is empty: it was never initialized, or its contents are lost")
         }

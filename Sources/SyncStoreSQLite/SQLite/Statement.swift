@@ -128,11 +128,26 @@ final class Statement {
         }
     }
 
+    /// Binds the value in a column of another statement's current row.
+    func bind(_ index: Int32, valueOf other: Statement, _ column: Int32) {
+        note(sqlite3_bind_value(handle, index, sqlite3_column_value(other.handle, column)))
+    }
+
     private func note(_ code: Int32) {
         if bindingFailure == SQLITE_OK { bindingFailure = code }
     }
 
     // MARK: Columns of the current row; the first is 0
+
+    var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    func columnName(_ column: Int32) -> String {
+        sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
+    }
+
+    func isInteger(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_INTEGER
+    }
 
     func isNull(_ column: Int32) -> Bool {
         sqlite3_column_type(handle, column) == SQLITE_NULL

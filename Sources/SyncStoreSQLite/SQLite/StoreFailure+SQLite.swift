@@ -31,6 +31,9 @@ extension StoreFailure {
     /// SQLITE_IOERR_SHMSIZE, which C's macro keeps from Swift.
     private static let noRoomForLogIndex = SQLITE_IOERR | 19 << 8
 
+    static let withoutIdentity = StoreFailure(
+        .corrupt, "sync_meta has no row: the database has lost its identity")
+
     static let closed = StoreFailure(.inputOutput, "the store has been closed")
 
     static func replaced(_ file: String) -> StoreFailure {

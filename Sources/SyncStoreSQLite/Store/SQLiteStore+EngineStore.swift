@@ -5,7 +5,7 @@ extension SQLiteStore: EngineStore {
     public func session() throws(StoreFailure) -> StoredSession {
         try read(inTransaction: true) { connection throws(StoreFailure) in
             guard let meta = try Meta.load(connection) else {
-                throw StoreFailure(.corrupt, "sync_meta has no row: the database has lost its identity")
+                throw StoreFailure.withoutIdentity
             }
             return StoredSession(
                 identity: meta.identity, epoch: meta.epoch, account: meta.account,

@@ -81,9 +81,11 @@ public final class SQLiteStore: Sendable {
                 .busy, "another program has been opening the database for \(patience): \(files.openLock)")
         }
         defer { withExtendedLifetime(lock) {} }
+        if configuration.createsIfMissing { try files.createIfMissing() }
         try files.checkSize(creatingIfMissing: configuration.createsIfMissing)
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: newClient)
+        files.created()
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
     }
 
@@ -233,13 +235,28 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Reads the whole file for damage. Takes seconds for gigabytes.
+    /// Reads the whole file for damage, and every write that is not confirmed. Takes seconds for gigabytes.
     ///
-    /// - Throws: `corrupt`, with SQLite's first finding.
+    /// - Throws: `corrupt`, with the first finding.
     public func verify() throws(StoreFailure) {
         let finding = try read { connection throws(StoreFailure) in try connection.text(of: "PRAGMA quick_check(1)") }
         guard finding == "ok" else {
             throw StoreFailure(.corrupt, "\(configuration.file) is damaged: \(finding)")
+        }
+        let (found, counted) = try read(inTransaction: true) { connection throws(StoreFailure) in
+            guard let meta = try Meta.load(connection) else { throw StoreFailure.withoutIdentity }
+            let statement = try connection.prepare("SELECT \(StoredEntry.columns) FROM sync_outbox ORDER BY sequence")
+            defer { statement.reset() }
+            var found = 0
+            while try statement.step() {
+                _ = try StoredEntry(statement)
+                found += 1
+            }
+            return (found, meta.outbox.count)
+        }
+        guard found == counted else {
+            throw StoreFailure(
+                .corrupt, "\(configuration.file) is damaged: the outbox holds \(found) entries, \(counted) expected")
         }
     }
 }

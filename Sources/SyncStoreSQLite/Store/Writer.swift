@@ -95,6 +95,11 @@ final class Writer {
         let owner = try connection.integer(of: "PRAGMA application_id")
         let isEmpty = try connection.integer(of: "SELECT count(*) FROM sqlite_schema") == 0
         guard owner == Self.applicationID || (owner == 0 && isEmpty) else {
+            // The marks are in the header, which may be damaged; the tables tell who made them.
+            let isOurs =
+                try connection.integer(
+                    of: "SELECT count(*) FROM sqlite_schema WHERE name IN ('sync_meta', 'sync_outbox')") == 2
+            if isOurs { throw StoreFailure(.corrupt, "\(file) is damaged: its header does not say whose it is") }
             throw StoreFailure(
                 .otherSchema,
                 "\(file) is a database of another program (application id \(owner), \(Self.applicationID) expected)")
@@ -102,6 +107,13 @@ final class Writer {
         let version = try connection.integer(of: "PRAGMA user_version")
         let known = Int64(LocalSchema.migrations.count)
         guard version <= known else {
+            let steps = try connection.integer(of: "SELECT count(*) FROM grdb_migrations")
+            guard steps >= version else {
+                throw StoreFailure(
+                    .corrupt,
+                    "\(file) is damaged: its header has schema version \(version), and its tables have version \(steps)"
+                )
+            }
             throw StoreFailure(
                 .newerSchema,
                 "\(file) has schema version \(version), and this build knows versions up to \(known): use a newer build"

@@ -126,7 +126,7 @@ extension WriteTransaction {
     }
 
     /// Goes through the outbox, oldest first, one entry in memory at a time.
-    private func forEachEntry(_ body: (StoredEntry) throws(StoreFailure) -> Void) throws(StoreFailure) {
+    func forEachEntry(_ body: (StoredEntry) throws(StoreFailure) -> Void) throws(StoreFailure) {
         var after: Int64 = 0
         let next = try connection.statement(
             composed:

@@ -227,6 +227,11 @@ extension WriteTransaction {
         return links
     }
 
+    /// Links an entry that is in the outbox to records.
+    func link(_ entry: StoredEntry) throws(StoreFailure) {
+        for link in try links(of: entry.transaction) { try insert(link, entry.sequence) }
+    }
+
     private func insert(_ link: Link, _ sequence: Int64) throws(StoreFailure) {
         let statement = try connection.statement(
             "INSERT OR IGNORE INTO sync_pending (collection, id, sequence, link) VALUES (?1, ?2, ?3, ?4)")

@@ -25,7 +25,7 @@ final class WriteTransaction {
         on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits
     ) throws(StoreFailure) {
         guard let meta = try Meta.load(connection) else {
-            throw StoreFailure(.corrupt, "sync_meta has no row: the database has lost its identity")
+            throw StoreFailure.withoutIdentity
         }
         self.connection = connection
         self.catalog = catalog

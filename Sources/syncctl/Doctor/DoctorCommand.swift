@@ -10,8 +10,10 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor", abstract: "Check this device: database, outbox, journal, spaces, server, clock.",
         discussion: """
             Prints one sentence for each check, and what to do where something is wrong. Ends with status 9 when a person has \
-            to look at something. With --fix repairs what is safe to repair: the permissions of the folder, and a write-ahead \
-            log that was not written back. Nothing is deleted, and nothing is sent to the server but a hello.
+            to look at something. With --fix repairs what is safe to repair: the permissions of the folder, a write-ahead log \
+            that was not written back, and a damaged database. That is kept beside a new one, which gets everything that \
+            can be read of what only this device has: its identity, the outbox, and the journal; the next sync downloads the \
+            rest. Nothing is deleted, and nothing is sent to the server but a hello.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -53,22 +55,51 @@ private final class DatabaseCheck {
         var findings: [Finding] = []
         do throws(StoreFailure) {
             do throws(StoreFailure) {
-                _ = try client.store
-            } catch  where error.code == .unsafePermissions && fixes {
-                let folder = client.settings.store.folder
-                guard chmod(folder, 0o700) == 0 else { throw error }
-                findings.append(
-                    Finding(check: "folder", level: .fixed, sentence: "only the owner may write in \(folder) now"))
-                _ = try client.store
+                try open(&findings)
+                try client.verifyStore()
+            } catch  where fixes && (error.code == .corrupt || error.code == .notADatabase) {
+                isOpen = false
+                guard try salvage(&findings, because: error) else { return findings }
+                try client.verifyStore()
+                isOpen = true
             }
-            isOpen = true
-            try client.verifyStore()
             findings.append(.fine("database", "\(client.settings.store.file) is readable and undamaged"))
             if fixes { try writeBack(&findings) }
         } catch {
             findings.append(.broken("database", CommandFailure(error)))
         }
         return findings
+    }
+
+    private func open(_ findings: inout [Finding]) throws(StoreFailure) {
+        do throws(StoreFailure) {
+            _ = try client.store
+        } catch  where error.code == .unsafePermissions && fixes {
+            let folder = client.settings.store.folder
+            guard chmod(folder, 0o700) == 0 else { throw error }
+            findings.append(
+                Finding(check: "folder", level: .fixed, sentence: "only the owner may write in \(folder) now"))
+            _ = try client.store
+        }
+        isOpen = true
+    }
+
+    /// - Returns: false when another process syncs the database, and would go on with the damaged one.
+    private func salvage(_ findings: inout [Finding], because failure: StoreFailure) throws(StoreFailure) -> Bool {
+        switch try client.acquireLease() {
+        case .held(let process):
+            findings.append(
+                Finding(
+                    check: "database", level: .broken, sentence: failure.message,
+                    advice:
+                        "end process \(process.map(String.init) ?? "that syncs it") first, then run the command again"))
+            return false
+        case .acquired(let lease):
+            defer { withExtendedLifetime(lease) {} }
+            findings.append(Finding(check: "database", level: .fixed, sentence: failure.message))
+            findings += try client.salvageStore().findings
+            return true
+        }
     }
 
     /// Only the holder of the lease may write the log back.

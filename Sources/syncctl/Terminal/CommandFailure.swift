@@ -31,11 +31,10 @@ extension CommandFailure {
             case .diskFull: "make room on the disk of the database, then run the command again"
             case .busy: "wait for the other program to end, then run the command again"
             case .newerSchema, .otherSchema: "use the program that made this database"
-            case .notADatabase:
-                "put the file back from a backup, or move it away and make a new database with syncctl init"
+            case .notADatabase, .corrupt:
+                "syncctl doctor --fix keeps the file, and makes a new database of what can be read of it"
             case .contradiction:
                 "the next sync takes a fresh copy of what the server has; report this if it happens again"
-            case .corrupt: "keep a copy of the file, and see what syncctl doctor says"
             case .unsafePermissions:
                 "use a folder of your own with permissions 700, and in it a plain file without links"
             case .readOnly: "check the owner and the permissions of the folder and of the file"

@@ -1,0 +1,150 @@
+import GRDBSQLite
+import SyncCore
+
+/// A copy of a damaged database, read row by row around what cannot be read.
+final class DamagedDatabase {
+    private let connection: Connection
+
+    /// Opens the file although its header or its schema may be wrong.
+    init(_ path: String) throws(StoreFailure) {
+        connection = try Connection(
+            opening: URIText.make(StoreConfiguration(file: path), creating: false), tables: [], busyTimeout: .zero)
+        // A schema that cannot be read in parts, and a file that is too short, are no reason to read nothing. Nothing that the
+        // file's own schema says is carried out.
+        try connection.execute(
+            """
+            PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
+            PRAGMA locking_mode = EXCLUSIVE
+            """)
+    }
+
+    deinit {
+        connection.close()
+    }
+
+    /// Whether there is such a table, as far as the schema tells.
+    func has(_ table: String) -> Bool {
+        (try? connection.prepare("SELECT * FROM \(table) LIMIT 1")) != nil
+    }
+
+    /// The only column of the only row of a query; nil where it cannot be read.
+    func integer(_ sql: String) -> Int64? {
+        guard let statement = try? connection.prepare(sql) else { return nil }
+        defer { statement.reset() }
+        guard (try? statement.step()) == true else { return nil }
+        return statement.isInteger(0) ? statement.integer(0) : nil
+    }
+
+    /// Whether a table has all its rows, as far as SQLite can tell.
+    func isWhole(_ table: String, by key: String) -> Bool {
+        (try? walk("SELECT \(key) FROM \(table) WHERE \(key) > ?1 ORDER BY \(key)", from: 0, key) { _, _ in true })
+            ?? false
+    }
+
+    /// Calls `body` for each row that can be read, once.
+    ///
+    /// - Parameters:
+    ///   - key: the table's integer key, whose values are positive.
+    ///   - last: the largest key that there can be; nil when it is not known.
+    /// - Returns: whether SQLite met no damage.
+    func forEachRow(
+        of table: String, by key: String, last: Int64? = nil,
+        _ body: (DamagedRow) throws(StoreFailure) -> Void
+    ) throws(StoreFailure) -> Bool {
+        let rows = "SELECT * FROM \(table) WHERE \(key)"
+        var low: Int64 = 0
+        let isWhole = try walk("\(rows) > ?1 ORDER BY \(key)", from: 0, key) { row, found throws(StoreFailure) in
+            guard found > low else { return false }
+            low = found
+            try body(row)
+            return true
+        }
+        if isWhole { return true }
+        var high: Int64?
+        let isJoined = try walk("\(rows) > ?1 ORDER BY \(key) DESC", from: low, key) {
+            row, found throws(StoreFailure) in
+            guard found > low, found < high ?? .max else { return false }
+            high = found
+            try body(row)
+            return true
+        }
+        // Rows that neither way reached are looked up one by one.
+        guard !isJoined, let single = try? connection.prepare("\(rows) = ?1") else { return false }
+        let end = high ?? max(last ?? low, low) + 1
+        for next in low + 1..<max(end, low + 1) where next - low <= Self.mostProbes {
+            single.bind(1, next)
+            defer { single.reset() }
+            if (try? single.step()) == true { try body(DamagedRow(single)) }
+        }
+        return false
+    }
+
+    /// Calls `body` for the rows with a number in a column, up to the first damage.
+    ///
+    /// - Returns: whether all of them could be read.
+    func forEachRow(
+        of table: String, where column: String, is number: Int64, _ body: (DamagedRow) throws(StoreFailure) -> Void
+    ) throws(StoreFailure) -> Bool {
+        try walk("SELECT * FROM \(table) WHERE \(column) = ?1", from: number, column) { row, _ throws(StoreFailure) in
+            try body(row)
+            return true
+        }
+    }
+
+    /// Keys that are looked for one by one: more than an outbox and a journal hold.
+    private static let mostProbes: Int64 = 1_000_000
+
+    /// Goes through the rows of a statement, up to the first damage.
+    ///
+    /// - Parameter body: returns false for a key that does not follow the one before: its page is in two places.
+    /// - Returns: whether the end was reached.
+    private func walk(
+        _ sql: String, from start: Int64, _ key: String,
+        _ body: (DamagedRow, Int64) throws(StoreFailure) -> Bool
+    ) throws(StoreFailure) -> Bool {
+        guard let statement = try? connection.prepare(sql) else { return false }
+        defer { statement.reset() }
+        statement.bind(1, start)
+        while true {
+            let isRow: Bool
+            do { isRow = try statement.step() } catch { return false }
+            guard isRow else { return true }
+            let row = DamagedRow(statement)
+            guard let found = row.integer(key), try body(row, found) else { return false }
+        }
+    }
+}
+
+/// A row as it was found: each value, if it is there and of the type that is asked for.
+struct DamagedRow {
+    private let statement: Statement
+
+    init(_ statement: Statement) {
+        self.statement = statement
+    }
+
+    private func column(_ name: String) -> Int32? {
+        (0..<statement.columnCount).first { statement.columnName($0) == name }
+    }
+
+    func has(_ name: String) -> Bool { column(name) != nil }
+
+    /// Binds a value to a parameter of another statement, as it is.
+    func bind(_ name: String, to other: Statement, at index: Int32) {
+        guard let column = column(name) else { return }
+        other.bind(index, valueOf: statement, column)
+    }
+
+    func integer(_ name: String) -> Int64? {
+        column(name).flatMap { statement.isInteger($0) ? statement.integer($0) : nil }
+    }
+
+    /// Nil where it is no UTF-8.
+    func text(_ name: String) -> String? {
+        bytes(name).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    func bytes(_ name: String) -> [UInt8]? {
+        column(name).flatMap { statement.isNull($0) ? nil : statement.bytes($0) }
+    }
+}

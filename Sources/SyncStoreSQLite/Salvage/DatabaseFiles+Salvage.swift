@@ -1,0 +1,63 @@
+import Glibc
+import SyncCore
+
+extension DatabaseFiles {
+    /// The files that SQLite keeps beside a database.
+    private var companions: [String] { [path + "-wal", path + "-shm"] }
+
+    /// Refuses a database that another process has open: what it writes from now on would be lost.
+    ///
+    /// A connection in WAL mode holds a shared lock on the file for as long as it lives (https://sqlite.org/wal.html). This
+    /// process itself must have closed the database: its own locks go when the file is closed here.
+    func checkUnused() throws(StoreFailure) {
+        let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { throw Self.failure("open", path) }
+        defer { close(file) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = Self.lockedBytes.lowerBound
+        lock.l_len = off_t(Self.lockedBytes.count)
+        guard fcntl(file, F_GETLK, &lock) == 0 else { throw Self.failure("look for locks on", path) }
+        guard lock.l_type == Int16(F_UNLCK) else {
+            throw StoreFailure(.busy, "process \(lock.l_pid) has \(path) open")
+        }
+    }
+
+    /// Where SQLite locks a file (https://sqlite.org/fileformat2.html#the_lock_byte_page).
+    private static let lockedBytes: Range<off_t> = 0x4000_0000..<0x4000_0200
+
+    /// Removes the database with its log.
+    func remove() {
+        for name in [path] + companions { unlink(name) }
+    }
+
+    /// The whole file: a new one is small.
+    func bytes() throws(StoreFailure) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { throw Self.failure("read", path) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw Self.failure("look at", path) }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        guard read(file, &bytes, bytes.count) == bytes.count else { throw Self.failure("read", path) }
+        return bytes
+    }
+
+    /// Puts this database, which is closed and flushed, into the place of another.
+    func replace(_ other: DatabaseFiles) throws(StoreFailure) {
+        // The log of the other would be carried out on this one.
+        for name in other.companions where unlink(name) != 0 && errno != ENOENT { throw Self.failure("remove", name) }
+        try Self.flush(folder)
+        guard rename(path, other.path) == 0 else { throw Self.failure("replace", other.path) }
+        try Self.flush(folder)
+    }
+
+    private static func flush(_ folder: String) throws(StoreFailure) {
+        let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard place >= 0 else { throw failure("open", folder) }
+        defer { close(place) }
+        // Some file systems know no such thing.
+        guard fsync(place) == 0 || errno == EINVAL else { throw failure("flush", folder) }
+    }
+}

@@ -1,0 +1,417 @@
+import SyncCore
+import SyncModel
+
+/// Makes a new database of what can be read of a damaged one.
+///
+/// Data that only this device has is taken over row by row: its identity, the outbox, the journal. Data of the server is left
+/// behind: the next sync downloads it again. A transaction of its own fills the new file, and a rename puts it into its place,
+/// so an interruption at any point leaves the damaged database as it was.
+struct Salvage {
+    private let kept: KeptFiles
+    private let damaged: DamagedDatabase
+    private let transaction: WriteTransaction
+    private let connection: Connection
+    /// Tables in which rows may be missing without SQLite noticing it: what leads to them was repaired.
+    private let repaired: Set<String>
+
+    private init(
+        kept: KeptFiles, damaged: DamagedDatabase, repaired: Set<String>, transaction: WriteTransaction
+    ) {
+        self.kept = kept
+        self.damaged = damaged
+        self.repaired = repaired
+        self.transaction = transaction
+        connection = transaction.connection
+    }
+
+    // MARK: Files
+
+    /// - Parameters:
+    ///   - configuration: of the damaged database.
+    ///   - newClient: who the device is from now on, where its identity cannot be read or cannot be kept.
+    static func run(
+        _ configuration: StoreConfiguration, catalog: SchemaCatalog, newClient: ClientID, now: WallTime
+    ) throws(StoreFailure) -> SalvageReport {
+        let files = DatabaseFiles(path: configuration.file)
+        try files.checkUnused()
+        let work = DatabaseFiles(path: files.path + ".salvage")
+        let copy = DatabaseFiles(path: files.path + ".salvage-copy")
+        for leftover in [work, copy] { leftover.remove() }
+        defer { for leftover in [work, copy] { leftover.remove() } }
+        let kept = try KeptFiles.keep(files)
+
+        var configuration = configuration
+        configuration.file = work.path
+        configuration.createsIfMissing = true
+        configuration.connections = .exclusive
+        configuration.durability = .full
+        let tables = RecordTable.all(of: catalog)
+        try work.createIfMissing()
+        work.created()
+        let report: SalvageReport
+        do {
+            let writer = try Writer(
+                uri: URIText.make(configuration, creating: true), configuration: configuration, tables: tables,
+                newClient: newClient)
+            try writer.checkpointAlone()
+            let (damaged, repaired) = try open(kept, as: copy, schemaOf: work)
+            report = try writer.inTransaction { connection throws(StoreFailure) in
+                let transaction = try WriteTransaction(
+                    on: connection, catalog: catalog, tables: tables, limits: configuration.limits)
+                let salvage = Salvage(
+                    kept: kept, damaged: damaged, repaired: repaired, transaction: transaction)
+                let report = try salvage.run(newClient: newClient, now: now)
+                try transaction.finish()
+                return .commit(report)
+            }
+            try writer.checkpointAlone()
+        }
+        try work.replace(files)
+        return report
+    }
+
+    /// Opens a copy of the damaged database, in which what leads to the rows is repaired.
+    private static func open(
+        _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles
+    ) throws(StoreFailure) -> (DamagedDatabase, repaired: Set<String>) {
+        try kept.copy(to: copy.path)
+        var repaired: Set<String> = []
+        if !isReadable(copy) {
+            repaired.formUnion(trees.map(\.table))
+            copy.remove()
+            try kept.copy(to: copy.path)
+            try SchemaPages(of: try new.bytes()).write(to: copy.path)
+        }
+        for tree in trees where try repair(tree, in: copy) { repaired.insert(tree.table) }
+        return (try DamagedDatabase(copy.path), repaired)
+    }
+
+    /// Whether the schema tells where the tables are. What is in the log is in the file afterward.
+    private static func isReadable(_ copy: DatabaseFiles) -> Bool {
+        guard let damaged = try? DamagedDatabase(copy.path) else { return false }
+        return damaged.has("sync_meta") && damaged.has("sync_outbox")
+    }
+
+    /// A table whose rows are worth a search through the whole file.
+    private struct Tree {
+        let table: String
+        let key: String
+        let shape: FilePage.Shape
+    }
+
+    private static let trees = [
+        Tree(
+            table: "sync_outbox", key: "sequence",
+            shape: FilePage.Shape(columns: 11, texts: [1, 2], integers: [3])),
+        Tree(
+            table: "sync_journal", key: "number", shape: FilePage.Shape(columns: 11, texts: [3, 4], integers: [1])),
+    ]
+
+    /// Joins the leaves of a table that cannot be read to its end.
+    ///
+    /// - Returns: whether something was done.
+    private static func repair(_ tree: Tree, in copy: DatabaseFiles) throws(StoreFailure) -> Bool {
+        let root: Int64?
+        do {
+            let damaged = try DamagedDatabase(copy.path)
+            if damaged.isWhole(tree.table, by: tree.key) { return false }
+            root = damaged.integer("SELECT rootpage FROM sqlite_schema WHERE name = '\(tree.table)'")
+        }
+        guard let root, var pages = try LeafPages(of: copy.path) else { return false }
+        return try pages.join(tree.shape, under: Int(clamping: root))
+    }
+
+    // MARK: Rows
+
+    private func run(newClient: ClientID, now: WallTime) throws(StoreFailure) -> SalvageReport {
+        let old = try oldMeta()
+        try takeOverFormerClients()
+        try takeOverSpaces()
+        if let old {
+            transaction.meta.account = old.account
+            transaction.meta.epoch = old.epoch
+            transaction.meta.clock = old.clock
+            transaction.meta.clockOffset = old.clockOffset
+            transaction.meta.identity = old.identity
+            transaction.meta.nextNumber = old.nextNumber
+        }
+        let journal = try takeOverJournal(expecting: old?.journalEntries, now: now)
+        let outbox = try takeOverOutbox(expecting: old?.entries, now: now)
+
+        let identity: SalvageReport.Identity
+        if let old {
+            if outbox.count.lost == 0, try hasNumbersWithoutGaps() {
+                identity = .kept(old.identity)
+            } else {
+                _ = try transaction.renewIdentity(as: newClient)
+                identity = .renewed(transaction.meta.identity, former: old.identity)
+            }
+        } else {
+            // Numbers mean nothing without the identity that has given them.
+            try connection.execute(
+                "UPDATE sync_outbox SET number = NULL, version = NULL, attempts = 0, refusal_code = NULL, refusal_message = NULL"
+            )
+            transaction.meta.outbox.waiting = transaction.meta.outbox.count
+            transaction.meta.outbox.sent = 0
+            transaction.meta.outbox.answered = 0
+            identity = .unreadable(now: transaction.meta.identity)
+        }
+        return SalvageReport(
+            keptFile: kept.database.path, identity: identity, account: transaction.meta.account, outbox: outbox.count,
+            perhapsSent: old == nil ? outbox.numbered : 0, journal: journal)
+    }
+
+    /// The contents of the damaged `sync_meta`; nil where its row cannot be read or makes no sense.
+    private struct OldMeta {
+        var identity: ClientIdentity
+        var nextNumber: MutationNumber
+        var epoch: Epoch?
+        var account: AccountID?
+        var clock: HybridClock
+        var clockOffset: Int64?
+        /// Of the outbox.
+        var entries: Int
+        var journalEntries: Int?
+    }
+
+    private func oldMeta() throws(StoreFailure) -> OldMeta? {
+        var meta: OldMeta?
+        _ = try damaged.forEachRow(of: "sync_meta", by: "one", last: 1) { row throws(StoreFailure) in
+            guard let client = row.text("client").flatMap({ ClientID($0) }),
+                let incarnation = row.integer("incarnation"),
+                incarnation >= 0, let next = row.integer("next_number"), next >= 0, let clock = row.integer("clock"),
+                let waiting = row.integer("waiting"), let sent = row.integer("sent"),
+                let answered = row.integer("answered"), waiting >= 0, sent >= 0, answered >= 0
+            else { return }
+            meta = OldMeta(
+                identity: ClientIdentity(client: client, incarnation: Int(incarnation)),
+                nextNumber: MutationNumber(next), epoch: row.text("epoch").map(Epoch.init(rawValue:)),
+                account: row.text("account").map(AccountID.init(rawValue:)),
+                clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: clock))),
+                clockOffset: row.integer("clock_offset"), entries: Int(clamping: waiting &+ sent &+ answered),
+                journalEntries: row.integer("journal_entries").map { Int(clamping: $0) })
+        }
+        return meta
+    }
+
+    private func takeOverFormerClients() throws(StoreFailure) {
+        _ = try damaged.forEachRow(of: "sync_former_client", by: "position") { row throws(StoreFailure) in
+            guard let client = row.text("client").flatMap({ ClientID($0) }) else { return }
+            try FormerClients.remember(client, connection)
+        }
+    }
+
+    /// The spaces without their cursors, so that each is downloaded again; with their receipts, which prove what the server has
+    /// confirmed (I15).
+    private func takeOverSpaces() throws(StoreFailure) {
+        _ = try damaged.forEachRow(of: "sync_space", by: "key") { row throws(StoreFailure) in
+            guard let name = row.text("name").flatMap({ SpaceID(rawValue: $0) }) else { return }
+            var space = try SpaceRow.load(name, connection)
+            space.notice = max(row.integer("notice") ?? 0, 0)
+            if let cursor = row.text("receipt"), let version = row.integer("receipt_version"), version >= 0 {
+                space.receipt = CommitReceipt(
+                    space: name, version: Version(version), cursor: Cursor(rawValue: cursor))
+            }
+            try space.save(connection)
+        }
+    }
+
+    /// Whether the entries that have numbers have all of them up to the next one that is given.
+    private func hasNumbersWithoutGaps() throws(StoreFailure) -> Bool {
+        let next = transaction.meta.nextNumber.rawValue
+        let statement = try connection.prepare(
+            "SELECT count(number), coalesce(min(number), ?1), coalesce(max(number), ?1 - 1) FROM sync_outbox")
+        statement.bind(1, next)
+        defer { statement.reset() }
+        guard try statement.step() else { return false }
+        return statement.integer(2) == next - 1 && statement.integer(0) == next - statement.integer(1)
+    }
+
+    // MARK: Outbox
+
+    private func takeOverOutbox(
+        expecting expected: Int?, now: WallTime
+    ) throws(StoreFailure) -> (count: SalvageReport.Count, numbered: Int) {
+        let last = try keepSequence(of: "sync_outbox")
+        let insert = try connection.prepare(
+            """
+            INSERT INTO sync_outbox (sequence, space, payload, bytes, number, formerly, attempts, version, written_at,
+                refusal_code, refusal_message)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            """)
+        var unreadable = 0
+        var numbers: Set<Int64> = []
+        let isWhole = try damaged.forEachRow(of: "sync_outbox", by: "sequence", last: last) {
+            row throws(StoreFailure) in
+            guard let sequence = row.integer("sequence"), let entry = transaction(in: row) else {
+                unreadable += 1
+                return
+            }
+            var number = row.integer("number")
+            if let found = number, found < 0 || !numbers.insert(found).inserted { number = nil }
+            let payload = try StoredForm.bytes(of: entry)
+            insert.bind(1, sequence)
+            insert.bind(2, entry.space.rawValue)
+            insert.bind(3, text: payload)
+            insert.bind(4, Int64(payload.count))
+            insert.bind(5, number)
+            insert.bind(6, readableFormerNumbers(row.text("formerly")))
+            insert.bind(7, number == nil ? 0 : max(row.integer("attempts") ?? 1, 0))
+            insert.bind(8, number == nil ? nil : row.integer("version"))
+            insert.bind(9, row.integer("written_at") ?? now.milliseconds)
+            // An entry that was held back for an older server is offered to it again.
+            insert.bind(10, row.text("refusal_code"))
+            insert.bind(11, row.text("refusal_message"))
+            try insert.run()
+            count(payload.count, isNumbered: number != nil, isAnswered: row.integer("version") != nil)
+        }
+        try connectOutbox()
+        let saved = transaction.meta.outbox.count
+        let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))
+        if lost != 0 {
+            // Nobody may be told that a lost write was confirmed.
+            let forget = try connection.prepare("UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, ?1)")
+            forget.bind(
+                1, max(last ?? 0, try connection.integer(of: "SELECT coalesce(max(sequence), 0) FROM sync_outbox")))
+            try forget.run()
+        }
+        return (SalvageReport.Count(saved: saved, lost: lost), numbers.count)
+    }
+
+    /// The transaction of an entry; nil where it cannot be read, or changes what there are no tables for.
+    private func transaction(in row: DamagedRow) -> Transaction? {
+        guard let payload = row.bytes("payload"),
+            let found = try? StoredForm.transaction(from: payload, of: "a saved entry"),
+            found.mutations.allSatisfy({ mutation in
+                transaction.tables.contains { $0.model.collection == mutation.collection }
+            })
+        else { return nil }
+        return found
+    }
+
+    private func readableFormerNumbers(_ text: String?) -> String? {
+        (try? FormerNumbers.read(text, of: "a saved entry")).flatMap { FormerNumbers.text(of: $0) }
+    }
+
+    private func count(_ bytes: Int, isNumbered: Bool, isAnswered: Bool) {
+        transaction.meta.outbox.bytes += bytes
+        switch (isNumbered, isAnswered) {
+        case (false, _): transaction.meta.outbox.waiting += 1
+        case (true, false): transaction.meta.outbox.sent += 1
+        case (true, true): transaction.meta.outbox.answered += 1
+        }
+    }
+
+    /// Links the entries to the records that they change, and shows what they make.
+    private func connectOutbox() throws(StoreFailure) {
+        var places: Set<RecordPlace> = []
+        try transaction.forEachEntry { entry throws(StoreFailure) in
+            try transaction.link(entry)
+            places.formUnion(try transaction.changedPlaces(of: entry.transaction))
+        }
+        for place in places.sorted() { try transaction.recompute(place) }
+    }
+
+    // MARK: Journal
+
+    private func takeOverJournal(expecting expected: Int?, now: WallTime) throws(StoreFailure) -> SalvageReport.Count {
+        let last = try keepSequence(of: "sync_journal")
+        var unreadable = 0
+        var saved = 0
+        let isWhole = try damaged.forEachRow(of: "sync_journal", by: "number", last: last) { row throws(StoreFailure) in
+            if try takeOverJournalEntry(row) { saved += 1 } else { unreadable += 1 }
+        }
+        return SalvageReport.Count(
+            saved: saved,
+            lost: lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_journal")))
+    }
+
+    /// - Returns: false for an entry that no reader of the journal could read.
+    private func takeOverJournalEntry(_ row: DamagedRow) throws(StoreFailure) -> Bool {
+        guard let number = row.integer("number") else { return false }
+        let columns = [
+            "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
+        ]
+        guard try copy(row, columns, into: "sync_journal") else { return false }
+        let conflicts = [
+            "journal", "position", "collection", "id", "field", "rule", "base", "winner", "winner_time",
+            "winner_client",
+            "winner_account", "loser", "loser_time", "loser_client", "loser_account",
+        ]
+        var isReadable = try damaged.forEachRow(of: "sync_conflict", where: "journal", is: number) {
+            row throws(StoreFailure) in
+            _ = try copy(row, conflicts, into: "sync_conflict")
+        }
+        do throws(StoreFailure) {
+            let entry = try JournalReading.entry(number, connection)
+            // A merge is nothing without the values that met.
+            switch entry?.event {
+            case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):
+                isReadable = isReadable && !conflicts.isEmpty
+            case .overwritten, .rejected, .cancelled, .forgotten: isReadable = true
+            case nil: isReadable = false
+            }
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            isReadable = false
+        }
+        guard isReadable else {
+            try connection.execute(
+                "DELETE FROM sync_conflict WHERE journal = \(number); DELETE FROM sync_journal WHERE number = \(number)"
+            )
+            return false
+        }
+        let bytes = max(row.integer("bytes") ?? 0, 0)
+        transaction.meta.journal.entries += 1
+        transaction.meta.journal.bytes += bytes
+        if row.text("state") == "active" {
+            transaction.meta.outbox.journal += 1
+            transaction.meta.journal.unseenBytes += bytes
+        }
+        return true
+    }
+
+    // MARK: Both
+
+    /// Copies a row as it is.
+    ///
+    /// - Returns: false for a row that contradicts the table.
+    private func copy(_ row: DamagedRow, _ columns: [String], into table: String) throws(StoreFailure) -> Bool {
+        let names = columns.filter(row.has)
+        let places = names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        let insert = try connection.statement(
+            composed: "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(places))")
+        for (index, name) in names.enumerated() { row.bind(name, to: insert, at: Int32(index + 1)) }
+        do throws(StoreFailure) {
+            try insert.run()
+            return true
+        } catch {
+            guard error.code == .contradiction else { throw error }
+            return false
+        }
+    }
+
+    /// Lets the numbers of a table go on where they were.
+    ///
+    /// - Returns: the last number that was given; nil where it cannot be read.
+    private func keepSequence(of table: String) throws(StoreFailure) -> Int64? {
+        guard let last = damaged.integer("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'"),
+            (0...Self.largestSequence).contains(last)
+        else { return nil }
+        try connection.execute(
+            """
+            DELETE FROM sqlite_sequence WHERE name = '\(table)';
+            INSERT INTO sqlite_sequence (name, seq) VALUES ('\(table)', \(last))
+            """)
+        return last
+    }
+
+    /// No device writes so much; a larger number is damage.
+    private static let largestSequence: Int64 = 1 << 48
+
+    /// How many entries of a table are lost; nil where nobody can tell.
+    private func lost(_ saved: Int, _ unreadable: Int, expected: Int?, isWhole: Bool) -> Int? {
+        if let expected { return max(expected - saved, unreadable) }
+        return isWhole ? unreadable : nil
+    }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import SyncCore
+
+/// The pages of a new database that say where its tables are: its header, and the B-tree of its schema.
+///
+/// Databases that were made with the same schema have their tables at the same places, so these pages can take the place of
+/// damaged ones. Where that is not so, what is read by them makes no sense, and is refused row by row.
+struct SchemaPages {
+    private let pageSize: Int
+    /// By number, from 1.
+    private let pages: [Int: [UInt8]]
+    /// The pages of the new database.
+    private let pageCount: Int
+
+    /// - Parameter template: the bytes of a new database, without a log.
+    /// - Throws: `corrupt` when they are not one.
+    init(of template: [UInt8]) throws(StoreFailure) {
+        guard template.count > 100 else { throw Self.unexpected }
+        pageSize = FilePage.number(template, at: 16, bytes: 2)
+        pageCount = template.count / pageSize
+        var pages: [Int: [UInt8]] = [:]
+        var queue = [1]
+        while let number = queue.popLast() {
+            let start = (number - 1) * pageSize
+            guard number > 0, pages[number] == nil, start + pageSize <= template.count else { throw Self.unexpected }
+            let page = Array(template[start..<start + pageSize])
+            pages[number] = page
+            queue += try Self.children(of: page, isFirst: number == 1)
+        }
+        self.pages = pages
+    }
+
+    private static let unexpected = StoreFailure(.corrupt, "a new database has no schema that can be read")
+
+    /// The pages below an interior page of a table; none for a leaf (https://sqlite.org/fileformat2.html#b_tree_pages).
+    private static func children(of page: [UInt8], isFirst: Bool) throws(StoreFailure) -> [Int] {
+        let header = isFirst ? 100 : 0
+        switch page[header] {
+        case 13: return []
+        case 5:
+            let cells = FilePage.number(page, at: header + 3, bytes: 2)
+            guard header + 12 + 2 * cells <= page.count else { throw unexpected }
+            var children = [FilePage.number(page, at: header + 8, bytes: 4)]
+            for cell in 0..<cells {
+                let offset = FilePage.number(page, at: header + 12 + 2 * cell, bytes: 2)
+                guard offset + 4 <= page.count else { throw unexpected }
+                children.append(FilePage.number(page, at: offset, bytes: 4))
+            }
+            return children
+        default: throw unexpected
+        }
+    }
+
+    /// Writes the pages into a file in place of its own.
+    func write(to path: String) throws(StoreFailure) {
+        let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { throw DatabaseFiles.failure("open", path) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw DatabaseFiles.failure("look at", path) }
+        // The tables of a file that is too short are pages without a form: nothing is read from them but what a log has.
+        let count = max(Int(status.st_size) / pageSize, pageCount)
+        guard ftruncate(file, off_t(count * pageSize)) == 0 else { throw DatabaseFiles.failure("write", path) }
+        for (number, page) in pages.sorted(by: { $0.key < $1.key }) {
+            var page = page
+            if number == 1 { Self.set(UInt32(clamping: count), inHeader: &page) }
+            try Self.write(page, at: (number - 1) * pageSize, to: file, path)
+        }
+    }
+
+    /// Sets the number of pages, and that no page is free: nothing is written by this header.
+    private static func set(_ pages: UInt32, inHeader page: inout [UInt8]) {
+        for index in 0..<4 {
+            page[28 + index] = UInt8(truncatingIfNeeded: pages >> UInt32(24 - 8 * index))
+            page[32 + index] = 0
+            page[36 + index] = 0
+            // The number of pages is valid for this state of the file.
+            page[92 + index] = page[24 + index]
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], at offset: Int, to file: Int32, _ path: String) throws(StoreFailure) {
+        guard pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count else {
+            throw DatabaseFiles.failure("write", path)
+        }
+    }
+}

@@ -1,0 +1,302 @@
+import Foundation
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncStoreSQLite
+import TestRings
+import Testing
+
+/// A damaged database gives up everything that can still be read of it, and says what cannot.
+@Suite struct SalvageTests {
+    /// 300 writes, of which 12 were sent: 2 rejected, 2 applied and not yet shown, 8 on their way.
+    private static func fill(_ store: SQLiteStore) throws {
+        _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
+        for number in UInt64(1)...300 {
+            _ = try store.commit([Samples.create(number, "user \(number)")], in: .default, now: Samples.now)
+        }
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 4, bytes: .max), now: Samples.now))
+        let rejection = Rejection(code: .forbidden, message: "not for you", mutation: 0)
+        let results = batch.transactions.enumerated().map { index, transaction in
+            TransactionResult(
+                number: transaction.number,
+                outcome: index < 2 ? .rejected(rejection) : .applied(version: Version(7), uids: [], conflicts: []))
+        }
+        _ = try store.record(results, of: try store.session().identity, now: Samples.now)
+        _ = try store.takeBatch(BatchLimit(transactions: 8, bytes: .max), now: Samples.now)
+    }
+
+    private static let epoch = Epoch(rawValue: "first")
+
+    /// The bytes of a full database and what is in it.
+    private struct Original {
+        let bytes: [UInt8]
+        let outbox: [OutboxEntry]
+        let journal: [JournalEntry]
+        let session: StoredSession
+
+        init() throws {
+            let scratch = try Scratch()
+            let store = try scratch.open { $0.connections = .single }
+            try fill(store)
+            try store.checkpointNow()
+            outbox = try store.outbox(after: nil, limit: 1_000)
+            journal = try store.journal(state: nil, limit: 1_000)
+            session = try store.session()
+            store.close()
+            bytes = Array(try Data(contentsOf: URL(filePath: scratch.file)))
+        }
+    }
+
+    private static let original = Result { try Original() }
+
+    /// Puts a file into a folder, and salvages it.
+    private static func salvage(
+        _ bytes: [UInt8], log: [UInt8]? = nil, in scratch: Scratch
+    ) throws -> (report: SalvageReport, store: SQLiteStore) {
+        try Data(bytes).write(to: URL(filePath: scratch.file))
+        if let log { try Data(log).write(to: URL(filePath: scratch.file + "-wal")) }
+        var random = SeededRandom(seed: 7)
+        let report = try SQLiteStore.salvage(
+            StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
+        #expect(Array(try Data(contentsOf: URL(filePath: report.keptFile))) == bytes, "the damaged file is kept whole")
+        return (report, try scratch.open { $0.connections = .single })
+    }
+
+    @Test func `a database without damage loses nothing that only it has`() throws {
+        let original = try Self.original.get()
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(original.bytes, in: scratch)
+        #expect(report.identity == .kept(original.session.identity))
+        #expect(report.account == original.session.account)
+        #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count, lost: 0))
+        #expect(report.journal == SalvageReport.Count(saved: 2, lost: 0))
+        #expect(report.perhapsSent == 0)
+        #expect(try store.outbox(after: nil, limit: 1_000) == original.outbox)
+        #expect(try store.journal(state: nil, limit: 1_000) == original.journal)
+        let session = try store.session()
+        #expect(session.identity == original.session.identity)
+        #expect(session.epoch == Self.epoch)
+        #expect(session.outbox == original.session.outbox)
+        #expect(session.spaces.allSatisfy { $0.cursor == nil && !$0.isComplete })
+        // Records that were created here are shown; those of the server come back with the next sync.
+        #expect(try store.record("users", .id(Samples.id(200)))?.id == Samples.id(200))
+        try store.verify()
+        #expect(scratch.names.filter { $0.contains("salvage") } == [])
+        // Numbers go on where they were.
+        let next = try #require(try store.commit([Samples.create(900)], in: .default, now: Samples.now))
+        #expect(next.rawValue == 301)
+    }
+
+    @Test(.ring(.test)) func `each damaged page costs at most the writes on it, and none in silence`() throws {
+        let original = try Self.original.get()
+        let pages = original.bytes.count / 4_096
+        #expect(pages > 50)
+        var lossy = 0
+        var renewed = 0
+        for page in 0..<pages {
+            var bytes = original.bytes
+            let fill: UInt8 = page % 2 == 0 ? 0 : 0xA5
+            for offset in page * 4_096..<(page + 1) * 4_096 { bytes[offset] = fill }
+            let scratch = try Scratch()
+            let (report, store) = try Self.salvage(bytes, in: scratch)
+            defer { store.close() }
+            let missing = try Self.missing(from: store, report, "page \(page + 1)")
+            #expect(missing < 30, "page \(page + 1) costs \(missing) writes")
+            if missing > 0 { lossy += 1 }
+            if case .renewed = report.identity { renewed += 1 }
+            try store.verify()
+        }
+        // The others hold records, indexes, the journal, the schema.
+        #expect(lossy < pages / 2, "\(lossy) of \(pages) pages cost writes")
+        #expect(lossy > 10 && renewed >= lossy - 1, "\(lossy), \(renewed)")
+    }
+
+    /// Checks the store against the original, and returns how many writes it lacks.
+    private static func missing(from store: SQLiteStore, _ report: SalvageReport, _ place: String) throws -> Int {
+        let original = try Self.original.get()
+        let saved = try store.outbox(after: nil, limit: 1_000)
+        #expect(report.outbox.saved == saved.count)
+        let known = Dictionary(uniqueKeysWithValues: original.outbox.map { ($0.sequence, $0.transaction) })
+        for entry in saved where known[entry.sequence] != entry.transaction {
+            Issue.record("\(place): entry \(entry.sequence) was never written so")
+        }
+        let missing = original.outbox.count - saved.count
+        if let lost = report.outbox.lost {
+            #expect(lost == missing, "\(place)")
+        } else {
+            // Where nobody knows how many there were, that is said.
+            #expect(report.identity == .unreadable(now: try store.session().identity), "\(place)")
+        }
+        if missing > 0, let sequence = Set(known.keys).subtracting(saved.map(\.sequence)).first {
+            // Where it is not known which numbers were given, it is called unknown.
+            let fate = try? store.fate(of: sequence)
+            #expect(fate == .forgotten || fate == nil, "\(place): a lost write is \(String(describing: fate))")
+        }
+        return missing
+    }
+
+    @Test(arguments: [0, 1, 99, 100, 4_095, 4_096, 8_192, 40_000, 100_000, 150_001])
+    func `a truncated file gives what is left of it`(length: Int) throws {
+        let original = try Self.original.get()
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(Array(original.bytes.prefix(length)), in: scratch)
+        _ = try Self.missing(from: store, report, "\(length) bytes")
+        try store.verify()
+    }
+
+    @Test(arguments: [(0, 100), (0, 16), (16, 2), (18, 2), (24, 76), (60, 4), (68, 4), (100, 8), (100, 3_996)])
+    func `a header that is gone, or the whole of page 1, costs no write`(place: (start: Int, count: Int)) throws {
+        let original = try Self.original.get()
+        var bytes = original.bytes
+        for offset in place.start..<place.start + place.count { bytes[offset] = 0 }
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(bytes, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count, lost: 0))
+        #expect(report.identity == .kept(original.session.identity))
+        #expect(try store.outbox(after: nil, limit: 1_000) == original.outbox)
+    }
+
+    @Test(.ring(.test)) func `single bytes that changed anywhere never end a salvage, or lose a write in silence`()
+        throws
+    {
+        let original = try Self.original.get()
+        var random = SeededRandom(seed: 3)
+        for _ in 0..<30 {
+            var bytes = original.bytes
+            for _ in 0..<4 {
+                bytes[Int(random.next() % UInt64(bytes.count))] ^= UInt8(truncatingIfNeeded: random.next() | 1)
+            }
+            let scratch = try Scratch()
+            let (report, store) = try Self.salvage(bytes, in: scratch)
+            let saved = try store.outbox(after: nil, limit: 1_000)
+            #expect(report.outbox.saved == saved.count)
+            if let lost = report.outbox.lost { #expect(saved.count + lost >= original.outbox.count) }
+            try store.verify()
+            store.close()
+        }
+    }
+
+    @Test func `writes that are only in the log are saved, also beside a file that is empty`() throws {
+        let source = try Scratch()
+        let store = try source.open { $0.connections = .single }
+        try Self.fill(store)
+        let written = try store.outbox(after: nil, limit: 1_000)
+        // While it is open: closing it would write the log back.
+        let file = Array(try Data(contentsOf: URL(filePath: source.file)))
+        let log = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
+        #expect(log.count > 100_000)
+        for bytes in [file, []] {
+            let scratch = try Scratch()
+            let (report, saved) = try Self.salvage(bytes, log: log, in: scratch)
+            #expect(report.outbox == SalvageReport.Count(saved: written.count, lost: 0))
+            #expect(try saved.outbox(after: nil, limit: 1_000) == written)
+            #expect(Array(try Data(contentsOf: URL(filePath: report.keptFile + "-wal"))) == log)
+        }
+        store.close()
+    }
+
+    @Test func `a salvage that was killed before its last step is done again without loss`() throws {
+        let source = try Scratch()
+        let store = try source.open { $0.connections = .single }
+        try Self.fill(store)
+        let written = try store.outbox(after: nil, limit: 1_000)
+        let scratch = try Scratch()
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: source.file + suffix, toPath: scratch.file + suffix)
+            try FileManager.default.linkItem(
+                atPath: scratch.file + suffix, toPath: scratch.file + ".damaged-1" + suffix)
+        }
+        // The log's first name goes before the new database comes.
+        try FileManager.default.removeItem(atPath: scratch.file + "-wal")
+        try Data([1, 2, 3]).write(to: URL(filePath: scratch.file + ".salvage"))
+        var random = SeededRandom(seed: 7)
+        let report = try SQLiteStore.salvage(
+            StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
+        #expect(report.keptFile == scratch.file + ".damaged-1")
+        #expect(report.outbox == SalvageReport.Count(saved: written.count, lost: 0))
+        store.close()
+    }
+
+    @Test func `a second damaged file is kept beside the first`() throws {
+        let original = try Self.original.get()
+        let scratch = try Scratch()
+        var files: [String] = []
+        for number in 1...3 {
+            let (report, store) = try Self.salvage(Array(original.bytes.prefix(number * 4_096)), in: scratch)
+            store.close()
+            files.append(report.keptFile)
+            try FileManager.default.removeItem(atPath: scratch.file)
+        }
+        #expect(files == (1...3).map { "\(scratch.file).damaged-\($0)" })
+    }
+
+    @Test func `an identity that cannot be read is replaced, and what was sent is sent again`() throws {
+        let original = try Self.original.get()
+        let bytes = Self.overwriting(original.session.identity.client.description, in: original.bytes)
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(bytes, in: scratch)
+        let identity = try store.session().identity
+        #expect(identity.client != original.session.identity.client)
+        #expect(report.identity == .unreadable(now: identity))
+        #expect(report.perhapsSent == 10)
+        #expect(report.account == nil)
+        #expect(try store.outbox(after: nil, limit: 1_000).map(\.transaction) == original.outbox.map(\.transaction))
+        #expect(try store.session().outbox.waiting == original.outbox.count)
+    }
+
+    private static func overwriting(_ text: String, in bytes: [UInt8]) -> [UInt8] {
+        var data = Data(bytes)
+        while let range = data.firstRange(of: Data(text.utf8)) {
+            data.replaceSubrange(range, with: Data(repeating: UInt8(ascii: "?"), count: range.count))
+        }
+        return Array(data)
+    }
+
+    @Test func `a lost write in the middle gives the others new numbers, which name the former ones`() throws {
+        let original = try Self.original.get()
+        // The second of those on their way.
+        let bytes = Self.overwriting(#""username":"user 6""#, in: original.bytes)
+        let scratch = try Scratch()
+        let (report, store) = try Self.salvage(bytes, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: original.outbox.count - 1, lost: 1))
+        guard case .renewed(let identity, former: original.session.identity) = report.identity else {
+            Issue.record("the identity is \(report.identity)")
+            return
+        }
+        #expect(try store.session().identity == identity)
+        let batch = try #require(try store.takeBatch(BatchLimit(transactions: 3, bytes: .max), now: Samples.now))
+        #expect(batch.transactions.map(\.number.rawValue) == [0, 1, 2])
+        #expect(batch.transactions.map { $0.formerly.map(\.number.rawValue) } == [[2], [3], [4]])
+        #expect(batch.transactions.allSatisfy { $0.formerly.allSatisfy { $0.identity == original.session.identity } })
+    }
+
+    @Test func `the next snapshot completes what was saved`() throws {
+        let original = try Self.original.get()
+        let scratch = try Scratch()
+        let (_, store) = try Self.salvage(original.bytes, in: scratch)
+        // The server has the two that it has applied, and one of another device.
+        let shown = [3, 4, 777].map { (number: UInt64) in
+            Record(
+                id: Samples.id(number), uid: UID(Int64(number)), version: Version(7),
+                creating: ["username": .text("user \(number)")], schema: Samples.users)
+        }
+        let page = PullPage(
+            space: .default, epoch: Self.epoch, serverTime: HybridTime(wall: Samples.now, counter: 0),
+            content: .snapshot([SnapshotRows(collection: "users", records: shown)], isFirst: true, isLast: true),
+            cursor: Cursor(rawValue: "c7"), version: Version(7), head: Version(7), hasMore: false)
+        _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
+        // Applied writes leave the outbox; the eight on their way and those that wait stay.
+        #expect(try store.outboxSummary().answered == 0)
+        #expect(try store.outboxSummary().count == original.outbox.count - 2)
+        #expect(try store.count(matching: RecordQuery("users")) == original.outbox.count + 1)
+        #expect(try store.record("users", .id(Samples.id(3)))?.uid == UID(3))
+    }
+
+    @Test func `a file of another kind is kept, and an empty database takes its place`() throws {
+        let scratch = try Scratch()
+        let text = Array(String(repeating: "this was never a database\n", count: 1_000).utf8)
+        let (report, store) = try Self.salvage(text, in: scratch)
+        #expect(report.outbox == SalvageReport.Count(saved: 0, lost: nil))
+        #expect(try store.outboxSummary().count == 0)
+    }
+}
