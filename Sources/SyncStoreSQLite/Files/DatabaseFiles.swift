@@ -36,7 +36,9 @@ struct DatabaseFiles: Hashable, Sendable {
     }
 
     /// Makes the folder when it is missing, for the owner alone under any umask, and refuses what others could write.
-    func prepare(creatingIfMissing creates: Bool) throws(StoreFailure) {
+    ///
+    /// - Parameter isSalvage: whether a salvage that was interrupted is to be done again.
+    func prepare(creatingIfMissing creates: Bool, forSalvage isSalvage: Bool = false) throws(StoreFailure) {
         try prepareFolder(creates: creates)
         var status = stat()
         if lstat(path, &status) != 0 {
@@ -50,18 +52,25 @@ struct DatabaseFiles: Hashable, Sendable {
             throw StoreFailure(.unsafePermissions, "\(path) is not a regular file; links and devices are refused")
         }
         try Self.checkOwner(path, status)
-        guard status.st_nlink <= 1 else {
-            throw StoreFailure(
-                .unsafePermissions,
-                "\(path) has \(status.st_nlink) names (hard links), and SQLite would keep a WAL beside each; expected one name"
-            )
-        }
+        try checkNames(status, forSalvage: isSalvage)
         guard status.st_mode & 0o7777 != 0o600 else { return }
         guard chmod(path, 0o600) == 0 else {
             throw StoreFailure(
                 .unsafePermissions,
                 "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
         }
+    }
+
+    /// Refuses a database with more than one name, unless the other is that under which a salvage keeps it.
+    private func checkNames(_ status: stat, forSalvage isSalvage: Bool) throws(StoreFailure) {
+        guard status.st_nlink > 1 else { return }
+        guard KeptFiles.hold(self) else {
+            throw StoreFailure(
+                .unsafePermissions,
+                "\(path) has \(status.st_nlink) names (hard links), and SQLite would keep a WAL beside each; expected one name"
+            )
+        }
+        guard isSalvage else { throw StoreFailure(.corrupt, "\(path) is damaged, and its salvage was interrupted") }
     }
 
     /// Refuses what this process may not write, before SQLite meets it half-way.

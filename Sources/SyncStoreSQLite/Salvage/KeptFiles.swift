@@ -30,6 +30,11 @@ struct KeptFiles {
             .inputOutput, "beside \(files.path) are \(mostKept) damaged databases already: move them to another place")
     }
 
+    /// Whether an interrupted salvage has given a second name to this database.
+    static func hold(_ files: DatabaseFiles) -> Bool {
+        (1...mostKept).contains { DatabaseFiles(path: "\(files.path).damaged-\($0)").identity() == files.identity() }
+    }
+
     /// More are a disk that fails, and would fill it.
     private static let mostKept = 20
 

@@ -17,7 +17,7 @@ extension SQLiteStore {
         random: inout some RandomNumberGenerator
     ) throws(StoreFailure) -> SalvageReport {
         let files = DatabaseFiles(path: configuration.file)
-        try files.prepare(creatingIfMissing: false)
+        try files.prepare(creatingIfMissing: false, forSalvage: true)
         try files.checkWritable()
         guard let lock = try FileLock(locking: files.openLock, within: configuration.limits.busyTimeout) else {
             throw StoreFailure(.busy, "another program is opening the database: \(files.openLock)")
