@@ -16,7 +16,7 @@ struct RecordTable: Hashable, Sendable {
     let deleteByID: String
     let setUID: String
     /// The record that has a uid from another history, unless it is the one named.
-    let selectOldHolder: String
+    let selectHolder: String
 
     /// The columns before the first field, in `columns`.
     static let fixedColumns: Int32 = 7
@@ -47,7 +47,7 @@ struct RecordTable: Hashable, Sendable {
             ON CONFLICT (id) DO UPDATE SET \(updates)
             """
         deleteByID = "DELETE FROM \(table) WHERE id = ?1"
-        selectOldHolder = "SELECT id FROM \(table) WHERE uid = ?1 AND uid >= 0 AND id <> ?2 AND version = 0"
+        selectHolder = "SELECT id, version, sync_space FROM \(table) WHERE uid = ?1 AND uid >= 0 AND id <> ?2"
         setUID = "UPDATE \(table) SET uid = ?2 WHERE id = ?1"
     }
 
@@ -157,7 +157,7 @@ extension RecordTable {
 /// The kept statements of one table on one connection: no text is hashed on the way to one.
 final class TableStatements {
     enum Use: Int, CaseIterable {
-        case selectByID, selectByUID, selectSpace, upsert, deleteByID, selectOldHolder
+        case selectByID, selectByUID, selectSpace, upsert, deleteByID, selectHolder
     }
 
     let table: RecordTable
@@ -177,7 +177,7 @@ final class TableStatements {
             case .selectSpace: table.selectSpace
             case .upsert: table.upsert
             case .deleteByID: table.deleteByID
-            case .selectOldHolder: table.selectOldHolder
+            case .selectHolder: table.selectHolder
             }
         let statement = try connection.prepare(sql)
         kept[use.rawValue] = statement

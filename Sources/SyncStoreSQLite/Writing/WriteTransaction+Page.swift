@@ -96,6 +96,7 @@ extension WriteTransaction {
         let followsLostHistory = try followsLostHistory()
         // Also in rows of other spaces, whose own snapshots are still to come.
         mayHoldOldUIDs = space.marks || mayBePending || followsLostHistory
+        if space.marks { freshSnapshot = space.key }
         var lost: [Mutation] = []
         var count = 0
         for group in groups {

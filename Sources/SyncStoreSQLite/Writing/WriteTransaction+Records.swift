@@ -41,23 +41,55 @@ extension WriteTransaction {
     /// Takes a uid from a record that has it from another history of the server: a server that was restored from a
     /// backup gives the same numbers again, to other records (I15).
     ///
-    /// Such records have version 0. One that this history has shown keeps its uid, and the page is refused (I13).
+    /// Such records have version 0. One that this history has shown keeps its uid, and the page is refused (I13). But a record
+    /// that a fresh snapshot has not shown yet gives way: the snapshot, and not what is here, tells what exists.
     func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws(StoreFailure) {
         guard uid.isValid else { return }
         // Looked for first: an UPDATE that finds nothing, as here but after a restore, takes several times as long.
-        let row = try connection.table(table.position).statement(.selectOldHolder, on: connection)
-        row.bind(1, uid.rawValue)
-        row.bind(2, id)
-        if let holder = try firstID(row) { try setUID(.none, of: holder, in: table) }
+        if let holder = try holder(of: uid, besides: id, in: table), try givesWay(holder, in: table) {
+            try setUID(.none, of: holder.id, in: table)
+            // The row of a record with pending changes has the uid of its base.
+            try clearBaseUID(of: holder.id, in: table)
+        }
         let base = try connection.statement(
             "SELECT id FROM sync_base WHERE uid = ?1 AND uid >= 0 AND id <> ?2 AND version = 0 AND collection = ?3")
         base.bind(1, uid.rawValue)
         base.bind(2, id)
         base.bind(3, table.name)
-        guard let holder = try firstID(base) else { return }
+        if let holder = try firstID(base) { try clearBaseUID(of: holder, in: table) }
+    }
+
+    /// A record that has a uid.
+    private struct Holder {
+        let id: RecordID
+        let version: Version
+        let space: Int64
+    }
+
+    private func holder(of uid: UID, besides id: RecordID, in table: RecordTable) throws(StoreFailure) -> Holder? {
+        let row = try connection.table(table.position).statement(.selectHolder, on: connection)
+        row.bind(1, uid.rawValue)
+        row.bind(2, id)
+        guard try row.step() else { return nil }
+        defer { row.reset() }
+        return Holder(id: try row.recordID(0), version: Version(row.integer(1)), space: row.integer(2))
+    }
+
+    private func givesWay(_ holder: Holder, in table: RecordTable) throws(StoreFailure) -> Bool {
+        if holder.version == .zero { return true }
+        guard holder.space == freshSnapshot else { return false }
+        let seen = try connection.statement("SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = ?3")
+        seen.bind(1, holder.space)
+        seen.bind(2, table.name)
+        seen.bind(3, holder.id)
+        defer { seen.reset() }
+        return try !seen.step()
+    }
+
+    private func clearBaseUID(of id: RecordID, in table: RecordTable) throws(StoreFailure) {
         let clearing = try connection.statement("UPDATE sync_base SET uid = -1 WHERE collection = ?1 AND id = ?2")
         clearing.bind(1, table.name)
-        clearing.bind(2, holder)
+        clearing.bind(2, id)
         try clearing.run()
     }
 

@@ -15,6 +15,8 @@ final class WriteTransaction {
     var change = StoreChange()
     /// Whether a uid may stand at a record that got it from another history of the server.
     var mayHoldOldUIDs = false
+    /// The key of the space whose fresh snapshot a page belongs to, taken beside rows that were here before.
+    var freshSnapshot: Int64?
     /// Set by a call that has looked and decided to change nothing after all.
     var rollsBack = false
     private var spaceKeys: [SpaceID: Int64] = [:]

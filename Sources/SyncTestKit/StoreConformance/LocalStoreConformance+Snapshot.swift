@@ -294,6 +294,25 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.fate(of: sequence), is: .confirmed, "the fate after the snapshot")
                 try world.expect(try world.user(id), is: row, "the record")
             },
+            Check("a fresh snapshot takes a uid from a record that it has not shown, and from no other") { world in
+                let (old, new) = (try world.syncedUser("old"), world.id())
+                try world.store.resetCursor(of: world.space)
+                let taken = world.shownUser(new, uid: 7, version: 2, "new")
+                try world.pull(
+                    world.snapshot([SnapshotRows(collection: "users", records: [taken])], at: 2, last: false))
+                let third = world.shownUser(world.id(), uid: 7, version: 2, "third")
+                do {
+                    try world.pull(
+                        world.snapshot(
+                            [SnapshotRows(collection: "users", records: [third])], at: 2, first: false, last: true))
+                    throw ConformanceViolation(rule: world.rule, detail: "one uid of two records was taken")
+                } catch let failure as StoreFailure {
+                    try world.expect(failure.code, is: .contradiction, "the failure")
+                }
+                try world.pull(world.snapshot([], at: 2, first: false))
+                try world.expect(try world.user(new), is: taken, "the record")
+                try world.expect(try world.user(old) == nil, "the one that is gone")
+            },
             Check("a snapshot that is begun again forgets what the first has shown") { world in
                 let one = try world.syncedUser("one")
                 try world.store.resetCursor(of: world.space)

@@ -1,0 +1,60 @@
+import Models
+import SyncCore
+import SyncModel
+import SyncTestKit
+import TestRings
+import Testing
+
+/// A transaction that the server has applied without the device knowing is never called rejected.
+@Suite(.ring(.unit)) struct LostAnswerTests {
+    static let refusals: [TransportFailure.Code] = [.tooLarge, .forbidden, .refused]
+
+    private func lab() -> SyncLab { SyncLab(catalog: CommunityCatalog.catalog) }
+
+    @Test(arguments: refusals)
+    func `what was applied with a lost answer, and is then refused, is confirmed`(code: TransportFailure.Code) throws {
+        let lab = lab()
+        let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
+        try lab.settle()
+        phone.server.script(.push, .dropReply)
+        // More refusals than the device takes before it withdraws a lone transaction.
+        for _ in 0..<5 {
+            phone.server.script(.push, .fail(TransportFailure(code, "planted", isDefinite: true)))
+        }
+        try lab.run { try await phone.community.users.make(username: "Ned").create() }
+        let sequence = try #require(try phone.store.outbox(limit: 1).first?.sequence)
+        try lab.advance(by: .seconds(3_600))
+        try lab.settle()
+        #expect(try phone.store.fate(of: sequence) == .confirmed)
+        #expect(try phone.store.journal(state: nil, limit: 10).isEmpty)
+        for device in [phone, tablet] {
+            let users = try device.store.records(matching: RecordQuery("user"))
+            #expect(users.count == 1 && users.first?.uid.isValid == true, "\(device.name): \(users)")
+        }
+        try lab.finish()
+    }
+
+    /// The same refusals without an application before them: else the test above could not fail.
+    @Test(arguments: refusals)
+    func `what was only ever refused is rejected with the server's reason`(code: TransportFailure.Code) throws {
+        let lab = lab()
+        let phone = try lab.device("phone")
+        try lab.settle()
+        for _ in 0..<3 {
+            phone.server.script(.push, .fail(TransportFailure(code, "planted", isDefinite: true)))
+        }
+        try lab.run { try await phone.community.users.make(username: "Ned").create() }
+        let sequence = try #require(try phone.store.outbox(limit: 1).first?.sequence)
+        try lab.advance(by: .seconds(3_600))
+        try lab.settle()
+        guard case .rejected(let entry) = try phone.store.fate(of: sequence),
+            case .rejected(_, let rejection) = entry.event
+        else {
+            Issue.record("\(try phone.store.fate(of: sequence))")
+            return
+        }
+        #expect(rejection.message.contains("planted"))
+        try phone.store.dismiss(journal: entry.number)
+        try lab.finish()
+    }
+}

@@ -1,0 +1,55 @@
+import Models
+import SyncCore
+import SyncModel
+import SyncTestKit
+import TestRings
+import Testing
+
+/// A server whose snapshot gives one record the uid of another neither stops a device nor is asked without end.
+@Suite(.ring(.unit)) struct UIDClashTests {
+    private static func record(_ number: UInt64, uid: Int64) -> Record {
+        let id = RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000 | number))
+        return Record(
+            id: id, uid: UID(uid), version: Version(1), creating: ["username": .text("user \(number)")],
+            schema: UserSchema.schema)
+    }
+
+    private static func page(_ records: [Record], isFirst: Bool) -> MockStep {
+        .reply(
+            .pull(
+                .page(
+                    PullPage(
+                        space: .default, epoch: Epoch(rawValue: "lab"),
+                        serverTime: HybridTime(wall: WallTime(milliseconds: 1_763_728_464_000), counter: 0),
+                        content: .snapshot(
+                            [SnapshotRows(collection: "user", records: records)], isFirst: isFirst, isLast: false),
+                        cursor: Cursor(rawValue: "planted-\(isFirst)"), version: Version(2), head: Version(2),
+                        hasMore: true))))
+    }
+
+    @Test func `a uid clash in a running snapshot is asked again seldom, blocks no write, and heals`() throws {
+        let lab = SyncLab(catalog: CommunityCatalog.catalog)
+        let (tablet, phone) = (try lab.device("tablet"), try lab.device("phone"))
+        phone.isOnline = false
+        try lab.run { try await tablet.community.users.make(username: "Arya").create() }
+        try lab.settle()
+        // Snapshot after snapshot, the second page gives the uid of the first page's record to another one.
+        for _ in 0..<9 {
+            phone.server.script(
+                .pull, Self.page([Self.record(1, uid: 7)], isFirst: true),
+                Self.page([Self.record(2, uid: 7)], isFirst: false))
+        }
+        phone.isOnline = true
+        try lab.advance(by: .seconds(60))
+        try lab.run { try await phone.community.users.make(username: "Ned").create() }
+        try lab.advance(by: .seconds(3_600))
+        // The write went through beside it, and the state has a name.
+        #expect(try phone.store.outboxSummary().waiting == 0)
+        let pulls = phone.server.log.count { if case .call(.pull, _, _) = $0 { true } else { false } }
+        #expect(pulls > 4 && pulls < 150, "\(pulls) pulls in an hour")
+        // The true records are taken when the device asks next.
+        try lab.settle(within: .seconds(24 * 3_600))
+        #expect(try phone.store.count(matching: RecordQuery("user")) == 2)
+        try lab.finish()
+    }
+}

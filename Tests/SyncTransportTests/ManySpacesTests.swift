@@ -1,0 +1,35 @@
+import SyncAuthority
+import SyncConcurrency
+import SyncModel
+import SyncTransportHTTP
+import TestRings
+import Testing
+
+@Suite(.ring(.test)) struct ManySpacesTests {
+    /// 64 spaces fit into one event stream.
+    @Test(arguments: [64, 65, 150])
+    func `a device with many spaces hears of commits in each of them`(count: Int) async throws {
+        let spaces = try (0..<count).map { try #require(SpaceID(rawValue: "space\($0)")) }
+        // One of each stream, and the very last.
+        let watched = Set(stride(from: 0, to: count, by: 64).map { spaces[$0] } + [spaces[count - 1]])
+        let news = SpaceHeads(heads: Dictionary(uniqueKeysWithValues: watched.map { ($0, Version(5)) }))
+        let access = AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)])
+        let authority = TestServer.authority(AuthorityPolicy(access: access))
+        try await TestServer.run(authority) { port in
+            let configuration = HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)")
+            try await TestServer.withTransport(configuration) { transport in
+                var unheard = watched
+                for try await hint in transport.hints(for: spaces) {
+                    if hint.head == Version(5) {
+                        unheard.remove(hint.space)
+                        if unheard.isEmpty { return }
+                    } else {
+                        // Each stream begins with the heads of its spaces: those that have begun hear this.
+                        authority.commits.publish(news)
+                    }
+                }
+                Issue.record("the streams ended; nothing was heard of \(unheard)")
+            }
+        }
+    }
+}
