@@ -172,5 +172,6 @@ import Testing
         let answer = try programs.syncctl("doctor")
         #expect(answer.status == CommandStatus.unhealthy.rawValue)
         #expect(answer.output.contains("broken     database: "), "\(answer)")
+        #expect(!answer.output.contains("broken     server"), "\(answer)")
     }
 }

@@ -356,6 +356,9 @@ import Testing
         #expect(stopped.output.contains(#""result":"braked""#), "\(stopped.output)")
         #expect(stopped.errors.contains("would delete 60 of the 60 records"), "\(stopped.errors)")
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
+        let doctor = try programs.syncctl("doctor", "--local").output
+        #expect(doctor.contains("space default: a fresh copy is not complete; what this device held"), "\(doctor)")
+        #expect(try programs.syncctl("status", "--local").output.contains("fresh copy not complete"))
 
         let agreed = try programs.run("syncctl", ["sync", "--json", "--allow-deletes"] + there + [url])
         #expect(agreed.status == CommandStatus.rejected.rawValue, "\(agreed.errors)")

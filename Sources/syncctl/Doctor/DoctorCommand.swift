@@ -118,9 +118,10 @@ private struct DeviceCheck {
     func findings() throws -> [Finding] {
         let store = try client.store
         let session = try store.session()
-        var findings = [identity(session), try engine(), contact(try store.contact())]
+        let memory = try store.contact()
+        var findings = [identity(session), try engine(), contact(memory)]
         findings += [outbox(session.outbox), journal(session.outbox)]
-        findings += session.spaces.map(space)
+        findings += session.spaces.map { space($0, isHeld: memory.lastSync != nil) }
         return findings
     }
 
@@ -173,17 +174,21 @@ private struct DeviceCheck {
             advice: "read them with syncctl journal, then resend or dismiss each")
     }
 
-    private func space(_ space: StoredSpace) -> Finding {
+    /// - Parameter isHeld: whether this device has been in sync before, and holds records whatever its cursors say.
+    private func space(_ space: StoredSpace, isHeld: Bool) -> Finding {
         let check = "space \(space.space)"
         guard space.hasAccess else {
             return .attention(
                 check, "the account may not read it, or the server has no such space",
                 advice: "check server.token-file (syncctl config show), or ask who runs the server")
         }
-        guard space.cursor != nil else { return .fine(check, "nothing of it has been fetched yet") }
+        guard space.cursor != nil || isHeld else { return .fine(check, "nothing of it has been fetched yet") }
         guard space.isComplete else {
             return .attention(
-                check, "the first copy is not complete; this device holds a part of it at version \(space.version)",
+                check,
+                isHeld
+                    ? "a fresh copy is not complete; what this device held before stays until it is"
+                    : "the first copy is not complete; this device holds a part of it at version \(space.version)",
                 advice: "syncctl sync completes it")
         }
         return .fine(check, "this device holds all of it as of version \(space.version)")
@@ -205,7 +210,8 @@ private struct ServerCheck {
         }
         do {
             let hello = try await client.transport.hello()
-            if let refusal = hello.refusal(for: try client.store.session().account) { throw refusal }
+            // A database that cannot be read is told by its own check.
+            if let refusal = hello.refusal(for: (try? client.store.session())?.account) { throw refusal }
             return [.fine("server", "\(server.address) answers and accepts the token"), clock(hello)]
         } catch {
             return [.broken("server", CommandFailure(wrapping: error))]

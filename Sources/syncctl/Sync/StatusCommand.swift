@@ -107,7 +107,7 @@ struct StatusReport {
         var rows: [(String, TerminalText)] = [("server", "\(server ?? "none")"), ("state", state)]
         rows.append(("engine", engine.map { "runs in process \($0)" } ?? "not running"))
         for space in session.spaces {
-            rows.append(("space", "\(space.words)"))
+            rows.append(("space", "\(space.words(isHeld: memory.lastSync != nil))"))
         }
         rows.append(("last sync", "\(memory.lastSync.map(TimeText.text) ?? "never")"))
         if let failure = memory.lastFailure {
@@ -175,9 +175,12 @@ struct StatusReport {
 
 extension StoredSpace {
     /// Where the device stands in the space, for a person.
-    fileprivate var words: String {
+    ///
+    /// - Parameter isHeld: whether the device has been in sync before: then another copy is being fetched beside what it holds.
+    fileprivate func words(isHeld: Bool) -> String {
         guard hasAccess else { return "\(space): no access; what the server had shown of it was removed" }
-        return "\(space) at version \(version)" + (isComplete ? "" : ", first copy not complete")
+        guard !isComplete else { return "\(space) at version \(version)" }
+        return "\(space) at version \(version), \(isHeld ? "fresh" : "first") copy not complete"
     }
 
     /// Where the device stands in the space.
