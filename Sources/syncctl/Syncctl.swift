@@ -27,6 +27,7 @@ import SyncBootstrap
         // A reader that goes away ends a write with an error, not this process with a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
+            try demandReadableArguments()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -37,6 +38,16 @@ import SyncBootstrap
             Glibc.exit(status.rawValue)
         } catch {
             report(error)
+        }
+    }
+
+    /// Refuses arguments that are not UTF-8: the parser would be given U+FFFD in the place of their bytes, and the store with it.
+    private static func demandReadableArguments() throws {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
+            throw CommandFailure(
+                .usage, "argument \(index) is not UTF-8",
+                advice: "set the encoding of the terminal or the script to UTF-8")
         }
     }
 

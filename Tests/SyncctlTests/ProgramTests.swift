@@ -5,6 +5,16 @@ import Testing
 @testable import syncctl
 
 @Suite(.ring(.test)) struct SyncctlProgramTests {
+    @Test func `an argument that is not UTF-8 is refused, and nothing is stored`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let bytes = ["sh", "-c", #"exec "$@" "username=$(printf 'a\377')""#, "sh"]
+        let answer = try programs.run("syncctl", ["user", "create"], launcher: bytes)
+        #expect(answer.status == CommandStatus.usage.rawValue)
+        #expect(answer.errors.hasPrefix("syncctl: argument 3 is not UTF-8\n"), "\(answer)")
+        #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
+    }
+
     @Test func `without a database it says what to do, and init makes one for the owner alone`() throws {
         let programs = try Programs()
         let missing = try programs.syncctl("status")
