@@ -1,6 +1,7 @@
-import ForeignBytes
 import TestRings
 import Testing
+
+@testable import ForeignBytes
 
 /// A slice, for every run of the tests, of the search that the fuzzer makes for hours.
 @Suite struct ForeignDecoderTests {
@@ -34,14 +35,33 @@ import Testing
         }
     }
 
-    /// Kept from runs of the fuzzer; each broke a promise once.
-    static let found: [FoundInput] = []
-}
+    /// A codec with a planted bug, and the bytes that show it.
+    struct Planted: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let decode: @Sendable ([UInt8]) throws -> [UInt8]
+        let encode: @Sendable ([UInt8]) throws -> [UInt8]
+    }
 
-/// Bytes that a run of the fuzzer has found.
-struct FoundInput: Sendable, CustomTestStringConvertible {
-    let decoder: String
-    let bytes: [UInt8]
-    /// The promise that they broke.
-    let testDescription: String
+    struct Refusal: Error {}
+
+    static let planted = [
+        Planted(testDescription: "forgets a byte", decode: { $0 }, encode: { $0.dropLast() }),
+        Planted(
+            testDescription: "refuses its own bytes", decode: { $0[0] == 1 ? $0 : try fail() }, encode: { _ in [2] }),
+        Planted(testDescription: "cannot encode", decode: { $0 }, encode: { _ in try fail() }),
+    ]
+
+    private static func fail() throws -> [UInt8] { throw Refusal() }
+
+    @Test(arguments: planted)
+    func `a codec that breaks its promise is found`(planted: Planted) throws {
+        let decoder = ForeignDecoder("planted", seeds: { [] }, decode: planted.decode, encode: planted.encode)
+        #expect(throws: BrokenPromise.self) { try decoder.check([1, 2, 3]) }
+    }
+
+    @Test func `bytes that are refused break no promise`() throws {
+        let decoder = ForeignDecoder(
+            "planted", seeds: { [] }, decode: { (_: [UInt8]) in try Self.fail() }, encode: { $0 })
+        try decoder.check([1, 2, 3])
+    }
 }

@@ -16,7 +16,7 @@ import Testing
                 ok         account: this device has not met a server yet, and belongs to no account
                 ok         engine: no process syncs this database now
                 ok         contact: no sync has been complete yet
-                ok         outbox: everything that was written here is confirmed
+                ok         outbox: no write waits for the server
                 ok         journal: no entry needs attention
                 ok         space default: nothing of it has been fetched yet
                 ok         server: no server is configured: this device works alone
@@ -152,7 +152,7 @@ import Testing
         let fixed = try programs.syncctl("doctor", "--fix")
         #expect(fixed.status == CommandStatus.unhealthy.rawValue)
         #expect(
-            fixed.output.contains("0 writes that are not confirmed saved; whether there were more cannot be told"),
+            fixed.output.contains("0 unconfirmed writes saved; whether there were more cannot be told"),
             "\(fixed)")
     }
 

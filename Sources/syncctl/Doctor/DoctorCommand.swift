@@ -155,7 +155,7 @@ private struct DeviceCheck {
     }
 
     private func outbox(_ outbox: OutboxSummary) -> Finding {
-        guard outbox.count > 0 else { return .fine("outbox", "everything that was written here is confirmed") }
+        guard outbox.count > 0 else { return .fine("outbox", "no write waits for the server") }
         let count = outbox.count == 1 ? "1 transaction is" : "\(outbox.count) transactions are"
         if outbox.held > 0 {
             return .attention(

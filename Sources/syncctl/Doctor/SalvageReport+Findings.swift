@@ -9,7 +9,7 @@ extension SalvageReport {
                 sentence:
                     "a new database is in its place; the damaged one is kept as \(keptFile), and syncctl sync downloads what the server has"
             ),
-            finding("writes", outbox, of: ("write that is not confirmed", "writes that are not confirmed")),
+            finding("writes", outbox, of: ("unconfirmed write", "unconfirmed writes")),
             finding("journal", journal, of: ("entry of the journal", "entries of the journal")),
             identityFinding,
         ] + (perhapsSent > 0 ? [perhapsSentFinding] : [])
