@@ -335,7 +335,7 @@ public final class SimulatedDevice: Sendable {
         return holdings
     }
 
-    /// What a copy of the device's disk shows; nil when it cannot be read.
+    /// The records that a copy of the device's disk shows; nil when it cannot be read.
     func readCopy<Result>(_ body: (Store) throws -> Result) -> Result? {
         disk.fileNames.isEmpty ? nil : try? withCopy(body)
     }

@@ -112,7 +112,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// What the device shows of records, whatever its disk does.
+    /// The records that the device shows, whatever its disk does.
     private func read(_ places: [NaiveModel.Place]) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
         try device.disk.withoutFaults { () throws(StoreFailure) in try oracle.read(places, in: store) }
     }
@@ -124,7 +124,7 @@ struct SimulatedUser: Sendable {
         oracle.saw(entry, on: device.name)
     }
 
-    /// What was refused or taken back is here again, all of it.
+    /// Everything that was refused or taken back is here again.
     private func checkIsSaidAgain(_ entry: JournalEntry) throws {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction):
@@ -163,7 +163,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// What a transaction creates and deletes goes to the server in one piece.
+    /// Everything that a transaction creates and deletes goes to the server in one piece.
     private func checkWritesAreTogether(_ edits: [RecordEdit], at sequence: OutboxSequence) throws {
         let newest = try store.outbox(after: OutboxSequence(rawValue: sequence.rawValue - 1), limit: 2)
         guard let entry = newest.last, entry.sequence == sequence else {

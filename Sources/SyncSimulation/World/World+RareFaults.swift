@@ -71,7 +71,7 @@ extension World {
         try startDevice(device)
     }
 
-    /// What the journal of a device offers, also while no process of it runs; nothing when its disk cannot be read.
+    /// The entries that the journal of a device offers, also while no process of it runs; nothing when its disk cannot be read.
     func journal(of device: SimulatedDevice) -> [JournalEntry] {
         device.readCopy { try $0.wholeJournal() } ?? []
     }

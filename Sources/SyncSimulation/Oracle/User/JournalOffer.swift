@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// What entries of a journal let their user restore.
+/// The values that entries of a journal let their user restore.
 struct JournalOffer {
     private(set) var values: Set<UserOracle.Saved> = []
     /// The records whose delete was taken back.
@@ -20,7 +20,7 @@ struct JournalOffer {
         }
     }
 
-    /// What waits in an outbox: its user can still see it there.
+    /// The values that wait in an outbox: its user can still see it there.
     init(waiting transactions: [Transaction]) {
         for transaction in transactions { add(transaction) }
     }

@@ -4,13 +4,13 @@ import SyncModel
 
 // Looks for everything that users were told.
 extension UserOracle {
-    /// What a device's user finds when everything is at rest.
+    /// The values that a device's user finds when everything is at rest.
     struct Findings {
         let device: String
         /// All records that it shows.
         let records: [NaiveModel.Place: Record]
         let journal: JournalOffer
-        /// What waits to be sent.
+        /// The values that wait to be sent.
         let waiting: JournalOffer
         /// The spaces that it may show all of.
         let spaces: Set<SpaceID>

@@ -65,7 +65,7 @@ final class UserOracle: Sendable {
 
     // MARK: What users do
 
-    /// What a user reads before they change records.
+    /// The values that a user reads before they change records.
     ///
     /// - Returns: of each, the record as the device shows it; nil where it shows none.
     func read(
@@ -115,7 +115,7 @@ final class UserOracle: Sendable {
 
     // MARK: What befalls them
 
-    /// What a copy of a device's disk holds of what its user was told.
+    /// The part of what a user was told that a copy of the device's disk holds.
     struct Image: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<NaiveModel.Place>
@@ -167,7 +167,7 @@ final class UserOracle: Sendable {
 
     // MARK: The changes of edits
 
-    /// What happens to one field, or to a whole record.
+    /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
         /// All fields have a value, if only null.
@@ -243,7 +243,7 @@ extension UserOracle.Spot {
 }
 
 extension Record {
-    /// What it shows in a field; nil when there is no such field.
+    /// The value that it shows in a field; nil when there is no such field.
     func value(at spot: UserOracle.Spot, in catalog: SchemaCatalog) -> FieldValue? {
         catalog[spot.collection]?.position(of: spot.field).map { values[$0] }
     }
