@@ -43,6 +43,48 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
+    func `a damaged database is salvaged: what it owed arrives, and what the server has comes back`() async throws {
+        try await inTown { town, ledger, scribes in
+            let (scribe, device) = (scribes[0], town.devices[0])
+            for index in 0..<60 { try scribe.create("shared.\(index)") }
+            for device in town.devices { try device.expect(0, "sync") }
+            // The header and the schema; then a page of records, in which no write waits.
+            for (round, text) in [nil, "shared.3"].enumerated() {
+                for index in 0..<5 { try scribe.create("owed.\(round).\(index)") }
+                try device.expect(0, "doctor", "--fix")
+                var bytes = [UInt8](try Data(contentsOf: URL(filePath: device.database)))
+                let page = try text.map { try Self.page(of: bytes, with: $0, without: #""mutations""#) } ?? 0
+                for offset in page..<page + 4_096 { bytes[offset] = 0x5A }
+                try Data(bytes).write(to: URL(filePath: device.database))
+
+                let told = try device.run(["doctor"])
+                try demand(told.status == 9 && told.output.contains("doctor --fix"), "\(told)")
+                let fixed = try device.expect(0, "doctor", "--fix")
+                try demand(fixed.output.contains("5 unconfirmed writes saved, which is all"), fixed.output)
+                let kept = try Data(contentsOf: URL(filePath: device.database + ".damaged-\(round + 1)"))
+                try demand(kept == Data(bytes), "the damaged file was changed")
+                try device.expect(0, "sync")
+                let list = try device.expect(0, "user", "list", "--json")
+                for name in ["shared.3", "shared.59", "owed.\(round).4"] {
+                    try demand(list.output.contains("\"\(name)\""), "\(name) is missing: \(list.output)")
+                }
+            }
+            try town.demandNoFinding(ledger)
+        }
+    }
+
+    /// The offset of a page that holds one text, and not another.
+    private static func page(of bytes: [UInt8], with text: String, without other: String) throws -> Int {
+        let pages = stride(from: 4_096, to: bytes.count, by: 4_096)
+        let found = pages.first { page in
+            let data = Data(bytes[page..<page + 4_096])
+            return data.firstRange(of: Data(text.utf8)) != nil && data.firstRange(of: Data(other.utf8)) == nil
+        }
+        guard let found else { throw Unmet("no page holds \(text)") }
+        return found
+    }
+
+    @Test(.timeLimit(.minutes(15)))
     func `a device without room says so, keeps what it had, and goes on when there is room`() async throws {
         try await inTown(makesDatabases: false) { town, ledger, scribes in
             let (scribe, device) = (scribes[0], town.devices[0])
