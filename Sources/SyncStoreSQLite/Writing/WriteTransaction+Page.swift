@@ -75,7 +75,9 @@ extension WriteTransaction {
             let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
             guard page.version >= floor else {
                 throw StoreFailure(
-                    .contradiction, "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown")
+                    .contradiction,
+                    "a snapshot of \(space.space) at version \(page.version), after \(floor) was shown: the server was restored without noticing it, or this database is damaged; with syncd epoch renew on the server both go on"
+                )
             }
             try forgetMarks(of: &space)
             space.phase = .snapshot
