@@ -94,7 +94,8 @@ import Testing
         #expect(try programs.syncctl("user", "create", "username=Next").status == 0)
     }
 
-    @Test func `wherever a database is overwritten or cut, what is left is saved and what is not is told`() throws {
+    @Test(.ring(.check))
+    func `wherever a database is overwritten or cut, what is left is saved and what is not is told`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         let whole = try Data(contentsOf: URL(filePath: file))
         let written = try Self.outbox(programs)

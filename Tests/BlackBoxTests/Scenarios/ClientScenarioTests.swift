@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `a damaged database is salvaged: what it owed arrives, and what the server has comes back`() async throws {
         try await inTown { town, ledger, scribes in
             let (scribe, device) = (scribes[0], town.devices[0])
