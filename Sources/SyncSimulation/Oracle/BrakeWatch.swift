@@ -11,8 +11,9 @@ final class BrakeWatch: PageWatch {
     private let violations: ViolationLog
     /// Whose users have agreed to something that has not been done yet, and in which spaces.
     private let agreed = Guarded([String: Set<SpaceID>]())
-    /// How many records a device held when the snapshot in progress of a space began.
-    private let heldBefore = Guarded([String: [SpaceID: Int]]())
+    /// How many records a device held at least, and at most, when the snapshot in progress of a space began. The brake counts what
+    /// the server had shown, and here nobody knows whether that is true of a record with a pending edit.
+    private let heldBefore = Guarded([String: [SpaceID: ClosedRange<Int>]]())
 
     /// - Parameter brake: nil when users are not asked.
     init(brake: DeleteBrake?, violations: ViolationLog) {
@@ -23,6 +24,11 @@ final class BrakeWatch: PageWatch {
     /// The user agrees to what is held back.
     func agrees(_ device: String, in space: SpaceID) {
         _ = agreed.withLock { $0[device, default: []].insert(space) }
+    }
+
+    /// Another disk is in the device: nobody knows when its snapshots have begun.
+    func rolledBack(_ device: String) {
+        heldBefore.withLock { $0[device] = nil }
     }
 
     /// Another process starts, which knows nothing of what its user agreed to.
@@ -36,6 +42,7 @@ final class BrakeWatch: PageWatch {
         guard let brake, case .snapshot(_, let isFirst, let isLast) = page.content, isFirst || isLast else {
             return nil
         }
+        if isFirst { heldBefore.withLock { $0[device]?[page.space] = nil } }
         // A cheap upper bound, over all spaces: most worlds are too small for the brake.
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
@@ -46,10 +53,11 @@ final class BrakeWatch: PageWatch {
             Place(collection: $0.collection, id: $0.record)
         }
         let settled = shown.subtracting(pending)
-        if isFirst { heldBefore.withLock { $0[device, default: [:]][page.space] = settled.count } }
-        guard isLast else { return nil }
-        // A device that went back to an older copy meanwhile may have begun with less than it has now.
-        let held = min(heldBefore.withLock { $0[device]?[page.space] } ?? .max, settled.count)
+        if isFirst {
+            let held = settled.count...shown.union(pending).count
+            heldBefore.withLock { $0[device, default: [:]][page.space] = held }
+        }
+        guard isLast, let held = heldBefore.withLock({ $0[device]?[page.space] }) else { return nil }
         return { [self] store throws(StoreFailure) in
             let after = try Self.places(in: store, page.space)
             compare(settled.subtracting(after).count, of: held, with: brake, on: device, in: page.space)
@@ -84,13 +92,15 @@ final class BrakeWatch: PageWatch {
         (try store.recordsBySpace()[space] ?? [:]).values.flatMap { $0 }
     }
 
-    private func compare(_ gone: Int, of total: Int, with brake: DeleteBrake, on device: String, in space: SpaceID) {
-        guard total > brake.records, gone * 100 > total * brake.percent else { return }
+    private func compare(
+        _ gone: Int, of held: ClosedRange<Int>, with brake: DeleteBrake, on device: String, in space: SpaceID
+    ) {
+        guard held.lowerBound > brake.records, gone * 100 > held.upperBound * brake.percent else { return }
         guard agreed.withLock({ $0[device]?.remove(space) }) == nil else { return }
         violations.report(
             Violation(
                 .I15,
-                "\(device) deletes \(gone) of \(total) records of \(space), and its user was not asked; on a device with more than \(brake.records), more than \(brake.percent) % need consent"
+                "\(device) deletes \(gone) of \(held.upperBound) records of \(space), and its user was not asked; on a device with more than \(brake.records), more than \(brake.percent) % need consent"
             ))
     }
 
