@@ -70,11 +70,11 @@ enum FaultClass: String, CaseIterable {
                 \.sleepForDays,
             ]
         case .disk: [\.deviceDiskFault, \.serverDiskFault, \.rollBackDevice, \.cloneDevice, \.fillDisk, \.protectDisk]
-        case .clock: [\.jumpClock, \.driftClock, \.jumpClockOfServer]
+        case .clock: [\.jumpClock, \.driftClock, \.strayClock, \.jumpClockOfServer]
         case .server:
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
-                \.slowServer, \.changeAccess,
+                \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         }

@@ -33,6 +33,8 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case deviceCutOff = "device cut off"
     case linkDown = "link down"
     case clockJumped = "clock jumped"
+    /// By a week or more; counted beside `clockJumped`.
+    case clockStray = "clock wrong for weeks"
     case deviceRolledBack = "device rolled back"
     case clockDrifts = "clock drifts"
     case deviceCloned = "device cloned"
@@ -46,6 +48,9 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverPowerLost = "server lost power"
     case serverCompacted = "server compacted"
     case serverRestored = "server restored"
+    /// Counted beside `serverRestored`.
+    case serverRestoredSilently = "server restored silently"
+    case pushForged = "push forged"
     case serverEmptied = "server emptied"
     case serverDiskFilled = "server's disk filled"
     case serverDiskReadOnly = "server's disk read-only"
@@ -68,11 +73,13 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,
-        .deviceSleptForDays, .deviceCutOff, .linkDown, .clockJumped, .deviceRolledBack, .clockDrifts, .deviceCloned,
+        .deviceSleptForDays, .deviceCutOff, .linkDown, .clockJumped, .clockStray, .deviceRolledBack, .clockDrifts,
+        .deviceCloned,
         .rivalEngine, .deviceDiskFilled, .deviceDiskReadOnly, .userChanged,
     ]
     static let toServers: [FaultKind] = [
-        .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverEmptied, .serverDiskFilled,
+        .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverRestoredSilently, .pushForged,
+        .serverEmptied, .serverDiskFilled,
         .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped, .accessChanged,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]

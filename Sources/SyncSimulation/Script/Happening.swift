@@ -63,6 +63,9 @@ public enum ServerFault: Hashable, Sendable {
     case restored
     /// The last backup is put back, and nobody says so: the server has to find out.
     case restoredSilently
+    /// Somebody with an account of their own pushes what no client of ours would: under the client id of a device, or with
+    /// claims that cannot be true. The seed chooses which.
+    case forged(seed: UInt64)
     /// Another server answers under the same address: it knows nothing.
     case emptied
     case diskFilled(leaving: Int)

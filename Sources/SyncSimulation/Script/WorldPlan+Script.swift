@@ -24,6 +24,7 @@ extension WorldPlan {
         var operators: SeededRandom
         var disks: SeededRandom
         var rights: SeededRandom
+        var outside: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -35,6 +36,7 @@ extension WorldPlan {
             operators = SeededRandom(seed: plan.setting.seed, stream: "script.operators")
             disks = SeededRandom(seed: plan.setting.seed, stream: "script.disks")
             rights = SeededRandom(seed: plan.setting.seed, stream: "script.rights")
+            outside = SeededRandom(seed: plan.setting.seed, stream: "script.outside")
         }
 
         /// How many deeds come at the next instant.
@@ -103,6 +105,9 @@ extension WorldPlan {
             if operators.chance(rates.stopDevice) { faults.append(.stops) }
             if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
             if later.chance(rates.allowDeletes) { faults.append(.deletesAllowed) }
+            let days = outside.within(7...90) * (outside.chance(0.5) ? 1 : -1)
+            if outside.chance(rates.strayClock) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
+            if outside.chance(3 * rates.strayClock) { faults.append(.clock(wrongBy: .zero)) }
             return faults
         }
 
@@ -128,6 +133,10 @@ extension WorldPlan {
             if disks.chance(rates.protectDisk) { faults.append(.diskReadOnly) }
             let (place, space) = (rights.below(plan.setting.devices), rights.below(plan.setting.spaces.count))
             if rights.chance(rates.changeAccess) { faults.append(.accessChanged(device: place, space: space)) }
+            if outside.chance(2 * rates.restoreServerSilently) { faults.append(.backedUp) }
+            if outside.chance(rates.restoreServerSilently) { faults.append(.restoredSilently) }
+            let forgery = outside.next()
+            if outside.chance(rates.forgePush) { faults.append(.forged(seed: forgery)) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

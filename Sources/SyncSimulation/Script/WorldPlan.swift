@@ -60,6 +60,12 @@ public struct WorldPlan: Hashable, Sendable {
         public var allowDeletes = 0.0
         /// A device's owner loses the access to a space, or gets it back.
         public var changeAccess = 0.0
+        /// Someone puts the server's last backup back, and tells nobody.
+        public var restoreServerSilently = 0.0
+        /// Somebody pushes under a foreign client id, or with false claims.
+        public var forgePush = 0.0
+        /// A device's clock is wrong by weeks, until somebody sets it right.
+        public var strayClock = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -110,7 +116,19 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.longPause = random.rate(upTo: 0.001)
         plan.rates.changeUser = random.rate(upTo: 0.02)
         plan.drawLater()
+        plan.drawOutside()
         return plan
+    }
+
+    /// What was found from outside, with chances of its own.
+    private mutating func drawOutside() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.outside")
+        let restore = random.fraction() * 0.01
+        if random.chance(0.2) { rates.restoreServerSilently = restore }
+        let forge = random.fraction() * 0.04
+        if random.chance(0.2) { rates.forgePush = forge }
+        let stray = random.fraction() * 0.01
+        if random.chance(0.2) { rates.strayClock = stray }
     }
 
     /// What was thought of later has chances of its own, so that the worlds of seeds stay what they were, but for that.

@@ -300,6 +300,7 @@ extension ServerFault {
         case .backedUp: "backedUp"
         case .restored: "restored"
         case .restoredSilently: "restoredSilently"
+        case .forged(let seed): "forged \(seed)"
         case .emptied: "emptied"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
         case .diskReadOnly: "diskReadOnly"
@@ -331,6 +332,7 @@ extension ServerFault {
         case "backedUp": self = .backedUp
         case "restored": self = .restored
         case "restoredSilently": self = .restoredSilently
+        case "forged": self = .forged(seed: try words.seed())
         case "emptied": self = .emptied
         default: throw ScriptWords.Unexpected(word, expected: "what happens to the server, such as \"killed\"")
         }

@@ -67,6 +67,7 @@ extension World {
             device.reachability.set(.down("no carrier"))
         case .clock(let error):
             count(.clockJumped)
+            if abs(error.components.seconds) >= 7 * SimulationLimits.day.components.seconds { count(.clockStray) }
             mark("its clock is wrong by \(error)")
             device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
         case .imageKept:
@@ -241,8 +242,13 @@ extension World {
         case .restoredSilently:
             guard let (image, memory) = backup else { return }
             count(.serverRestored)
+            count(.serverRestoredSilently)
             try restore(image, memory, isTold: false)
             simulation.note("restored from a backup, and not told", by: "server", as: .fault)
+        case .forged(let seed):
+            guard server.isUp, parts.upkeep != nil else { return }
+            count(.pushForged)
+            try forge(seed: seed)
         }
     }
 
@@ -255,6 +261,7 @@ extension World {
     }
 
     private func restore(_ image: DiskImage, _ memory: History.Memory, isTold: Bool = true) throws {
+        wasRestored = true
         server.stop()
         server.disk.release()
         server.disk.restore(image)

@@ -33,6 +33,7 @@ extension World {
         versions[device.name] = nil
         checked[device.name] = nil
         journals.beginsAnew(device.name)
+        brakes.rolledBack(device.name)
         lostHistory.rolledBack(device.name)
     }
 }

@@ -42,6 +42,8 @@ public final class World {
     var backup: (image: DiskImage, memory: History.Memory)?
     /// The latest time that its clock showed before it was set.
     var latestServerTime = Simulation.dawn
+    /// Whether the server was ever put back to an earlier state.
+    var wasRestored = false
     /// What was known when the server was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
@@ -280,7 +282,7 @@ public final class World {
     }
 
     /// The history that the server follows, as it says.
-    private func epochOfServer() throws -> Epoch? {
+    func epochOfServer() throws -> Epoch? {
         try server.disk.withoutFaults {
             try server.ask { authority, now in try authority.hello(for: AccessWatch.reader, now: now).epoch }
         }

@@ -18,6 +18,8 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
     /// Whether the bug is in the parts; otherwise it is a policy out of range, and the world's shape is all of it.
     var isPlantedInParts = true
+    /// Whether the users' oracle has to find it, and no other.
+    var isFoundByUsers = false
     /// Whether it takes so many worlds that only `tools/soak mutants` looks for it.
     var isRare = false
 
@@ -57,6 +59,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 
     static let all: [Mutant] =
         plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + disks + access
+        + users
 }
 
 extension Mutant {

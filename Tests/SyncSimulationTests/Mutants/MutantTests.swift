@@ -31,6 +31,7 @@ struct MutantTests {
                 }
                 #expect(
                     mutant.breaks.contains(violation.invariant), "\(mutant.name) was found, but by \(violation)")
+                if mutant.isFoundByUsers { #expect(violation.text.contains("told its user"), "\(violation)") }
                 // Costs more than finding it: the world without the bug runs to its end.
                 if mutant.isPlantedInParts, TestRing.current >= .check { try checkThatThePartsAreToBlame(plan) }
                 print(

@@ -3,7 +3,8 @@ extension Mutant {
     /// least one for each promise that worlds check. `tools/check` looks for the others.
     static let quick: Set<String> = [
         // I1 to I4: no write lost, doubled, reordered or unconfirmed.
-        "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost",
+        "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost", "notices not sent",
+        "notices not kept",
         "outcome of another", "plain forgetsWhatItHasSeen",
         "outbox row edited after it was sent", "answer invented", "plain reordersAnswers",
         "uid lost",

@@ -35,6 +35,14 @@ import Testing
         #expect(try WorldScript(text: script.text) == script)
     }
 
+    @Test func `forged pushes and silent restores are told`() throws {
+        var script = WorldScript(setting: WorldSetting(seed: 1, devices: 1))
+        let happenings: [Happening] = [.server(.backedUp), .server(.restoredSilently), .server(.forged(seed: 9))]
+        script.moments = [.init(happenings, pause: .zero)]
+        #expect(script.text.contains("\nserver restoredSilently\nserver forged 9\n"))
+        #expect(try WorldScript(text: script.text) == script)
+    }
+
     @Test(arguments: [
         ("", 1, "expected \"tombolo-world 1\""),
         ("tombolo-world 2", 1, "expected \"tombolo-world 1\""),

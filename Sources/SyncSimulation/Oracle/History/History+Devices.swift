@@ -1,3 +1,4 @@
+import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
@@ -58,6 +59,15 @@ extension History: DeviceWitness {
     /// The user has read an entry of the journal, and is about to deal with it.
     func saw(_ entry: JournalEntry, on device: String) {
         state.withLock { $0.seen[device, default: []].append(entry) }
+    }
+
+    /// The client id of some device, under which the server has answered a push; nil when there is none yet.
+    func knownClient(_ random: inout SeededRandom) -> ClientID? {
+        let known = state.withLock { state in
+            let ofDevices = state.sent.filter { $0.value.outcome != nil && $0.value.device != AccessWatch.reader.name }
+            return Set(ofDevices.keys.map(\.identity.client))
+        }
+        return known.isEmpty ? nil : known.sorted()[random.below(known.count)]
     }
 
     func unreadable(_ error: any Error, on device: String) {}

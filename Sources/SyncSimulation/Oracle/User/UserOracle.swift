@@ -54,6 +54,8 @@ final class UserOracle: Sendable {
         var replaced: Set<Saved> = []
         /// The devices on which a user has changed each field.
         var editors: [Spot: Set<String>] = [:]
+        /// How often the server was put back to a backup.
+        var restores = 0
     }
 
     let state = Guarded(State())
@@ -119,13 +121,15 @@ final class UserOracle: Sendable {
     struct Image: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<NaiveModel.Place>
+        fileprivate let restores: Int
     }
 
     func image(of device: String) -> Image {
         state.withLock { state in
             Image(
                 values: Set(state.values.filter { $0.value.holders.contains(device) }.keys),
-                deletes: Set(state.deletes.filter { $0.value.holders.contains(device) }.keys))
+                deletes: Set(state.deletes.filter { $0.value.holders.contains(device) }.keys),
+                restores: state.restores)
         }
     }
 
@@ -136,7 +140,9 @@ final class UserOracle: Sendable {
         for entry in journal { saw(entry, on: device) }
         state.withLock { state in
             for key in state.values.keys { state.values[key]?.hold(image.values.contains(key), by: device) }
-            for key in state.deletes.keys { state.deletes[key]?.hold(image.deletes.contains(key), by: device) }
+            // What was deleted before the server was put back may be there again.
+            let deletes = image.restores == state.restores ? image.deletes : []
+            for key in state.deletes.keys { state.deletes[key]?.hold(deletes.contains(key), by: device) }
         }
     }
 
@@ -162,6 +168,19 @@ final class UserOracle: Sendable {
         state.withLock { state in
             for key in state.values.keys { state.values[key]?.mayBeLost = true }
             state.deletes = [:]
+            state.restores += 1
+        }
+    }
+
+    /// Somebody without a device changes records.
+    func outsiderTouches(_ transaction: Transaction) {
+        state.withLock { state in
+            for mutation in transaction.mutations {
+                let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
+                for field in catalog[place.collection]?.fields ?? [] {
+                    state.editors[Spot(place, field.name), default: []].insert("")
+                }
+            }
         }
     }
 

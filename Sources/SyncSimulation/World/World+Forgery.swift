@@ -1,0 +1,76 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncWire
+
+// Pushes of a stranger, who has an account and no scruples.
+extension World {
+    /// Lets a stranger push to the server, past the network.
+    ///
+    /// Under the client id of a device nothing may happen (I21). Claims that cannot be true, of what the stranger has seen and
+    /// of when, must not make anybody's value give way untold: the other oracles look at that.
+    func forge(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, stream: "forgery")
+        let victim = random.chance(0.5) ? history.knownClient(&random) : nil
+        let own = ClientID.make(at: server.wallClock.now, random: &random)
+        // A server that was put back may have forgotten whose the id is.
+        let isForeign = victim != nil && !wasRestored
+        let client = isForeign ? victim ?? own : own
+        guard let transaction = try forgedTransaction(&random) else { return }
+        let ages: [Duration?] = [nil, .zero, .seconds(1), SimulationLimits.day * 3_650]
+        let other = victim ?? ClientID.make(at: server.wallClock.now, random: &random)
+        let formerly = FormerNumber(
+            identity: ClientIdentity(client: other, incarnation: 0), number: .first,
+            hash: try PayloadHash(of: transaction))
+        let numbered = NumberedTransaction(
+            number: .first, hash: try PayloadHash(of: transaction), transaction: transaction,
+            age: ages[random.below(ages.count)], formerly: random.chance(0.5) ? [formerly] : [])
+        let request = PushRequest(
+            identity: ClientIdentity(client: client, incarnation: 0), epoch: try epochOfServer(), acknowledged: .first,
+            transactions: [numbered])
+        userOracle.outsiderTouches(transaction)
+        let call = ServerCall.push(request)
+        let stranger = AccessWatch.reader
+        let bytes = try parts.wire.encode(call)
+        let answer = server.disk.withoutFaults {
+            server.receive(bytes, from: stranger.name, as: Caller(owner: stranger, bearer: stranger))
+        }
+        simulation.note(
+            "takes a forged push\(isForeign ? " with a foreign client id" : "")", by: "server", as: .fault)
+        guard isForeign, let answer, case .push(.answered) = try parts.wire.decodeAnswer(answer, to: call) else {
+            return
+        }
+        throw Violation(.I21, "the server takes a push of \(stranger.name) under \(client), which is another's")
+    }
+
+    /// An edit or a delete of a record that some device shows, with a stamp of any time, by somebody who says to have seen all;
+    /// nil when there is none.
+    private func forgedTransaction(_ random: inout SeededRandom) throws -> Transaction? {
+        let (place, isDelete) = (random.below(devices.count), random.chance(0.2))
+        let (seen, time) = (random.chance(0.5) ? Version(.max) : .zero, random.within(-90...90))
+        let text = "forged \(random.next())"
+        guard let store = devices[place].store else { return nil }
+        return try devices[place].disk.withoutFaults {
+            let query = RecordQuery("islander")
+            let count = try store.count(matching: query)
+            guard count > 0 else { return nil }
+            let offset = random.below(count)
+            guard
+                let record = try store.records(matching: RecordQuery("islander", limit: 1, offset: offset)).first,
+                let space = try store.space(of: "islander", record.id)
+            else { return nil }
+            let wall = server.wallClock.now.advanced(by: SimulationLimits.day * time)
+            return Transaction(
+                space: space,
+                mutations: [
+                    Mutation(
+                        collection: "islander", record: record.id, time: HybridTime(wall: wall),
+                        intent: isDelete
+                            ? .delete(seen: seen)
+                            : .update([
+                                FieldEdit(field: "name", value: .text(text), before: record.values[0], seen: seen)
+                            ]))
+                ])
+        }
+    }
+}

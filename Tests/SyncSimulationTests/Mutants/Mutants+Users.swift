@@ -1,0 +1,68 @@
+import SimulationRecipes
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+
+extension Mutant {
+    /// Bugs that only the users' oracle can see: on the wire and in the outcomes everything is right.
+    static let users: [Mutant] = [
+        Mutant(
+            "notices not sent", breaks: [.I1], "the server keeps to itself whose values gave way",
+            parts: {
+                .wrappingAuthority {
+                    $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
+                        let reply = try base.pull(request, by: principal, now: now)
+                        guard case .page(let page) = reply else { return reply }
+                        return .page(page.keeping { _ in false })
+                    }
+                }
+            }, shape: apart),
+        Mutant(
+            "notices not kept", breaks: [.I1], "a device leaves out of its journal what gave way to a deletion",
+            parts: {
+                .wrappingStores {
+                    $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                        let kept = page.keeping { $0.conflict.rule != .deleteWins }
+                        return try base.apply(kept, after: cursor, brake: brake, now: now)
+                    }
+                }
+            }, shape: apart),
+        Mutant(
+            "copies taken for oneself", breaks: [.I1],
+            "a device is not told of what a copy of its database has overwritten under an id of both",
+            parts: {
+                .wrappingStores {
+                    $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                        let own = try base.session().spaces.flatMap { $0.notices?.clients ?? [] }
+                        let kept = page.keeping { !own.contains($0.conflict.winner.stamp.client) }
+                        return try base.apply(kept, after: cursor, brake: brake, now: now)
+                    }
+                }
+            },
+            shape: { plan in
+                apart(&plan)
+                plan.setting.devices = 3
+                plan.rates.cloneDevice = 0.03
+            }),
+    ].map { mutant in
+        var mutant = mutant
+        mutant.isFoundByUsers = true
+        return mutant
+    }
+
+    /// Edits meet where devices write without having heard of each other.
+    private static func apart(_ plan: inout WorldPlan) {
+        plan.setting.devices = max(plan.setting.devices, 2)
+        plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
+    }
+}
+
+extension PullPage {
+    /// This page with some of its notices.
+    fileprivate func keeping(_ isKept: (ConflictNotice) -> Bool) -> PullPage {
+        PullPage(
+            space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,
+            head: head, hasMore: hasMore, notices: notices.filter(isKept), hasMoreNotices: hasMoreNotices)
+    }
+}
