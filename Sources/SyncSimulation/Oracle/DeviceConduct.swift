@@ -26,6 +26,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     private struct State: Sendable {
         var devices: [String: Device] = [:]
         var stamps: [ClientIdentity: [MutationNumber: Stamps]] = [:]
+        /// Whether the server was put back to a backup, and nobody said so: it may have forgotten numbers.
+        var serverMayHaveForgotten = false
     }
 
     private let violations: ViolationLog
@@ -57,6 +59,11 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             state.devices[device, default: Device()].isOfDoubtfulOrigin = true
             state.devices[device, default: Device()].hasTwoEngines = true
         }
+    }
+
+    /// The server was put back to a backup that knows fewer numbers, and its history has the same name.
+    func serverWasRestoredSilently() {
+        state.withLock { $0.serverMayHaveForgotten = true }
     }
 
     /// A cache answers in the server's place.
@@ -99,6 +106,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { state in
             switch refusal {
             case .epochChanged: break
+            case .gap where state.serverMayHaveForgotten: break
             case .gap, .identityConflict:
                 if state.devices[device]?.isOfDoubtfulOrigin != true {
                     violations.report(

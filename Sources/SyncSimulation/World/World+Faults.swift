@@ -275,6 +275,7 @@ extension World {
         try settle()
         histories.serverWasRestored(isTold: isTold)
         guard isTold else {
+            conduct.serverWasRestoredSilently()
             // Until the server finds out, or everything is at rest, no device is known to follow this history.
             history.epoch = WorldHistories.inDoubt
             return
