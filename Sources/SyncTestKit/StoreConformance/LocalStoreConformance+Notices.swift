@@ -43,17 +43,23 @@ extension LocalStoreConformance {
                 try world.expect(try world.name(world.newID()), is: .text("mine"), "the name of the new record")
                 try world.expect(try world.user(id) == nil, "the old id has come back")
             },
-            Check("a notice for another client, or of a value that the device itself replaced, is passed over") {
+            Check("a notice for another client is passed over, and one from a copy with the same client id is not") {
                 world in
                 let id = try world.syncedUser("mine")
                 let stranger = ClientID(bits: Identifier128(high: 5, low: 5))
                 let own = try world.store.session().identity.client
                 let notices = [
                     try world.notice(1, of: id, lost: "theirs", to: .text("x"), at: 1, loser: stranger),
-                    try world.notice(2, of: id, lost: "mine", to: .text("also mine"), at: 1, winner: own),
+                    try world.notice(2, of: id, lost: "mine", to: .text("the copy's"), at: 1, winner: own),
                 ]
                 try world.pull(world.feed([], to: 1, notices: notices))
-                try world.expect(try world.store.journal(state: nil, limit: 9).count, is: 0, "the entries")
+                let entries = try world.store.journal(state: nil, limit: 9)
+                try world.expect(entries.count, is: 1, "the entries")
+                if case .overwritten(let conflicts, _)? = entries.first?.event {
+                    try world.expect(conflicts.map(\.loser.value), is: [.text("mine")], "the value that is told")
+                } else {
+                    try world.expect(false, "the entry is \(entries)")
+                }
                 try world.expect(try world.stored()?.notices?.after, is: 2, "the notice that is asked after")
             },
             Check("another history counts its notices anew, and what the journal has is not told again") { world in
