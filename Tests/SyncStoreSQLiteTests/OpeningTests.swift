@@ -160,6 +160,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int64.max, Int64(Int32.max) + 1, -1])
+    func `an incarnation that no server takes is damage`(incarnation: Int64) throws {
+        let scratch = try Scratch()
+        try scratch.open().close()
+        try RawDatabase(scratch.file).run("UPDATE sync_meta SET incarnation = \(incarnation)")
+        #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+    }
+
     @Test(arguments: ["PRAGMA user_version = 9", "PRAGMA application_id = 77", "PRAGMA application_id = 0"])
     func `a damaged header is told from a newer build and from another program`(damage: String) throws {
         let scratch = try Scratch()

@@ -120,7 +120,7 @@ public struct WorldPlan: Hashable, Sendable {
         return plan
     }
 
-    /// What was found from outside, with chances of its own.
+    /// Faults that were found from outside, with chances of their own.
     private mutating func drawOutside() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.outside")
         let restore = random.fraction() * 0.01

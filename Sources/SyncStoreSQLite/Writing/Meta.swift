@@ -24,6 +24,9 @@ struct JournalTotals: Hashable {
 }
 
 extension Meta {
+    /// As many as the protocol can name.
+    private static let largestIncarnation = Int64(Int32.max)
+
     /// Nil in a database that has not been initialised.
     static func load(_ connection: Connection) throws(StoreFailure) -> Meta? {
         let statement = try connection.statement(
@@ -36,6 +39,11 @@ extension Meta {
         guard try statement.step() else { return nil }
         guard let client = ClientID(statement.text(0)) else {
             throw StoreFailure(.corrupt, "sync_meta.client is no client id")
+        }
+        guard (0...Self.largestIncarnation).contains(statement.integer(1)) else {
+            throw StoreFailure(
+                .corrupt,
+                "sync_meta.incarnation is \(statement.integer(1)); 0 to \(Self.largestIncarnation) expected")
         }
         return Meta(
             identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),

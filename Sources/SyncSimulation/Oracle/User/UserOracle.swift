@@ -140,7 +140,7 @@ final class UserOracle: Sendable {
         for entry in journal { saw(entry, on: device) }
         state.withLock { state in
             for key in state.values.keys { state.values[key]?.hold(image.values.contains(key), by: device) }
-            // What was deleted before the server was put back may be there again.
+            // A record that was deleted before the server was put back may be there again.
             let deletes = image.restores == state.restores ? image.deletes : []
             for key in state.deletes.keys { state.deletes[key]?.hold(deletes.contains(key), by: device) }
         }
