@@ -157,6 +157,30 @@ import Testing
             "\(fixed)")
     }
 
+    /// A wrong number in a whole database: pulls contradict it, each in the same way, until a new copy is made.
+    @Test(.timeLimit(.minutes(10))) func `a database that the server contradicts for good is replaced by fix`() throws {
+        let programs = try Programs()
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
+        let (_, url) = try programs.serve()
+        let there = ["--server", url, "--token-file", programs.folder + "/token"]
+        try programs.syncctl("init")
+        try programs.syncctl("user", "create", "username=Ned")
+        #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
+        let file = programs.folder + "/.local/share/tombolo/tombolo.sqlite"
+        let edit = try programs.tool("sqlite3", [file, "UPDATE sync_space SET version = 999, complete_at = 999"])
+        #expect(edit == 0)
+        try programs.syncctl("user", "create", "username=Arya")
+        #expect(
+            try programs.run("syncctl", ["sync", "--wait", "4s"] + there).status == CommandStatus.notSynced.rawValue)
+
+        let fixed = try programs.run("syncctl", ["doctor", "--fix"] + there)
+        #expect(fixed.output.contains("fixed      database: the server contradicts this database"), "\(fixed)")
+        #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
+        let users = try programs.syncctl("user", "list").output
+        #expect(users.contains("Ned") && users.contains("Arya"), "\(users)")
+        #expect(try programs.run("syncctl", ["doctor"] + there).status == 0)
+    }
+
     @Test func `a damaged database is found`() throws {
         let programs = try Programs()
         try programs.syncctl("init")

@@ -81,6 +81,16 @@ final class Programs {
         try run("syncctl", arguments, input: input, variables: variables, launcher: launcher)
     }
 
+    /// Runs a program of the system to its end.
+    func tool(_ name: String, _ arguments: [String]) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [name] + arguments
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
     func run(
         _ program: String, _ arguments: [String], input: String? = nil, variables: [String: String] = [:],
         launcher: [String] = []

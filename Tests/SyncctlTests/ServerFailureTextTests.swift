@@ -103,13 +103,7 @@ import Testing
         let folder = programs.folder + "/.local/share/tombolo-server"
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         try stop(try programs.serve().process)
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", failure.preparation]
-        shell.currentDirectoryURL = URL(filePath: folder)
-        try shell.run()
-        shell.waitUntilExit()
-        #expect(shell.terminationStatus == 0)
+        #expect(try programs.tool("sh", ["-c", "cd '\(folder)' && " + failure.preparation]) == 0)
         let answer = try programs.run("syncd", ["--port", "0"] + failure.arguments)
         #expect(answer.errors == failure.text.replacing("$FOLDER", with: folder))
         #expect(answer.output.isEmpty)

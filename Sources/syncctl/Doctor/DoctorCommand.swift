@@ -11,9 +11,10 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Prints one sentence for each check, and what to do where something is wrong. Ends with status 9 when a person has \
             to look at something. With --fix repairs what is safe to repair: the permissions of the folder, a write-ahead log \
-            that was not written back, and a damaged database. That is kept beside a new one, which gets everything that \
-            can be read of what only this device has: its identity, the outbox, and the journal; the next sync downloads the \
-            rest. Nothing is deleted, and nothing is sent to the server but a hello.
+            that was not written back, and a database that is damaged or that the server contradicts. The old database is \
+            kept beside a new one, which gets everything that can be read of what only this device has: its identity, the \
+            outbox, and the journal. The next sync downloads the rest. Nothing is deleted, and only a hello is sent to the \
+            server.
             """)
 
     @OptionGroup var options: GlobalOptions
@@ -57,7 +58,8 @@ private final class DatabaseCheck {
             do throws(StoreFailure) {
                 try open(&findings)
                 try client.verifyStore()
-            } catch  where fixes && (error.code == .corrupt || error.code == .notADatabase) {
+                if fixes { try checkContradiction() }
+            } catch  where fixes && [.corrupt, .notADatabase, .contradiction].contains(error.code) {
                 isOpen = false
                 guard try salvage(&findings, because: error) else { return findings }
                 try client.verifyStore()
@@ -82,6 +84,15 @@ private final class DatabaseCheck {
             _ = try client.store
         }
         isOpen = true
+    }
+
+    /// A server that goes on to contradict the database, which is whole, cannot be told from a database with wrong numbers. A new
+    /// one beside the outbox agrees with the server either way.
+    private func checkContradiction() throws(StoreFailure) {
+        guard let failure = try client.store.contact().lastFailure,
+            failure.code == StoreFailure.Code.contradiction.rawValue
+        else { return }
+        throw StoreFailure(.contradiction, "the server contradicts this database: \(failure.message)")
     }
 
     /// - Returns: false when another process syncs the database, and would go on with the damaged one.
