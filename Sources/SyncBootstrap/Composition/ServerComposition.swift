@@ -89,7 +89,6 @@ public final class ServerComposition {
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // The listener closes by itself what is open at the deadline; this is for the case that it cannot.
         configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)
-        configuration.maximumCancellationDuration = .seconds(2)
         try await ServiceGroup(configuration: configuration).run()
     }
 

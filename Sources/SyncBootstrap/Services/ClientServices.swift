@@ -38,7 +38,8 @@ public struct ClientServices: Sendable {
             logger: logger)
         // The engine gives up by itself at the deadline; this is for the case that it cannot.
         configuration.maximumGracefulShutdownDuration = deadline + .seconds(2)
-        configuration.maximumCancellationDuration = .seconds(2)
+        // There is no bound on the cancellation that follows: the group would end the application's process with a trap, on a
+        // busy machine perhaps for nothing.
         group = ServiceGroup(configuration: configuration)
     }
 
