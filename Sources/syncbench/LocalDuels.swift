@@ -152,7 +152,8 @@ struct LocalDuels {
                             collection: "user", records: (from..<to).map(record))
                     ],
                     isFirst: from == 0, isLast: to == rows),
-                cursor: Cursor(rawValue: "\(to)"), version: Version(1), head: Version(1), hasMore: to < rows)
+                cursor: Cursor(rawValue: "\(to)"), version: Version(rows), head: Version(rows),
+                hasMore: to < rows)
             _ = try store.apply(
                 page, after: from == 0 ? nil : Cursor(rawValue: "\(from)"), brake: nil, now: now)
             from = to

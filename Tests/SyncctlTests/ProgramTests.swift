@@ -316,6 +316,14 @@ import Testing
         #expect(gone.errors.contains("safe in the outbox"))
     }
 
+    /// A bound that a store gains may refuse the data that the benchmarks make.
+    @Test(.ring(.check), .timeLimit(.minutes(10))) func `the benchmarks run to their end`() throws {
+        let programs = try Programs()
+        let answer = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000"])
+        #expect(answer.status == 0, "\(answer.errors)")
+        #expect(answer.output.contains("first sync of 2000 users"), "\(answer.output)")
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a new history begins only where there is one, and nothing serves it`() throws
     {
         let programs = try Programs()
