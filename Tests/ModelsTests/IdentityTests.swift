@@ -153,7 +153,8 @@ import Testing
         try await user.create()
         let reads = store.reads
         for _ in 0..<1_000 { #expect(user.username == "Ned") }
-        #expect(store.reads == reads)
+        // The watcher looks once at the record that was created, in its own time.
+        #expect(store.reads <= reads + 1)
     }
 
     @Test func `the watcher of the store ends with the last object`() async throws {
