@@ -18,6 +18,10 @@ extension Mutant {
     /// Bugs in what the server writes down.
     static let serverRows: [Mutant] = [
         rows(
+            "client ids not bound", breaks: [.I21], "the server forgets to whom a client id belongs",
+            "AFTER INSERT ON client BEGIN DELETE FROM client WHERE id = NEW.id; END",
+            shape: { $0.rates.forgePush = 0.05 }),
+        rows(
             "ledger forgotten", breaks: [.I2, .I16, .I18], "a number may be used again",
             """
             AFTER UPDATE OF next ON ledger WHEN NEW.next % 3 = 2 AND NEW.acknowledged < NEW.next BEGIN
