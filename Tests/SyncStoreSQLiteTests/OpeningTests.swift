@@ -166,6 +166,15 @@ import Testing
         try scratch.open().close()
         try RawDatabase(scratch.file).run("UPDATE sync_meta SET incarnation = \(incarnation)")
         #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
+        // A salvage must not take it over.
+        var random = SystemRandomNumberGenerator()
+        let report = try SQLiteStore.salvage(
+            StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
+        guard case .unreadable = report.identity else {
+            Issue.record("the identity is \(report.identity)")
+            return
+        }
+        try scratch.open().close()
     }
 
     @Test(arguments: ["PRAGMA user_version = 9", "PRAGMA application_id = 77", "PRAGMA application_id = 0"])

@@ -179,7 +179,8 @@ struct Salvage {
         _ = try damaged.forEachRow(of: "sync_meta", by: "one", last: 1) { row throws(StoreFailure) in
             guard let client = row.text("client").flatMap({ ClientID($0) }),
                 let incarnation = row.integer("incarnation"),
-                incarnation >= 0, let next = row.integer("next_number"), next >= 0, let clock = row.integer("clock"),
+                (0...Meta.largestIncarnation).contains(incarnation), let next = row.integer("next_number"), next >= 0,
+                let clock = row.integer("clock"),
                 let waiting = row.integer("waiting"), let sent = row.integer("sent"),
                 let answered = row.integer("answered"), waiting >= 0, sent >= 0, answered >= 0
             else { return }
@@ -250,6 +251,7 @@ struct Salvage {
             var number = row.integer("number")
             if let found = number, found < 0 || !numbers.insert(found).inserted { number = nil }
             let payload = try StoredForm.bytes(of: entry)
+            // Why an entry was held back is not taken over: the next batch decides again.
             insert.bind(1, sequence)
             insert.bind(2, entry.space.rawValue)
             insert.bind(3, text: payload)
@@ -259,7 +261,6 @@ struct Salvage {
             insert.bind(7, number == nil ? 0 : max(row.integer("attempts") ?? 1, 0))
             insert.bind(8, number == nil ? nil : row.integer("version"))
             insert.bind(9, row.integer("written_at") ?? now.milliseconds)
-            // An entry that was held back for an older server is offered to it again.
             insert.bind(10, row.text("refusal_code"))
             insert.bind(11, row.text("refusal_message"))
             try insert.run()

@@ -25,7 +25,7 @@ struct JournalTotals: Hashable {
 
 extension Meta {
     /// As many as the protocol can name.
-    private static let largestIncarnation = Int64(Int32.max)
+    static let largestIncarnation = Int64(Int32.max)
 
     /// Nil in a database that has not been initialised.
     static func load(_ connection: Connection) throws(StoreFailure) -> Meta? {
