@@ -74,7 +74,7 @@ enum FaultClass: String, CaseIterable {
         case .server:
             [
                 \.killServer, \.losePowerOfServer, \.compactServer, \.restoreServer, \.emptyServer, \.secondServer,
-                \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush,
+                \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie,
             ]
         case .user: [\.changeUser, \.allowDeletes]
         }

@@ -465,6 +465,45 @@ import Testing
         #expect(harness.storeOrders.isEmpty && harness.push == nil)
     }
 
+    /// A device that believed it would wait for a version that never comes.
+    @Test func `an outcome of another version than its receipt is not believed, and asked for again`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let result = TransactionResult(
+            number: MutationNumber(0), outcome: .applied(version: Version(1_000_005), uids: [], conflicts: []),
+            receipt: CommitReceipt(space: .default, version: Version(5), cursor: Cursor(rawValue: "at-5")))
+        harness.answerPush(.success(.answered([result], epoch: SessionHarness.epoch, serverTime: .zero)))
+        guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {
+            Issue.record("the outbox does not wait")
+            return
+        }
+        #expect(reason == "the server's receipt for transaction 0 is of version 5, its outcome of 1000005")
+        while harness.storeOrders.isEmpty { harness.wake() }
+        #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
+    }
+
+    @Test func `a confirmed transaction that is nowhere when everything is shown is sent again, as somebody new`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        for round in 1...4 {
+            harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+            harness.answerPush(.success(SessionHarness.results(0...0, version: 1_000)))
+            harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+            harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(1)))))
+            harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(answered: 1)))
+            // The second time it may be a server that will never tell the truth.
+            #expect(harness.storeOrders.contains { $0 == .renewIdentity } == (round == 1))
+            if round > 1 {
+                guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {
+                    Issue.record("the outbox does not wait")
+                    return
+                }
+                #expect(reason.hasSuffix("and does not show them"))
+                while harness.storeOrders.isEmpty { harness.wake() }
+            }
+            harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+        }
+    }
+
     @Test(arguments: [TransportFailure.Code.serverFailed, .notUnderstood, .refused, .forbidden, .throttled])
     func `a failure of the server is never permanent`(code: TransportFailure.Code) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))

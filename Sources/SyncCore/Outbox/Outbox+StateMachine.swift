@@ -19,6 +19,8 @@ package struct OutboxMachine: Hashable, Sendable {
     package private(set) var renewals = 0
     /// How often the server itself has refused the lone transaction at the head of the outbox.
     package private(set) var refusals = 0
+    /// How often everything that the server has was shown, and a transaction that it had confirmed was not among it.
+    package private(set) var doubts = 0
 
     /// Refusals after which a lone transaction is withdrawn. More than one, because a request that was damaged on its way is
     /// refused, too.
@@ -61,7 +63,22 @@ package struct OutboxMachine: Hashable, Sendable {
                 spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
         }
 
-        /// Why an answer is none to this: the results are those of the first transactions, in their order.
+        /// Why a receipt is none of its own transaction.
+        private static func fault(of result: TransactionResult) -> TransportFailure? {
+            guard let receipt = result.receipt else { return nil }
+            guard case .applied(let version, _, _) = result.outcome else {
+                return TransportFailure(
+                    .notUnderstood, "the server rejects transaction \(result.number), and sends a receipt for it")
+            }
+            guard receipt.version != version else { return nil }
+            return TransportFailure(
+                .notUnderstood,
+                "the server's receipt for transaction \(result.number) is of version \(receipt.version), its outcome of \(version)"
+            )
+        }
+
+        /// Why an answer is none to this: the results are those of the first transactions, in their order, and each receipt is
+        /// of the commit that its outcome names.
         func fault(of results: [TransactionResult]) -> TransportFailure? {
             guard !results.isEmpty else {
                 return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
@@ -74,6 +91,7 @@ package struct OutboxMachine: Hashable, Sendable {
                         "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
                     )
                 }
+                if let failure = Self.fault(of: result) { return failure }
                 expected = result.number.next
             }
             return nil
@@ -100,9 +118,10 @@ package struct OutboxMachine: Hashable, Sendable {
     /// An outbox that stands where a recording says.
     package init(
         state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int,
-        refusals: Int
+        refusals: Int, doubts: Int
     ) {
         self.refusals = refusals
+        self.doubts = doubts
         self.state = state
         self.summary = summary
         self.backoff = backoff
@@ -121,6 +140,21 @@ package struct OutboxMachine: Hashable, Sendable {
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
         self.summary = summary
+        if summary.answered == 0 { doubts = 0 }
+    }
+
+    /// Every space shows all that the server has. If a transaction that the server has confirmed is not among it, the
+    /// confirmation was wrong: the transaction is sent again, under a new identity that names the old one, so that it takes
+    /// effect once.
+    mutating func everythingIsShown(_ turn: inout Turn) -> [SyncAction] {
+        guard case .resting = state, summary.answered > 0 else { return [] }
+        doubts += 1
+        guard doubts <= turn.policy.freeResets else {
+            let reason = "the server confirms transactions, under each new identity as well, and does not show them"
+            return wait(for: .identity(reason), &turn)
+        }
+        state = .renewing
+        return [.renewIdentity]
     }
 
     /// Something was written, and it is not known how much: a batch is asked for, which tells, or fails and is asked for
@@ -227,7 +261,8 @@ package struct OutboxMachine: Hashable, Sendable {
         self.summary = summary
         guard case .recording(let spaces) = state else { return nil }
         state = .resting
-        backoff.reset()
+        // While confirmations do not come true, they are no progress.
+        if doubts == 0 { backoff.reset() }
         renewals = 0
         refusals = 0
         shrunkLimit = shrunkLimit.flatMap { $0.grown(within: policy.batch) }

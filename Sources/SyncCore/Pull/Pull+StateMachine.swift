@@ -385,6 +385,12 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
+    /// Whether all that the server shows is here, also what it has confirmed, and nothing is under way.
+    var showsAll: Bool {
+        guard case .resting = state else { return false }
+        return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.receipt == nil)
+    }
+
     private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }
 
     /// Without contact the machine rests: the session wants every space when the contact comes.

@@ -363,7 +363,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .progressed(let summary):
             link.exchangeSucceeded()
             outbox.outboxChanged(summary)
-            return []
+            return pulls.allSatisfy(\.showsAll) ? outbox.everythingIsShown(&turn) : []
         case .contactLost(let failure): return link.contactLost(failure, &turn) + hints.contactLost()
         case .epochDoubted: return link.epochDoubted(&turn)
         }

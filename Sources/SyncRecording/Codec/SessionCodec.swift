@@ -89,6 +89,7 @@ extension JSONWriter {
         if let limit = outbox.shrunkLimit { member("shrunk_limit") { $0.limit(limit) } }
         member("renewals", outbox.renewals)
         if outbox.refusals > 0 { member("refusals", outbox.refusals) }
+        if outbox.doubts > 0 { member("doubts", outbox.doubts) }
     }
 
     private mutating func machine(_ pull: PullMachine) {
@@ -258,7 +259,8 @@ extension RecordingNode {
             state: state, summary: try member("summary").outbox(), backoff: try backoff(),
             shrunkLimit: try optional("shrunk_limit").map { node throws(RecordingProblem) in try node.limit() },
             renewals: try member("renewals").count(),
-            refusals: try optional("refusals").map { node throws(RecordingProblem) in try node.count() } ?? 0)
+            refusals: try optional("refusals").map { node throws(RecordingProblem) in try node.count() } ?? 0,
+            doubts: try optional("doubts").map { node throws(RecordingProblem) in try node.count() } ?? 0)
     }
 
     private func pullMachine() throws(RecordingProblem) -> PullMachine {

@@ -92,7 +92,7 @@ extension Redaction {
             }
         return OutboxMachine(
             state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
-            renewals: outbox.renewals, refusals: outbox.refusals)
+            renewals: outbox.renewals, refusals: outbox.refusals, doubts: outbox.doubts)
     }
 
     private func load(_ load: OutboxMachine.Load) -> OutboxMachine.Load {

@@ -50,6 +50,7 @@ public struct FaultCoverage: Hashable, Sendable {
     private static func isReachable(_ fault: FaultKind, _ phase: OperationPhase) -> Bool {
         switch fault {
         case .pushTooLarge: phase == .pushTravels
+        case .serverLies: phase == .pushTravels || phase == .pushCommitted || phase == .pageTravels
         case .staleAnswer: phase == .pullTravels || phase == .greeting
         case .refused, .busy, .requestLost, .requestDamaged, .serverGone, .unauthorized, .forbidden, .requestTimeout,
             .retryLater, .serverError, .wrongShape:

@@ -19,6 +19,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverError = "server error"
     case wrongShape = "answer of another shape"
     case staleAnswer = "stale answer"
+    case serverLies = "server lies"
 
     // To a device.
     case deviceKilled = "device killed"
@@ -69,7 +70,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     static let onTheWay: [FaultKind] = [
         .refused, .busy, .requestLost, .requestDamaged, .serverGone, .answerBroken, .answerLost, .answerDamaged,
         .doubled, .late, .unauthorized, .forbidden, .requestTimeout, .pushTooLarge, .retryLater, .serverError,
-        .wrongShape, .staleAnswer,
+        .wrongShape, .staleAnswer, .serverLies,
     ]
     static let toDevices: [FaultKind] = [
         .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,

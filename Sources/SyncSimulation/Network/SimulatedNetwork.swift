@@ -1,5 +1,6 @@
 import SyncConcurrency
 import SyncCore
+import SyncModel
 
 /// The way between devices and the server: it delays, loses, doubles, reorders and damages, as its conditions and
 /// its seed say.
@@ -19,6 +20,10 @@ public final class SimulatedNetwork: Sendable {
         var nextExchange = 0
         /// What the next requests of a device meet on their way.
         var scripted: [String: (answer: ScriptedAnswer, times: Int)] = [:]
+        /// How the server lies to the next requests of a device.
+        var lies: [String: (lie: Lie, times: Int)] = [:]
+        /// The first page of each space that each device was shown.
+        var firstPages: [String: [SpaceID: PullPage]] = [:]
         /// What a cache has kept. Without being told to, none gives one user what was meant for another (RFC 9111 §3.5).
         var cache: [Caller: [[UInt8]: [UInt8]]] = [:]
     }
@@ -46,8 +51,14 @@ public final class SimulatedNetwork: Sendable {
 
     /// What a request meets.
     enum Delivery: Sendable {
-        case answer([UInt8])
+        case answer(Answer)
         case failed(TransportFailure)
+    }
+
+    /// The bytes that come back, and whether they are a lie.
+    struct Answer: Sendable {
+        var bytes: [UInt8]
+        var isLie = false
     }
 
     /// After so long a request without an answer is given up by the device's own HTTP client.
@@ -55,15 +66,24 @@ public final class SimulatedNetwork: Sendable {
 
     private let simulation: Simulation
     private let tally: FaultTally
+    private let wire: any SimulatedWire
+    private let refused: @Sendable ([PayloadHash]) -> Void
     private let state: Guarded<State>
     let watch: RequestWatch
 
     /// - Parameters:
+    ///   - wire: how a lie becomes bytes.
+    ///   - refused: is told of the transactions that a hostile server refuses.
     ///   - spaces: how many each device follows.
     ///   - isPunctual: whether things happen when they are due; not so on a slow processor.
-    init(simulation: Simulation, tally: FaultTally, spaces: Int, isPunctual: Bool, violations: ViolationLog) {
+    init(
+        simulation: Simulation, tally: FaultTally, wire: any SimulatedWire, spaces: Int, isPunctual: Bool,
+        violations: ViolationLog, refused: @escaping @Sendable ([PayloadHash]) -> Void
+    ) {
         self.simulation = simulation
         self.tally = tally
+        self.wire = wire
+        self.refused = refused
         watch = RequestWatch(spaces: spaces, isPunctual: isPunctual, violations: violations)
         state = Guarded(State(random: simulation.random("network")))
     }
@@ -102,8 +122,17 @@ public final class SimulatedNetwork: Sendable {
         state.withLock { $0.scripted[device] = (answer, times) }
     }
 
+    /// The server lies to the next requests of this device that the lie is for, so many times.
+    public func lie(_ lie: Lie, times: Int, to device: String) {
+        simulation.note("is told \(lie.rawValue) \(times) times", by: device)
+        state.withLock { $0.lies[device] = (lie, times) }
+    }
+
     func endScripts(for device: String) {
-        state.withLock { $0.scripted[device] = nil }
+        state.withLock { state in
+            state.scripted[device] = nil
+            state.lies[device] = nil
+        }
     }
 
     func isCut(_ device: String, _ direction: Direction) -> Bool {
@@ -123,17 +152,20 @@ public final class SimulatedNetwork: Sendable {
     func exchange(
         _ request: [UInt8], for call: ServerCall, from device: String, with server: SimulatedServer,
         as caller: Caller
-    ) async throws(TransportFailure) -> [UInt8] {
+    ) async throws(TransportFailure) -> Answer {
         let number = state.withLock { $0.begin(Exchange(device: device, phase: call.phases.onItsWay)) }
         defer { state.withLock { _ = $0.exchanges.removeValue(forKey: number) } }
         let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
         let journeys = state.withLock { $0.drawJourneys() }
         if journeys.count > 1 { tally.count(.doubled, [call.phases.onItsWay]) }
+        // The same to each copy: a server that refuses one and takes the other would be worse than a liar.
+        let lie = state.withLock { $0.takeLie(for: call, of: device) }
         let record = simulation.recording?.call()
         for (copy, journey) in journeys.enumerated() {
             let record = MessageRecord(simulation, record, call, copy: copy, from: device, isLate: journey.isLate)
             simulation.start("courier of \(device)") { [self] in
-                await carry(request, call, journey, number, from: device, to: server, as: caller, mailbox, record)
+                await carry(
+                    request, call, journey, number, from: device, to: server, as: caller, lie, mailbox, record)
             }
         }
         var first: Delivery?
@@ -144,7 +176,7 @@ public final class SimulatedNetwork: Sendable {
         // Held to here: a stream that nobody can feed any more ends at once.
         mailbox.finish()
         switch first {
-        case .answer(let bytes): return bytes
+        case .answer(let answer): return answer
         case .failed(let failure): throw failure
         case nil: throw TransportFailure(.cancelled, "the caller gave up")
         }
@@ -152,8 +184,8 @@ public final class SimulatedNetwork: Sendable {
 
     private func carry(
         _ request: [UInt8], _ call: ServerCall, _ journey: Journey, _ number: Int, from device: String,
-        to server: SimulatedServer, as caller: Caller, _ mailbox: AsyncStream<Delivery>.Continuation,
-        _ record: MessageRecord
+        to server: SimulatedServer, as caller: Caller, _ lie: Lie?,
+        _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) async {
         let network = simulation.clock(of: "network")
         // The last leg ends at the device: while that sleeps, nothing reaches its programs.
@@ -189,16 +221,25 @@ public final class SimulatedNetwork: Sendable {
         let deaths = server.deaths
         if let delay = server.delay { guard (try? await network.sleep(for: delay)) != nil else { return } }
         record.requestArrived()
-        guard server.deaths == deaths, var answer = server.receive(arriving, from: device, as: caller) else {
+        if let failure = lie?.failure {
+            if case .push(let request) = call { refused(request.transactions.filter(Lie.displeases).map(\.hash)) }
+            fault(.serverLies, call, device)
+            record.ended(.intercepted)
+            mailbox.yield(.failed(failure))
+            return
+        }
+        guard server.deaths == deaths, let truth = server.receive(arriving, from: device, as: caller) else {
             fault(.serverGone, call, device)
             record.nobodyAnswers()
             mailbox.yield(.failed(TransportFailure(.unreachable, "the connection was reset")))
             return
         }
+        var answer = Answer(bytes: truth)
+        tell(lie, instead: &answer, to: call, of: device)
         state.withLock { state in
             state.exchanges[number]?.phase = call.phases.answered
             if case .push = call { return }
-            if state.cache[caller]?[request] == nil { state.cache[caller, default: [:]][request] = answer }
+            if state.cache[caller]?[request] == nil { state.cache[caller, default: [:]][request] = truth }
         }
         if journey.isAnswerLate { tally.count(.late, [call.phases.answered]) }
         let answerRecord = record.answer(isLate: journey.isAnswerLate)
@@ -217,7 +258,7 @@ public final class SimulatedNetwork: Sendable {
         if let damage = journey.answerDamage {
             fault(.answerDamaged, call, device)
             answerRecord.damaged(damage)
-            damage.apply(to: &answer)
+            damage.apply(to: &answer.bytes)
         }
         let isHeard = if case .enqueued = mailbox.yield(.answer(answer)) { true } else { false }
         answerRecord.ended(isHeard ? .arrived : .unheard)
@@ -233,10 +274,28 @@ public final class SimulatedNetwork: Sendable {
         if let failure = answer.failure {
             mailbox.yield(.failed(failure))
         } else if answer == .stale, let kept = state.withLock({ $0.cache[caller]?[request] }) {
-            mailbox.yield(.answer(kept))
+            mailbox.yield(.answer(Answer(bytes: kept)))
         } else {
-            mailbox.yield(.answer([0, 0, 0] + Array("{\"ok\":true}".utf8)))
+            mailbox.yield(.answer(Answer(bytes: [0, 0, 0] + Array("{\"ok\":true}".utf8))))
         }
+    }
+
+    /// Puts a lie in the place of the truth, where there is one, and remembers the first page of each space.
+    private func tell(_ lie: Lie?, instead answer: inout Answer, to call: ServerCall, of device: String) {
+        guard let truth = try? wire.decodeAnswer(answer.bytes, to: call) else { return }
+        var first: PullPage?
+        if case .pull(.page(let page)) = truth {
+            first = state.withLock { state in
+                let known = state.firstPages[device]?[page.space] ?? page
+                state.firstPages[device, default: [:]][page.space] = known
+                return known
+            }
+        }
+        guard let lie, case let told = lie.told(truth, to: call, first: first), told != truth,
+            let bytes = try? wire.encode(told)
+        else { return }
+        fault(.serverLies, call, device)
+        answer = Answer(bytes: bytes, isLie: true)
     }
 
     private func letDown(_ mailbox: AsyncStream<Delivery>.Continuation, _ clock: VirtualClock) async {
@@ -245,7 +304,7 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func fault(_ fault: FaultKind, _ call: ServerCall, _ device: String) {
-        let isOfAnswer = fault == .answerLost || fault == .answerBroken || fault == .answerDamaged
+        let isOfAnswer = [.answerLost, .answerBroken, .answerDamaged, .serverLies].contains(fault)
         tally.count(fault, [isOfAnswer ? call.phases.answered : call.phases.onItsWay])
         simulation.note("\(fault.rawValue): \(call.word)", by: device)
     }
@@ -268,6 +327,12 @@ extension SimulatedNetwork.State {
         guard let (answer, times) = scripted[device], answer.applies(to: call) else { return nil }
         scripted[device] = times > 1 ? (answer, times - 1) : nil
         return answer
+    }
+
+    fileprivate mutating func takeLie(for call: ServerCall, of device: String) -> Lie? {
+        guard let (lie, times) = lies[device], lie.applies(to: call) else { return nil }
+        lies[device] = times > 1 ? (lie, times - 1) : nil
+        return lie
     }
 
     fileprivate mutating func begin(_ exchange: SimulatedNetwork.Exchange) -> Int {

@@ -67,8 +67,8 @@ public final class SimulatedTransport: RemoteTransport {
         }
         network.watch.sent(call, request, by: device, at: simulation.now)
         do throws(TransportFailure) {
-            let answer = try await exchange(call, request)
-            network.watch.ended(call, by: device, wasUseful: answer.isUseful(to: call))
+            let (answer, isLie) = try await exchange(call, request)
+            network.watch.ended(call, by: device, wasUseful: !isLie && answer.isUseful(to: call))
             return answer
         } catch {
             network.watch.failed(call, request, by: device, at: simulation.now, error)
@@ -76,13 +76,15 @@ public final class SimulatedTransport: RemoteTransport {
         }
     }
 
-    private func exchange(_ call: ServerCall, _ request: [UInt8]) async throws(TransportFailure) -> ServerAnswer {
-        let bytes = try await network.exchange(
+    private func exchange(
+        _ call: ServerCall, _ request: [UInt8]
+    ) async throws(TransportFailure) -> (answer: ServerAnswer, isLie: Bool) {
+        let delivered = try await network.exchange(
             request, for: call, from: device, with: server, as: Caller(owner: owner, bearer: bearer()))
         guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
-        let answer = try wire.decodeAnswer(bytes, to: call)
+        let answer = try wire.decodeAnswer(delivered.bytes, to: call)
         if case .failed(let failure) = answer { throw failure }
-        return answer
+        return (answer, delivered.isLie)
     }
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {

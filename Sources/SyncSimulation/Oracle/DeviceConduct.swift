@@ -14,8 +14,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         var isOfDoubtfulOrigin = false
         /// What one engine of a database changes, the other is not told.
         var hasTwoEngines = false
-        /// Something on the way has answered it with what was true earlier.
-        var metStaleAnswers = false
+        /// It was answered with what is not true, or no more.
+        var isMisled = false
     }
 
     private struct Stamps: Sendable {
@@ -43,8 +43,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func rolledBack(_ device: String) {
         state.withLock { state in
             // What stands on its way to the server stays there.
-            let meetsStaleAnswers = state.devices[device]?.metStaleAnswers ?? false
-            state.devices[device] = Device(isOfDoubtfulOrigin: true, metStaleAnswers: meetsStaleAnswers)
+            let isMisled = state.devices[device]?.isMisled ?? false
+            state.devices[device] = Device(isOfDoubtfulOrigin: true, isMisled: isMisled)
         }
     }
 
@@ -66,9 +66,9 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         state.withLock { $0.serverMayHaveForgotten = true }
     }
 
-    /// A cache answers in the server's place.
-    func meetsStaleAnswers(_ device: String) {
-        state.withLock { $0.devices[device, default: Device()].metStaleAnswers = true }
+    /// A cache answers in the server's place, or the server lies.
+    func isMisled(_ device: String) {
+        state.withLock { $0.devices[device, default: Device()].isMisled = true }
     }
 
     // MARK: What the device does
@@ -78,7 +78,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func pageRefused(_ failure: StoreFailure, by device: String) {
         state.withLock { state in
             let known = state.devices[device] ?? Device()
-            guard [.corrupt, .contradiction].contains(failure.code), !known.hasTwoEngines, !known.metStaleAnswers else {
+            guard [.corrupt, .contradiction].contains(failure.code), !known.hasTwoEngines, !known.isMisled else {
                 return
             }
             violations.report(Violation(.I8, "\(device) cannot take a page: \(failure.message)"))
@@ -107,6 +107,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             switch refusal {
             case .epochChanged: break
             case .gap where state.serverMayHaveForgotten: break
+            // The server may have taken before what a liar has refused; the withdrawal has other contents.
+            case .identityConflict where state.devices[device]?.isMisled == true: break
             case .gap, .identityConflict:
                 if state.devices[device]?.isOfDoubtfulOrigin != true {
                     violations.report(

@@ -16,6 +16,8 @@ struct Settlement {
     let refusedBefore: [Transaction]
     /// Whether what it met may have gone with the access to its space.
     let mayBeUntold: Bool
+    /// Whether a hostile server has refused it.
+    let isRefusedByLiar: Bool
 
     /// - Parameter wasCancelled: whether the user has taken it back.
     func check(wasCancelled: Bool) throws(Violation) {
@@ -62,6 +64,7 @@ struct Settlement {
             }
             return
         }
+        if isRefusedByLiar, rejection.code == .forbidden || rejection.code == .malformed { return }
         guard ([outcome].compactMap(\.self) + former).contains(.rejected(rejection)) else {
             throw Violation(
                 .I17,

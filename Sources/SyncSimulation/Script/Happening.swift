@@ -38,6 +38,8 @@ public enum DeviceFault: Hashable, Sendable {
     case clockDrifts(Int)
     /// The next requests meet this.
     case meets(ScriptedAnswer, times: Int)
+    /// The server lies to the next requests that the lie is for.
+    case isToldLies(Lie, times: Int)
     /// Someone copies another device's disk to this one.
     case cloned(from: Int)
     /// A second engine starts on the same database, without having asked for the lease.

@@ -25,6 +25,7 @@ extension WorldPlan {
         var disks: SeededRandom
         var rights: SeededRandom
         var outside: SeededRandom
+        var lies: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -37,6 +38,7 @@ extension WorldPlan {
             disks = SeededRandom(seed: plan.setting.seed, stream: "script.disks")
             rights = SeededRandom(seed: plan.setting.seed, stream: "script.rights")
             outside = SeededRandom(seed: plan.setting.seed, stream: "script.outside")
+            lies = SeededRandom(seed: plan.setting.seed, stream: "script.lies")
         }
 
         /// How many deeds come at the next instant.
@@ -108,6 +110,10 @@ extension WorldPlan {
             let days = outside.within(7...90) * (outside.chance(0.5) ? 1 : -1)
             if outside.chance(rates.strayClock) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
             if outside.chance(3 * rates.strayClock) { faults.append(.clock(wrongBy: .zero)) }
+            let lie = lies.below(Lie.allCases.count)
+            // Some lies end soon, others go on until the server is set right.
+            let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
+            if lies.chance(rates.lie) { faults.append(.isToldLies(Lie.allCases[lie], times: count)) }
             return faults
         }
 

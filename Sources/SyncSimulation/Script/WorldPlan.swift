@@ -66,6 +66,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var forgePush = 0.0
         /// A device's clock is wrong by weeks, until somebody sets it right.
         public var strayClock = 0.0
+        /// The server lies to a device for a while.
+        public var lie = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -129,6 +131,8 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.2) { rates.forgePush = forge }
         let stray = random.fraction() * 0.01
         if random.chance(0.2) { rates.strayClock = stray }
+        let lie = random.fraction() * 0.04
+        if random.chance(0.2) { rates.lie = lie }
     }
 
     /// What was thought of later has chances of its own, so that the worlds of seeds stay what they were, but for that.

@@ -247,6 +247,7 @@ extension DeviceFault {
         case .rolledBack: "rolledBack"
         case .clockDrifts(let parts): "clockDrifts \(parts)"
         case .meets(let answer, let times): "meets \(answer.rawValue) \(times)"
+        case .isToldLies(let lie, let times): "isToldLies \(lie.rawValue) \(times)"
         case .cloned(let place): "clonedFrom \(place)"
         case .rivalStarts: "rivalStarts"
         case .diskFilled(let bytes): "diskFilled \(bytes)"
@@ -281,6 +282,9 @@ extension DeviceFault {
             let answer = try words.oneOf(
                 Dictionary(uniqueKeysWithValues: ScriptedAnswer.allCases.map { ($0.rawValue, $0) }))
             self = .meets(answer, times: Int(try words.number(1...1_000_000)))
+        case "isToldLies":
+            let lie = try words.oneOf(Dictionary(uniqueKeysWithValues: Lie.allCases.map { ($0.rawValue, $0) }))
+            self = .isToldLies(lie, times: Int(try words.number(1...1_000_000)))
         case "clonedFrom": self = .cloned(from: Int(try words.number(0...63)))
         case "rivalStarts": self = .rivalStarts
         case "deletesAllowed": self = .deletesAllowed

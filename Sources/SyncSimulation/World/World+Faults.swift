@@ -91,7 +91,7 @@ extension World {
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
         case .deletesAllowed: device.allowDeletes()
-        case .clockDrifts, .meets, .cloned, .rivalStarts, .diskFilled, .diskReadOnly, .userChanges:
+        case .clockDrifts, .meets, .isToldLies, .cloned, .rivalStarts, .diskFilled, .diskReadOnly, .userChanges:
             try strikeRarely(device, fault)
         }
     }

@@ -10,8 +10,11 @@ extension World {
             count(.clockDrifts)
             device.wallClock.drift(partsPerMillion: Int64(parts))
         case .meets(let answer, let times):
-            if answer == .stale { conduct.meetsStaleAnswers(device.name) }
+            if answer == .stale { conduct.isMisled(device.name) }
             network.script(answer, times: times, for: device.name)
+        case .isToldLies(let lie, let times):
+            conduct.isMisled(device.name)
+            network.lie(lie, times: times, to: device.name)
         case .cloned(let place):
             guard devices.indices.contains(place), devices[place].name != device.name, devices[place].isUp else {
                 return

@@ -103,8 +103,9 @@ public final class World {
         let lostHistory = LostHistoryWatch(violations: violations)
         self.lostHistory = lostHistory
         let network = SimulatedNetwork(
-            simulation: simulation, tally: tally, spaces: setting.spaces.count,
-            isPunctual: setting.slowProcessor == 0, violations: violations)
+            simulation: simulation, tally: tally, wire: parts.wire, spaces: setting.spaces.count,
+            isPunctual: setting.slowProcessor == 0, violations: violations,
+            refused: { history.wereRefusedByLiar($0) })
         self.network = network
         let messages = MessageWatch(
             bounds: parts.messageBounds, batch: setting.policy.batch, catalog: WorldCatalog.catalog,

@@ -97,7 +97,8 @@ extension Mutant {
                 .wrappingAuthority(wide) {
                     $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                         let all = PullRequest(
-                            space: request.space, cursor: request.cursor, limit: 1_000, account: request.account)
+                            space: request.space, cursor: request.cursor, receipt: request.receipt, limit: 1_000,
+                            account: request.account, notices: request.notices)
                         return try base.pull(all, by: principal, now: now)
                     }
                 }

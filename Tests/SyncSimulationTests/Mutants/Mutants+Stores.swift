@@ -67,6 +67,23 @@ extension Mutant {
         store("outbox shown in part", breaks: [.I1, .I6, .I10], "some of what waits to be sent is not shown") {
             $0.onOutbox = { entries in entries.filter { $0.sequence.rawValue % 5 != 3 } }
         },
+        store(
+            "gap in the feed taken for nothing", breaks: [.I5, .I4, .I7],
+            "a commit that a page leaves out counts as one that changed nothing", shape: { $0.rates.lie = 0.1 },
+            plant: {
+                $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
+                    do throws(StoreFailure) {
+                        return try base.apply(page, after: cursor, brake: brake, now: now)
+                    } catch  where error.code == .contradiction {
+                        guard case .commits(let commits) = page.content, let first = commits.first?.version else {
+                            throw error
+                        }
+                        let nothing = Commit(version: Version(first.rawValue - 1), changes: [])
+                        return try base.apply(
+                            page.with(.commits([nothing] + commits)), after: cursor, brake: brake, now: now)
+                    }
+                }
+            }),
         store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
             $0.onRecord = { (base, _, _, _) throws(StoreFailure) in try base.outboxSummary() }
         },

@@ -88,6 +88,41 @@ extension Mutant {
                     }
                 }
             }),
+        transport(
+            "refusal taken for the whole batch", breaks: [.I17],
+            "when the server refuses a push for one transaction, all of the push are given up",
+            shape: { $0.rates.lie = 0.1 },
+            plant: {
+                $0.onPush = { (base, request, _) async throws(TransportFailure) in
+                    do throws(TransportFailure) {
+                        return try await base.push(request)
+                    } catch  where error.isDefinite && (error.code == .forbidden || error.code == .refused) {
+                        let rejection = Rejection(code: .forbidden, message: "planted", mutation: nil)
+                        return .answered(
+                            request.transactions.map {
+                                TransactionResult(number: $0.number, outcome: .rejected(rejection))
+                            }, epoch: request.epoch ?? Epoch(rawValue: "first"), serverTime: .zero)
+                    }
+                }
+            }),
+        transport(
+            "pages that lead nowhere followed", breaks: [.I18],
+            "as long as a page says that more follows, the next is asked for, wherever the page leads",
+            shape: {
+                $0.rates.lie = 0.2
+                $0.setting.network = .calm
+            },
+            plant: {
+                $0.onPull = { (base, request, _) async throws(TransportFailure) in
+                    for _ in 0..<400 {
+                        let reply = try await base.pull(request)
+                        guard case .page(let page) = reply, page.hasMore, page.cursor == request.cursor else {
+                            return reply
+                        }
+                    }
+                    return try await base.pull(request)
+                }
+            }),
         transport("lost answers invented", breaks: [.I1, .I16], "a push without an answer counts as applied") {
             $0.onPush = { (base, request, _) async throws(TransportFailure) in
                 do throws(TransportFailure) {

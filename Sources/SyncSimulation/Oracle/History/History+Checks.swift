@@ -124,11 +124,17 @@ extension History.State {
         return places
     }
 
-    /// What the server has made of it; nil when that is not known, or when it has seen another transaction under its number.
+    /// Returns the server's outcome; nil when that is not known, or when it has seen another transaction under the number.
     private func outcome(of debt: History.Owed) -> Outcome? {
-        guard let operation = debt.operation, let sent = sent[operation], sent.transaction.hash == debt.hash else {
-            return nil
-        }
+        guard let operation = debt.operation, let sent = sent[operation] else { return nil }
+        guard sent.transaction.hash != debt.hash else { return sent.outcome }
+        // An empty transaction took its number, and the server knew it under an earlier identity of the device.
+        guard let said = debt.transaction, sent.transaction.transaction.mutations.isEmpty, case .applied? = sent.outcome,
+            sent.transaction.formerly.contains(where: { former in
+                let earlier = self.sent[History.Operation(identity: former.identity, number: former.number)]
+                return earlier?.transaction.transaction.says(said) ?? false
+            })
+        else { return nil }
         return sent.outcome
     }
 
@@ -182,7 +188,8 @@ extension History.State {
             try Settlement(
                 device: device, sequence: sequence, debt: debt, outcome: outcome, former: formerOutcomes(of: debt),
                 told: told[sequence] ?? [], refusedBefore: refused.filter { $0.key < sequence }.flatMap(\.value),
-                mayBeUntold: lostAccess ?? false
+                mayBeUntold: lostAccess ?? false,
+                isRefusedByLiar: debt.hash.map { refusedByLiars.contains($0) } ?? false
             ).check(wasCancelled: cancelled[device]?.contains(sequence) ?? false)
             let isRefused = told[sequence]?.contains { if case .merged = $0 { false } else { true } } ?? false
             if isRefused {

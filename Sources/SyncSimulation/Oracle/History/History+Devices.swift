@@ -61,6 +61,11 @@ extension History: DeviceWitness {
         state.withLock { $0.seen[device, default: []].append(entry) }
     }
 
+    /// A hostile server has refused transactions that an honest one would take. The device can only believe it.
+    func wereRefusedByLiar(_ hashes: [PayloadHash]) {
+        state.withLock { $0.refusedByLiars.formUnion(hashes) }
+    }
+
     /// The client id of some device, under which the server has answered a push; nil when there is none yet.
     func knownClient(_ random: inout SeededRandom) -> ClientID? {
         let known = state.withLock { state in

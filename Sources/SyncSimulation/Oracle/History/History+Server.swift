@@ -201,6 +201,8 @@ extension History.State {
         case .rejected(let rejection):
             replay()
             if isRepeat(outcome, of: operation) { return }
+            // The empty transaction of a withdrawal only takes a number.
+            if transaction.mutations.isEmpty, rejection.code == .malformed { return }
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
                 !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
             {

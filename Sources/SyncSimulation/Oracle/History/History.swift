@@ -53,6 +53,8 @@ final class History: Sendable {
         /// What was applied, and lost with a server that was restored: also of devices that only an old image of a disk
         /// brings back.
         var lost: Set<Operation> = []
+        /// The transactions that a hostile server has refused.
+        var refusedByLiars: Set<PayloadHash> = []
     }
 
     struct Owed: Sendable {
