@@ -32,7 +32,7 @@ struct ReplicaAudit: ReplicaLook {
         var unseen: Int64 = 0
         var (journalBytes, unseenBytes): (Int64, Int64) = (0, 0)
         try look.each(
-            "SELECT number, state = 'active', event IN ('merged', 'forgotten'), space, bytes FROM sync_journal"
+            "SELECT number, state = 'active', event IN ('merged', 'overwritten', 'forgotten'), space, bytes FROM sync_journal"
         ) { row in
             journalBytes += row.integer(4)
             unseenBytes += row.integer(1) * row.integer(4)

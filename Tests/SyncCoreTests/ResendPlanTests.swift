@@ -51,12 +51,13 @@ import Testing
 
     private static func plan(
         _ event: JournalEntry.Event, shown: Set<RecordID> = [], elsewhere: Set<RecordID> = [],
-        state: JournalEntry.State = .active
+        state: JournalEntry.State = .active, records: Transaction? = nil, replaced: [RecordID: RecordID] = [:]
     ) throws(StoreFailure) -> ResendPlan {
         let entry = JournalEntry(
-            number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state)
+            number: 7, at: WallTime(milliseconds: 0), sequence: nil, event: event, state: state, records: records)
         return try ResendPlan(
             of: entry, in: .default, catalog: catalog, newID: { remade },
+            replacement: { (_, id) throws(StoreFailure) in replaced[id] },
             home: { (_, id) throws(StoreFailure) in
                 shown.contains(id) ? .default : elsewhere.contains(id) ? "elsewhere" : nil
             })
@@ -88,6 +89,43 @@ import Testing
                 ])
             #expect(plan.left.isEmpty && plan.space == .default)
         }
+    }
+
+    @Test func `a refused edit of a deleted record makes it again, and other entries follow its new id`()
+        throws
+    {
+        let gone = Rejection(code: .recordDeleted, message: "gone", mutation: 0)
+        let rename = Self.transaction(Self.renamed(Self.ada))
+        let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
+        let plan = try Self.plan(.rejected(rename, gone), records: whole)
+        // The picture is gone, too, and a user may be without one.
+        #expect(plan.transactions == [[.create("users", Self.remade, ["name": .text("\(Self.ada)")])]])
+        #expect(plan.replacements.map(\.deleted) == [Self.ada] && plan.replacements.map(\.replacement) == [Self.remade])
+
+        let second = try Self.plan(
+            .rejected(rename, gone), shown: [Self.remade], records: whole, replaced: [Self.ada: Self.remade])
+        #expect(second.transactions == [[.update("users", Self.remade, ["name": .text("new")])]])
+        #expect(second.replacements.isEmpty)
+
+        let reference = Self.transaction(Self.user(Self.bo, avatar: Self.art))
+        let follower = try Self.plan(
+            .cancelled(reference), shown: [Self.remade], replaced: [Self.art: Self.remade])
+        #expect(
+            follower.transactions == [
+                [.create("users", Self.bo, ["name": .text("\(Self.bo)"), "avatar": .reference(Self.remade)])]
+            ])
+    }
+
+    @Test func `a create that was refused because its id is that of a deleted record takes another`() throws {
+        let kept = Self.transaction(Self.user(Self.bo), Self.user(Self.ada))
+        let plan = try Self.plan(.rejected(kept, Rejection(code: .recordDeleted, message: "gone", mutation: 1)))
+        #expect(
+            plan.transactions == [
+                [
+                    .create("users", Self.bo, ["name": .text("\(Self.bo)")]),
+                    .create("users", Self.remade, ["name": .text("\(Self.ada)")]),
+                ]
+            ])
     }
 
     @Test func `what was sent again already is refused`() {
@@ -126,7 +164,7 @@ import Testing
     @Test func `a deleted record is made again whole, under a new id`() throws {
         let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
         let plan = try Self.plan(
-            .overwritten([Self.lost(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole))
+            .overwritten([Self.lost(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole), shown: [Self.art])
         #expect(
             plan.transactions == [
                 [.create("users", Self.remade, ["name": .text("Ada"), "avatar": .reference(Self.art)])]

@@ -149,14 +149,17 @@ import Testing
         let scratch = try Scratch()
         try scratch.open().close()
         let other = try RawDatabase(scratch.file)
-        try other.run("INSERT INTO grdb_migrations VALUES ('m0008'), ('m0009')")
-        try other.run("PRAGMA user_version = 9")
+        let newer = SQLiteStore.schemaVersion + 1
+        try other.run("INSERT INTO grdb_migrations VALUES ('m\(newer)')")
+        try other.run("PRAGMA user_version = \(newer)")
         do throws(StoreFailure) {
             _ = try scratch.open()
             Issue.record("the database was opened")
         } catch {
             #expect(error.code == .newerSchema)
-            #expect(error.message.contains("version 9") && error.message.contains("up to \(SQLiteStore.schemaVersion)"))
+            #expect(
+                error.message.contains("version \(newer)")
+                    && error.message.contains("up to \(SQLiteStore.schemaVersion)"))
         }
     }
 
@@ -177,7 +180,10 @@ import Testing
         try scratch.open().close()
     }
 
-    @Test(arguments: ["PRAGMA user_version = 9", "PRAGMA application_id = 77", "PRAGMA application_id = 0"])
+    @Test(arguments: [
+        "PRAGMA user_version = \(SQLiteStore.schemaVersion + 1)", "PRAGMA application_id = 77",
+        "PRAGMA application_id = 0",
+    ])
     func `a damaged header is told from a newer build and from another program`(damage: String) throws {
         let scratch = try Scratch()
         try scratch.open().close()

@@ -119,7 +119,7 @@ CREATE TABLE "sync_journal" (
     code TEXT,
     message TEXT,
     mutation INTEGER
-, space TEXT, bytes INTEGER NOT NULL DEFAULT 0) STRICT;
+, space TEXT, bytes INTEGER NOT NULL DEFAULT 0, records TEXT) STRICT;
 
 CREATE INDEX sync_journal_active ON sync_journal (number) WHERE state = 'active';
 
@@ -200,6 +200,13 @@ CREATE TABLE sync_recording_turn (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX "sync_ref_avatars_author" ON "avatars" ("author");
+
+CREATE TABLE sync_replacement (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    replacement BLOB NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sync_seen (
     space INTEGER NOT NULL,

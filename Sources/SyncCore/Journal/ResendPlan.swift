@@ -7,17 +7,29 @@ package struct ResendPlan: Hashable, Sendable {
     package private(set) var transactions: [[RecordEdit]] = []
     /// What needs a record that is not here, or whose id another space has: it stays in the journal, in an entry of its own.
     package private(set) var left: [Mutation] = []
+    /// The records that take the place of deleted ones.
+    package private(set) var replacements: [Replacement] = []
+
+    /// A record that is made again under a new id.
+    package struct Replacement: Hashable, Sendable {
+        package let collection: CollectionName
+        package let deleted: RecordID
+        package let replacement: RecordID
+    }
 
     /// - Parameters:
-    ///   - entry: what was rejected or cancelled is repeated as one transaction, as it was written. What was forgotten comes
+    ///   - entry: what was rejected or cancelled is repeated as one transaction. It is as it was written, but for records that
+    ///     were deleted since: they are made again under new ids, which its references follow. What was forgotten comes
     ///     back in the smallest parts that can stand alone: nobody wrote these together, and what the server refuses of them
     ///     must not take the others with it.
+    ///   - replacement: the record that an earlier plan has made in the place of a deleted one; nil when there is none.
     ///   - home: the space in which a record is now; nil when it is not here.
     ///   - newID: makes the id of a record that takes the place of a deleted one.
     /// - Throws: `StoreFailure` with the code `entryIsFrozen` when it has been sent again already;
     ///   `danglingReference` when all of it needs records that are not here; and what `home` throws.
     package init(
         of entry: JournalEntry, in space: SpaceID, catalog: SchemaCatalog, newID: () -> RecordID,
+        replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
         home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
         guard entry.state != .resent else {
@@ -28,38 +40,106 @@ package struct ResendPlan: Hashable, Sendable {
             self.space = space
             var remade: Transaction?
             if case .overwritten(_, let deleted) = entry.event { remade = deleted }
-            try restore(conflicts, deleted: remade, newID: newID, home: home)
-        case .rejected(let kept, _), .cancelled(let kept):
-            var edits: [RecordEdit] = []
-            for mutation in kept.mutations {
-                let isHere = try home(mutation.collection, mutation.record) == kept.space
-                if let edit = Self.edit(repeating: mutation, isHere: isHere) { edits.append(edit) }
-            }
+            try restore(
+                conflicts, deleted: remade, catalog: catalog, newID: newID, replacement: replacement, home: home)
+        case .rejected(let kept, let rejection):
             self.space = kept.space
-            transactions = [edits]
+            try `repeat`(
+                kept, rejection, records: entry.records, catalog: catalog, newID: newID, replacement: replacement,
+                home: home)
+        case .cancelled(let kept):
+            self.space = kept.space
+            try `repeat`(
+                kept, nil, records: entry.records, catalog: catalog, newID: newID, replacement: replacement, home: home)
         case .forgotten(let kept):
             self.space = kept.space
             try bringBack(kept, catalog: catalog, home: home)
         }
     }
 
-    /// The edit that says the same again; nil for the deletion of a record that is not in its space.
-    private static func edit(repeating mutation: Mutation, isHere: Bool) -> RecordEdit? {
-        switch mutation.intent {
-        case .create(let patch):
-            return isHere
-                ? .update(mutation.collection, mutation.record, patch)
-                : .create(mutation.collection, mutation.record, patch)
-        case .update: return .update(mutation.collection, mutation.record, mutation.patch)
-        case .delete: return isHere ? .delete(mutation.collection, mutation.record) : nil
+    // MARK: What was refused
+
+    private mutating func `repeat`(
+        _ kept: Transaction, _ rejection: Rejection?, records: Transaction?, catalog: SchemaCatalog,
+        newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
+    ) throws(StoreFailure) {
+        // First the new ids, because a reference may come before the record that it names.
+        var successors: [RecordID: RecordID] = [:]
+        for (position, mutation) in kept.mutations.enumerated() {
+            let (id, collection) = (mutation.record, mutation.collection)
+            guard try home(collection, id) == nil else { continue }
+            if let known = try replacement(collection, id), try home(collection, known) == space {
+                successors[id] = known
+                continue
+            }
+            let isDeleted =
+                switch mutation.intent {
+                // Other creates keep their ids, by which other entries name them.
+                case .create: rejection?.code == .recordDeleted && rejection?.mutation ?? position == position
+                case .update: records?.creates(id) ?? false
+                case .delete: false
+                }
+            if isDeleted { successors[id] = replace(id, in: collection, newID) }
         }
+        var edits: [RecordEdit] = []
+        for mutation in kept.mutations {
+            let (id, collection) = (successors[mutation.record] ?? mutation.record, mutation.collection)
+            let isHere = try home(collection, id) == space
+            let isRemade = replacements.contains { $0.replacement == id }
+            let whole = isRemade ? records?.mutations.first { $0.record == mutation.record }?.patch : nil
+            let patch = try following(
+                successors, whole ?? mutation.patch, of: collection, droppingLost: whole != nil, catalog: catalog,
+                replacement: replacement, home: home)
+            switch mutation.intent {
+            case .create where isHere: edits.append(.update(collection, id, patch))
+            case .create: edits.append(.create(collection, id, patch))
+            case .update where isRemade: edits.append(.create(collection, id, patch))
+            case .update: edits.append(.update(collection, id, patch))
+            case .delete: if isHere { edits.append(.delete(collection, id)) }
+            }
+        }
+        transactions = [edits]
+    }
+
+    /// Lets references name the records that took the place of deleted ones.
+    ///
+    /// - Parameter droppingLost: whether references that may be missing, to records that are gone, are left out.
+    private func following(
+        _ successors: [RecordID: RecordID], _ patch: Patch, of collection: CollectionName, droppingLost: Bool,
+        catalog: SchemaCatalog, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
+        home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
+    ) throws(StoreFailure) -> Patch {
+        var result = patch
+        for (name, value) in patch {
+            guard case .reference(let id) = value, let field = catalog[collection]?.field(named: name),
+                let target = field.target, try home(target, id) == nil
+            else { continue }
+            if let successor = successors[id] {
+                result.set(name, to: .reference(successor))
+            } else if let known = try replacement(target, id) {
+                result.set(name, to: .reference(known))
+            } else if droppingLost, !field.isRequired {
+                result.remove(name)
+            }
+        }
+        return result
+    }
+
+    private mutating func replace(
+        _ id: RecordID, in collection: CollectionName, _ newID: () -> RecordID
+    ) -> RecordID {
+        let replacement = newID()
+        replacements.append(Replacement(collection: collection, deleted: id, replacement: replacement))
+        return replacement
     }
 
     // MARK: Values that gave way
 
     /// Writes the losing values over what the records are now, and makes records that are gone again under new ids.
     private mutating func restore(
-        _ conflicts: [FieldConflict], deleted: Transaction?, newID: () -> RecordID,
+        _ conflicts: [FieldConflict], deleted: Transaction?, catalog: SchemaCatalog, newID: () -> RecordID,
+        replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
         home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
         var edits: [RecordEdit] = []
@@ -71,14 +151,23 @@ package struct ResendPlan: Hashable, Sendable {
                 conflict.field, to: conflict.loser.value)
         }
         for id in order {
-            guard let (collection, lost) = patches[id] else { continue }
+            guard let (collection, values) = patches[id] else { continue }
+            let lost = try following(
+                [:], values, of: collection, droppingLost: false, catalog: catalog, replacement: replacement, home: home
+            )
             if try home(collection, id) == space {
                 edits.append(.update(collection, id, lost))
                 continue
             }
-            var whole = deleted?.mutations.first { $0.record == id && $0.collection == collection }?.patch ?? Patch()
-            for (field, value) in lost { whole.set(field, to: value) }
-            edits.append(.create(collection, newID(), whole))
+            if let known = try replacement(collection, id), try home(collection, known) == space {
+                edits.append(.update(collection, known, lost))
+                continue
+            }
+            let whole = deleted?.mutations.first { $0.record == id && $0.collection == collection }?.patch ?? Patch()
+            var patch = try following(
+                [:], whole, of: collection, droppingLost: true, catalog: catalog, replacement: replacement, home: home)
+            for (field, value) in lost { patch.set(field, to: value) }
+            edits.append(.create(collection, replace(id, in: collection, newID), patch))
         }
         transactions = [edits]
     }
@@ -131,4 +220,8 @@ package struct ResendPlan: Hashable, Sendable {
             )
         }
     }
+}
+
+extension Transaction {
+    fileprivate func creates(_ id: RecordID) -> Bool { mutations.contains { $0.record == id } }
 }

@@ -89,6 +89,9 @@ public struct JournalEntry: Hashable, Sendable {
     public let sequence: OutboxSequence?
     public let event: Event
     public let state: State
+    /// Creates of the records that a rejected or cancelled transaction changes, as they were shown with it: should one have been
+    /// deleted, this makes it again. Nil when it changes none that a server has shown.
+    public let records: Transaction?
 
     public enum Event: Hashable, Sendable {
         /// The transaction was refused, by the server or because it depends on a refused one; it is kept whole.
@@ -109,7 +112,11 @@ public struct JournalEntry: Hashable, Sendable {
         case active, resent, dismissed
     }
 
-    public init(number: Int64, at: WallTime, sequence: OutboxSequence?, event: Event, state: State) {
+    public init(
+        number: Int64, at: WallTime, sequence: OutboxSequence?, event: Event, state: State,
+        records: Transaction? = nil
+    ) {
+        self.records = records
         self.number = number
         self.at = at
         self.sequence = sequence

@@ -3,7 +3,7 @@ import SyncModel
 
 /// Reads `sync_journal` and `sync_conflict`.
 enum JournalReading {
-    private static let columns = "number, at, sequence, event, state, payload, code, message, mutation, bytes"
+    private static let columns = "number, at, sequence, event, state, payload, code, message, mutation, bytes, records"
 
     static func entry(_ number: Int64, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM sync_journal WHERE number = ?1")
@@ -95,7 +95,9 @@ enum JournalReading {
             }
         return JournalEntry(
             number: number, at: WallTime(milliseconds: row.integer(1)),
-            sequence: row.optionalInteger(2).map { OutboxSequence(rawValue: $0) }, event: event, state: state)
+            sequence: row.optionalInteger(2).map { OutboxSequence(rawValue: $0) }, event: event, state: state,
+            records: row.isNull(10)
+                ? nil : try StoredForm.transaction(from: row.bytes(10), of: "the records of journal entry \(number)"))
     }
 
     static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {

@@ -104,7 +104,7 @@ struct Salvage {
             table: "sync_outbox", key: "sequence",
             shape: FilePage.Shape(columns: 11, texts: [1, 2], integers: [3])),
         Tree(
-            table: "sync_journal", key: "number", shape: FilePage.Shape(columns: 11, texts: [3, 4], integers: [1])),
+            table: "sync_journal", key: "number", shape: FilePage.Shape(columns: 12, texts: [3, 4], integers: [1])),
     ]
 
     /// Joins the leaves of a table that cannot be read to its end.
@@ -332,6 +332,7 @@ struct Salvage {
         guard let number = row.integer("number") else { return false }
         let columns = [
             "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
+            "records",
         ]
         guard try copy(row, columns, into: "sync_journal") else { return false }
         let conflicts = [

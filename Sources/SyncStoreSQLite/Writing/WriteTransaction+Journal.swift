@@ -93,21 +93,42 @@ extension WriteTransaction {
     ) throws(StoreFailure) -> Int64 {
         try insert(
             event: event, in: entry.space, sequence: entry.sequence,
-            payload: try StoredForm.bytes(of: entry.transaction), rejection: rejection, now: now)
+            payload: try StoredForm.bytes(of: entry.transaction), records: try records(changedBy: entry.transaction),
+            rejection: rejection, now: now)
+    }
+
+    /// Creates of the records that a transaction updates, as they are shown, or were before a server deleted them; nil when no
+    /// server has shown any.
+    private func records(changedBy transaction: Transaction) throws(StoreFailure) -> [UInt8]? {
+        var mutations: [Mutation] = []
+        for mutation in transaction.mutations {
+            guard case .update = mutation.intent,
+                let table = tables.first(where: { $0.model.collection == mutation.collection }),
+                var whole = try lastShown(RecordPlace(table: table.position, id: mutation.record))
+            else { continue }
+            for (field, value) in mutation.patch { whole.set(field, to: value) }
+            mutations.append(
+                Mutation(
+                    collection: mutation.collection, record: mutation.record, time: .zero,
+                    intent: .create(whole.storable(keepingNulls: false))))
+        }
+        guard !mutations.isEmpty else { return nil }
+        return try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: mutations))
     }
 
     /// - Parameter otherBytes: what belongs to the entry in other tables.
     @discardableResult
     private func insert(
-        event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, otherBytes: Int = 0,
-        rejection: Rejection?, now: WallTime
+        event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, records: [UInt8]? = nil,
+        otherBytes: Int = 0, rejection: Rejection?, now: WallTime
     ) throws(StoreFailure) -> Int64 {
         let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
-        let bytes = Int64((payload?.count ?? 0) + (message?.utf8.count ?? 0) + otherBytes)
+        let bytes = Int64((payload?.count ?? 0) + (records?.count ?? 0) + (message?.utf8.count ?? 0) + otherBytes)
         let statement = try connection.statement(
             """
-            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space, bytes)
-            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9) RETURNING number
+            INSERT INTO sync_journal (at, sequence, event, state, payload, code, message, mutation, space, bytes,
+                records)
+            VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING number
             """)
         statement.bind(1, now.milliseconds)
         statement.bind(2, sequence)
@@ -118,6 +139,7 @@ extension WriteTransaction {
         statement.bind(7, rejection?.mutation.map(Int64.init))
         statement.bind(8, space.rawValue)
         statement.bind(9, bytes)
+        if let records { statement.bind(10, text: records) } else { statement.bind(10, nil as String?) }
         var number: Int64 = 0
         while try statement.step() { number = statement.integer(0) }
         meta.outbox.journal += 1
@@ -236,10 +258,11 @@ extension WriteTransaction {
     ) throws(StoreFailure) -> [OutboxSequence] {
         let entry = try journalEntry(number)
         let plan = try ResendPlan(
-            of: entry, in: try JournalReading.space(of: number, connection), catalog: catalog, newID: newID
-        ) { (collection, id) throws(StoreFailure) in
-            try connection.table(try table(collection).position).space(of: id, on: connection)
-        }
+            of: entry, in: try JournalReading.space(of: number, connection), catalog: catalog, newID: newID,
+            replacement: { (collection, id) throws(StoreFailure) in try replacement(of: collection, id) },
+            home: { (collection, id) throws(StoreFailure) in
+                try connection.table(try table(collection).position).space(of: id, on: connection)
+            })
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {
             // Nothing was left to say; or edits of one record have joined.
@@ -249,8 +272,28 @@ extension WriteTransaction {
             sequences.append(sequence)
         }
         if !plan.left.isEmpty { try note(forgotten: Transaction(space: plan.space, mutations: plan.left), now: now) }
+        for made in plan.replacements { try keep(made) }
         try setState(.resent, of: entry)
         return sequences
+    }
+
+    /// The record that was made in the place of a deleted one; nil when there is none.
+    private func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> RecordID? {
+        let statement = try connection.statement(
+            "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
+        statement.bind(1, collection.rawValue)
+        statement.bind(2, id)
+        defer { statement.reset() }
+        return try statement.step() ? try statement.recordID(0) : nil
+    }
+
+    private func keep(_ made: ResendPlan.Replacement) throws(StoreFailure) {
+        let statement = try connection.statement(
+            "INSERT OR REPLACE INTO sync_replacement (collection, id, replacement) VALUES (?1, ?2, ?3)")
+        statement.bind(1, made.collection.rawValue)
+        statement.bind(2, made.deleted)
+        statement.bind(3, made.replacement)
+        try statement.run()
     }
 
     private func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry {

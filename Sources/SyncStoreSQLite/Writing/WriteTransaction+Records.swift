@@ -166,11 +166,15 @@ extension WriteTransaction {
         switch base {
         case .absent: return try dropBase(place)
         case .deleted:
+            let last = try storedBase(place).base.record?.patch(schema: table.model)
+            // Already deleted: what it showed before is kept.
+            if last == nil, try lastShown(place) != nil { return }
             statement.bind(3, 1)
             statement.bind(4, UID.none.rawValue)
             statement.bind(5, 0)
             statement.bind(6, blob: nil)
-            statement.bind(7, text: try StoredForm.bytes(of: Patch()))
+            // No reader of records sees it: it is for the journal, should the server refuse the edits that wait.
+            statement.bind(7, text: try StoredForm.bytes(of: last ?? Patch()))
             statement.bind(8, nil as String?)
         case .shown(let record):
             // Also when no row is written now: that of a record that waits to be deleted may come back.
@@ -190,6 +194,20 @@ extension WriteTransaction {
         statement.bind(2, place.id)
         statement.bind(9, space)
         try statement.run()
+    }
+
+    /// The values that a record shows, or that a server showed before it deleted the record while edits of it wait; nil when no
+    /// server has shown it.
+    func lastShown(_ place: RecordPlace) throws(StoreFailure) -> Patch? {
+        let table = tables[place.table]
+        let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
+        statement.bind(1, table.name)
+        statement.bind(2, place.id)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        if let record = try row(place)?.record { return record.patch(schema: table.model) }
+        let patch = try StoredForm.patch(from: statement.bytes(0), of: "the base of \(table.name) \(place.id)")
+        return patch.isEmpty ? nil : patch
     }
 
     func dropBase(_ place: RecordPlace) throws(StoreFailure) {

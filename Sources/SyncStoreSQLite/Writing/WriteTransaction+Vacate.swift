@@ -98,6 +98,11 @@ extension WriteTransaction {
             try dropBase(place)
             try recompute(place)
         }
+        let deleted = try connection.statement(
+            "UPDATE sync_base SET fields = '{}' WHERE space = ?1 AND collection = ?2 AND is_deleted = 1")
+        deleted.bind(1, space.key)
+        deleted.bind(2, table.name)
+        try deleted.run()
 
         let settled = try connection.statement(
             composed:
@@ -120,13 +125,14 @@ extension WriteTransaction {
         let conflicts = try connection.statement(
             """
             DELETE FROM sync_conflict WHERE journal IN
-                (SELECT number FROM sync_journal WHERE event IN ('merged', 'forgotten') AND coalesce(space, ?1) = ?1)
+                (SELECT number FROM sync_journal
+                    WHERE event IN ('merged', 'overwritten', 'forgotten') AND coalesce(space, ?1) = ?1)
             """)
         conflicts.bind(1, space.rawValue)
         try conflicts.run()
         let entries = try connection.statement(
             """
-            DELETE FROM sync_journal WHERE event IN ('merged', 'forgotten') AND coalesce(space, ?1) = ?1
+            DELETE FROM sync_journal WHERE event IN ('merged', 'overwritten', 'forgotten') AND coalesce(space, ?1) = ?1
             RETURNING state = 'active', bytes
             """)
         entries.bind(1, space.rawValue)
@@ -141,6 +147,29 @@ extension WriteTransaction {
             }
             change.touchesOutbox = true
         }
+        try forgetRecords(in: space)
         return count
+    }
+
+    /// Takes out of the entries that stay the records as they were shown: others wrote in them, too.
+    private func forgetRecords(in space: SpaceID) throws(StoreFailure) {
+        let sizes = try connection.statement(
+            """
+            SELECT number, state = 'active', length(CAST(records AS BLOB)) FROM sync_journal
+            WHERE records IS NOT NULL AND coalesce(space, ?1) = ?1
+            """)
+        sizes.bind(1, space.rawValue)
+        while try sizes.step() {
+            meta.journal.bytes -= sizes.integer(2)
+            if sizes.integer(1) != 0 { meta.journal.unseenBytes -= sizes.integer(2) }
+        }
+        sizes.reset()
+        let records = try connection.statement(
+            """
+            UPDATE sync_journal SET bytes = bytes - length(CAST(records AS BLOB)), records = NULL
+            WHERE records IS NOT NULL AND coalesce(space, ?1) = ?1
+            """)
+        records.bind(1, space.rawValue)
+        try records.run()
     }
 }

@@ -3,6 +3,23 @@ import SyncModel
 
 // What people can do with what is owed and what was refused.
 extension LocalStoreConformance {
+    private func restoresDeleted(in world: StoreWorld<Store>, pageIsFirst: Bool) throws {
+        let id = try world.syncedUser("ada")
+        try world.commit(.update("users", id, ["username": .text("eve")]))
+        let number = try world.push().transactions[0].number
+        let page = world.feed([world.at(2, world.deleted(id))], to: 2)
+        if pageIsFirst { try world.pull(page) }
+        try world.answer(number, world.rejected(.recordDeleted))
+        if !pageIsFirst { try world.pull(page) }
+        try world.expect(try world.user(id) == nil, "the deleted user is still there")
+        let entry = try world.store.journal(state: .active, limit: 1)[0].number
+        _ = try world.store.resend(journal: entry, now: world.now(), newID: world.newID)
+        let made = try world.store.records(matching: RecordQuery("users"))
+        try world.expect(made.count, is: 1, "the users")
+        try world.expect(made[0].id != id, "the id of a deleted record is used again")
+        try world.expect(try world.name(made[0].id), is: .text("eve"), "the name")
+    }
+
     var journalChecks: [Check] {
         [
             Check("a waiting transaction is cancelled with what depends on it") { world in
@@ -51,6 +68,12 @@ extension LocalStoreConformance {
                 try world.expect(.entryIsFrozen) { () throws(StoreFailure) in
                     _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 }
+            },
+            Check("a refused edit of a record is restored when a page has deleted the record before") { world in
+                try restoresDeleted(in: world, pageIsFirst: true)
+            },
+            Check("a refused edit of a record is restored when a page deletes the record later") { world in
+                try restoresDeleted(in: world, pageIsFirst: false)
             },
             Check("a rejected creation can be sent again under the same id") { world in
                 try world.greet()

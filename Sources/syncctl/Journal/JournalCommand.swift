@@ -87,7 +87,8 @@ struct RestoreJournal: AsyncParsableCommand {
         abstract: "Write what an entry holds again, over what the records are now.",
         discussion: """
             A rejected, cancelled or forgotten transaction is written as it was. Of a merged or overwritten one, the values \
-            that gave way are written back; a record that was deleted is made again under a new id.
+            that gave way are written back. A record that was deleted is made again under a new id, and entries that name \
+            the deleted one follow it.
             """,
         aliases: ["resend"])
 

@@ -124,12 +124,13 @@ extension History.State {
         return places
     }
 
-    /// Returns the server's outcome; nil when that is not known, or when it has seen another transaction under the number.
+    /// Returns the server's outcome; nil when it is not known, or when the number was that of another transaction.
     private func outcome(of debt: History.Owed) -> Outcome? {
         guard let operation = debt.operation, let sent = sent[operation] else { return nil }
         guard sent.transaction.hash != debt.hash else { return sent.outcome }
         // An empty transaction took its number, and the server knew it under an earlier identity of the device.
-        guard let said = debt.transaction, sent.transaction.transaction.mutations.isEmpty, case .applied? = sent.outcome,
+        guard let said = debt.transaction, sent.transaction.transaction.mutations.isEmpty,
+            case .applied? = sent.outcome,
             sent.transaction.formerly.contains(where: { former in
                 let earlier = self.sent[History.Operation(identity: former.identity, number: former.number)]
                 return earlier?.transaction.transaction.says(said) ?? false
