@@ -64,7 +64,14 @@ struct SimulatedUser: Sendable {
 
     private func resend(_ entry: JournalEntry, now: WallTime) throws {
         saw(entry)
-        let places = JournalOffer([entry]).places
+        var places = JournalOffer([entry]).places
+        // A deleted record may have been made again, under an id that the entry does not name: the user sees the list.
+        for collection in Set(places.map(\.collection)) {
+            let records = try device.disk.withoutFaults { () throws(StoreFailure) in
+                try store.records(matching: RecordQuery(collection))
+            }
+            places.formUnion(records.map { NaiveModel.Place(collection: collection, id: $0.id) })
+        }
         let shown = try read(places.sorted())
         let identifiers = Guarded(simulation.random("restored by \(device.name), \(entry.number)"))
         let made = Guarded([RecordID]())
@@ -77,7 +84,7 @@ struct SimulatedUser: Sendable {
             }
         } catch {
             history.mayHaveCommitted(on: device.name)
-            let edits = places.sorted().map { RecordEdit.delete($0.collection, $0.id) }
+            let edits = JournalOffer([entry]).places.sorted().map { RecordEdit.delete($0.collection, $0.id) }
             oracle.failed(edits, in: .default, on: device.name, having: shown, error)
             throw error
         }
@@ -136,11 +143,35 @@ struct SimulatedUser: Sendable {
                     // Another space may have the id by now: what is there was not meant.
                     let home = try store.space(of: collection, record)
                     if home == nil || home == transaction.space { edits.append(.delete(collection, record)) }
-                case .create, .update: edits.append(.update(collection, record, mutation.patch))
+                case .create, .update:
+                    try checkIsShown(mutation)
                 }
             }
             try checkReadsItsWrites(edits)
         case .merged, .overwritten, .forgotten: return
+        }
+    }
+
+    /// What an edit said is shown: by its record, or by one that takes the place of it because it is deleted.
+    private func checkIsShown(_ mutation: Mutation) throws {
+        guard let schema = store.catalog[mutation.collection] else { return }
+        let candidates =
+            try store.record(mutation.collection, .id(mutation.record)).map { [$0] }
+            ?? store.records(matching: RecordQuery(mutation.collection))
+        let isShown = try candidates.contains { record in
+            try mutation.patch.allSatisfy { field, value in
+                guard let position = schema.position(of: field) else { return false }
+                if record.values[position] == value { return true }
+                // A reference to a deleted record names the one in its place, or none.
+                guard case .reference(let id) = value, let target = schema.fields[position].target else { return false }
+                return try store.record(target, .id(id)) == nil
+            }
+        }
+        guard isShown else {
+            throw Violation(
+                .I6,
+                "\(device.name) does not read \(mutation.patch) of \(mutation.collection) \(mutation.record) that it has restored"
+            )
         }
     }
 

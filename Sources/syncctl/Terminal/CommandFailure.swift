@@ -42,8 +42,9 @@ extension CommandFailure {
             case .otherAccount: "use the token of the account that the database belongs to, or another --store"
             case .tooLarge: "write fewer or smaller values at a time"
             case .missingEntry: "syncctl outbox list and syncctl journal list --all show what there is"
-            case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference,
-                .stillReferenced, .entryIsFrozen:
+            case .danglingReference:
+                "restore the record that is missing first, where the journal has it, or name another one"
+            case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .stillReferenced, .entryIsFrozen:
                 nil
             }
         self.init(status, failure.message, advice: advice)
