@@ -81,7 +81,7 @@ struct HTTPAnswer {
             return TransportFailure(
                 statusCode,
                 "status \(status), and not in the words of a sync server: perhaps a proxy or a gateway answered",
-                retryAfter: retryAfter)
+                retryAfter: retryAfter.map { min($0, HTTPTransportLimits.longestForeignPause) })
         }
         return TransportFailure(
             TransportFailure.Code(error.code) ?? statusCode, error.message, retryAfter: retryAfter, isDefinite: true)

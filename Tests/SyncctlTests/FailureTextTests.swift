@@ -108,6 +108,14 @@ import Testing
 
                 """),
         Failure(
+            name: "a server that says nothing", arguments: ["sync", "--server", "$URL", "--wait", "1s"],
+            preparation: .server(""), status: .notSynced,
+            text: """
+                syncctl: the server has said nothing for 1s
+                  run syncctl sync again later; \(safe)
+
+                """),
+        Failure(
             name: "an unknown token", arguments: ["sync", "--server", "$URL"], preparation: .server(token401),
             status: .refused,
             text: """

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// A server on a free port that sends the same bytes to everyone who has sent a request, and closes the connection.
+/// A server on a free port that sends the same bytes to everyone who has sent a request, and closes the connection; with no bytes,
+/// it says nothing for ever.
 final class ScriptedServer: Sendable {
     private let listener: Int32
     let port: Int
@@ -62,7 +63,7 @@ final class ScriptedServer: Sendable {
             rest = rest.dropFirst(count)
         }
         // Until the other side has closed: closing with unread bytes would reset the connection, and lose the response.
-        shutdown(connection, Int32(SHUT_WR))
+        if !response.isEmpty { shutdown(connection, Int32(SHUT_WR)) }
         while read(connection, &byte, 1) == 1 {}
     }
 

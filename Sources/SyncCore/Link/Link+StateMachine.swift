@@ -40,7 +40,9 @@ package struct LinkMachine: Hashable, Sendable {
     /// - Parameter pause: how much longer the server has asked an earlier run to leave it alone.
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
-        let failure = TransportFailure(.throttled, "the server asked to be left alone for a while", retryAfter: pause)
+        let failure = TransportFailure(
+            .throttled, "the server asked to be left alone, for another \(max(pause.components.seconds, 1)) s",
+            retryAfter: pause)
         var actions: [SyncAction] = []
         state = .waiting(turn.arm(after: pause, &actions), failure)
         return actions

@@ -107,8 +107,10 @@ private final class DatabaseCheck {
             return false
         case .acquired(let lease):
             defer { withExtendedLifetime(lease) {} }
-            findings.append(Finding(check: "database", level: .fixed, sentence: failure.message))
-            findings += try client.salvageStore().findings
+            let salvaged = try client.salvageStore()
+            let sentence = "a new database took the place of this one: \(failure.message)"
+            findings.append(Finding(check: "database", level: .fixed, sentence: sentence))
+            findings += salvaged.findings
             return true
         }
     }

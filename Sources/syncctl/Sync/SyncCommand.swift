@@ -10,14 +10,15 @@ struct SyncCommand: AsyncParsableCommand {
         commandName: "sync", abstract: "Bring this device and the server in step.",
         discussion: """
             Sends what is in the outbox, fetches what is new, and ends when both are done. When another process syncs \
-            this database already, waits until that has sent what is in the outbox. With --watch stays and syncs until it \
-            is stopped.
+            this database already, waits until that has sent what is in the outbox: for 30 s, or as long as --wait says. \
+            With --watch stays and syncs until it is stopped.
             """)
 
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Stay, and sync whenever there is something to do.") var watch = false
     @Option(
-        help: ArgumentHelp("Keep trying for this long when the server cannot be reached.", valueName: "duration"),
+        help: ArgumentHelp(
+            "Keep trying for this long when the server cannot be reached or says nothing.", valueName: "duration"),
         transform: SyncCommand.duration)
     var wait: Duration = .zero
     @Flag(help: "Agree to the deletions that the mass-delete brake holds back.") var allowDeletes = false
@@ -65,6 +66,7 @@ struct SyncCommand: AsyncParsableCommand {
         let updates = engine.status.subscribe()
         let clock = client.runtime.clock
         let patience = wait
+        let heard = Guarded(progress.elapsed)
         return try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
             group.addTask {
                 try await services.run()
@@ -73,6 +75,7 @@ struct SyncCommand: AsyncParsableCommand {
             group.addTask {
                 var follower = follower
                 for await status in updates {
+                    heard.withLock { $0 = progress.elapsed }
                     if let ending = follower.follow(status, progress) {
                         await services.stop()
                         return ending
@@ -85,13 +88,22 @@ struct SyncCommand: AsyncParsableCommand {
                     // Nudges a follower whose server stays silent: its patience is over.
                     guard (try? await clock.sleep(for: patience)) != nil else { return nil }
                     engine.syncNow()
-                    return nil
+                    // A request may still be under way to a server that says nothing; one that answers is not cut short.
+                    while true {
+                        let silence = progress.elapsed - heard.withLock { $0 }
+                        if silence > patience + Self.grace { break }
+                        guard (try? await clock.sleep(for: .milliseconds(100))) != nil else { return nil }
+                    }
+                    await services.stop()
+                    return .failed(
+                        TransportFailure(.timedOut, "the server has said nothing for \(DurationText(patience))"))
                 }
             }
             var ending: SyncEnding?
             while let result = try await group.next() {
                 if let result {
-                    ending = result
+                    // The task that gives up stops the services, which the follower takes for an interruption.
+                    if case .interrupted = ending ?? .interrupted { ending = result }
                     group.cancelAll()
                 }
             }
@@ -107,7 +119,7 @@ struct SyncCommand: AsyncParsableCommand {
         let store = try client.store
         options.terminal.note(
             "process \(process.map(String.init) ?? "unknown") syncs this database; waiting for it to empty the outbox")
-        let patience = max(wait, Self.patienceWithOthers)
+        let patience = wait > .zero ? wait : Self.patienceWithOthers
         while progress.elapsed < patience {
             let summary = try store.outboxSummary()
             if summary.count == 0 { return .sentByOther(process) }
@@ -123,6 +135,8 @@ struct SyncCommand: AsyncParsableCommand {
 
     /// Longer than syncctl status holds the lease to see whether it is free.
     private static let patienceWithLookers = Duration.milliseconds(100)
+    /// How long a request that began within the patience may take beyond it.
+    private static let grace = Duration.milliseconds(500)
     /// Longer than an engine takes for a usual outbox.
     private static let patienceWithOthers = Duration.seconds(30)
 }
