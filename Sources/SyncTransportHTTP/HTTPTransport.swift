@@ -50,7 +50,12 @@ public final class HTTPTransport: RemoteTransport {
 
     public func hello() async throws(TransportFailure) -> ServerHello {
         let reply = try await exchange(.GET, "hello", body: nil)
-        return try Self.reading { () throws(WireError) in try HelloCodec.decode(reply) }
+        do throws(WireError) {
+            return try HelloCodec.decode(reply)
+        } catch {
+            throw TransportFailure(
+                .notUnderstood, "no sync server answers here, or one of another build: \(error.message)")
+        }
     }
 
     public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {

@@ -65,11 +65,18 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["authority.sqlite-mark"])
     }
 
+    @Test func `a mark that cannot be written is named, with the reason`() throws {
+        try FileManager.default.removeItem(atPath: folder)
+        let error = #expect(throws: MarkFileError.self) { try file.write(HistoryMark()) }
+        #expect(error?.description == "cannot make \(file.path).new: No such file or directory")
+    }
+
     @Test func `a mark that is missing, damaged, or a link is none`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        #expect(file.read() == nil)
+        #expect(file.read() == nil && !file.isThere)
         try Data([0xFF, 0x00]).write(to: URL(filePath: file.path))
         #expect(file.read() == nil)
+        #expect(file.isThere)
         try Data("tombolo-mark 1\nhalf a cur".utf8).write(to: URL(filePath: file.path))
         #expect(file.read() == nil)
         try FileManager.default.removeItem(atPath: file.path)

@@ -108,6 +108,14 @@ import Testing
 
                 """),
         Failure(
+            name: "a server of another kind", arguments: ["sync", "--server", "$URL"],
+            preparation: .server(ScriptedServer.json("200 OK", "{}")), status: .notSynced,
+            text: """
+                syncctl: no sync server answers here, or one of another build: hello: byte 2: "protocol" is missing
+                  check that server.url names a sync server, and that the network asks for no sign-in; \(safe)
+
+                """),
+        Failure(
             name: "a server that says nothing", arguments: ["sync", "--server", "$URL", "--wait", "1s"],
             preparation: .server(""), status: .notSynced,
             text: """

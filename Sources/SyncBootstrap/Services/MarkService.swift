@@ -31,7 +31,14 @@ actor MarkService: Service {
 
     /// Compares the database with the mark of the last run, before anybody is served.
     nonisolated func compare() throws(AuthorityFailure) {
-        guard let mark = file.read() else { return }
+        guard let mark = file.read() else {
+            if file.isThere {
+                logger.warning(
+                    "The mark beside the database cannot be read, and is written anew: a restore before this start shows only when a device has seen more.",
+                    metadata: ["file": "\(file.path)"])
+            }
+            return
+        }
         try authority.recognizeRestore(by: mark)
     }
 

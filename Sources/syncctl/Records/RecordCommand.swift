@@ -29,7 +29,7 @@ struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
 struct CreateRecord<Kind: RecordKind>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "create", abstract: "Create a \(Kind.word).",
+            commandName: "create", abstract: "Create \(Kind.aWord).",
             usage: "syncctl \(Kind.word) create \(Kind.example)")
     }
 
@@ -51,7 +51,7 @@ struct CreateRecord<Kind: RecordKind>: AsyncParsableCommand {
 struct SetRecord<Kind: RecordKind>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "set", abstract: "Change fields of a \(Kind.word).",
+            commandName: "set", abstract: "Change fields of \(Kind.aWord).",
             discussion: "FIELD= without a value takes the value away.")
     }
 

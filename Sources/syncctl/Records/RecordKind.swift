@@ -11,6 +11,9 @@ protocol RecordKind: SendableMetatype {
 extension RecordKind {
     /// The name of the command: `user`.
     static var word: String { schema.collection.rawValue }
+
+    /// The word after its article: `a user`, `an avatar`.
+    static var aWord: String { "\("aeio".contains(word.prefix(1)) ? "an" : "a") \(word)" }
 }
 
 enum UserKind: RecordKind {
