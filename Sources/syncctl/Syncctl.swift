@@ -27,6 +27,7 @@ import SyncBootstrap
         // A reader that goes away ends a write with an error, not this process with a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
+            try OpenFiles.demandEnough()
             try demandReadableArguments()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

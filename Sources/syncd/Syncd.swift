@@ -20,6 +20,7 @@ import SyncBootstrap
         // A reader that goes away ends a write with an error, not this process with a signal.
         signal(SIGPIPE, SIG_IGN)
         do {
+            try OpenFiles.demandEnough()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -40,6 +41,7 @@ import SyncBootstrap
             Foundation.exit(code.rawValue)
         }
         ProgramOutput.note("syncd: \(error)\n")
+        if let problem = error as? TooFewFiles { ProgramOutput.note("  \(problem.advice)\n") }
         guard let problem = error as? ConfigurationProblem else { Foundation.exit(1) }
         if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
         Foundation.exit(78)

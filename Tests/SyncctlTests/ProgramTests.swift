@@ -184,6 +184,21 @@ import Testing
         #expect(refused.errors.contains("line 2"), "\(refused.errors)")
     }
 
+    @Test(arguments: [("syncctl", ["status"], CommandStatus.machine.rawValue), ("syncd", [], 1)])
+    func `a program that may open too few files says so`(
+        program: String, arguments: [String], status: Int32
+    ) throws {
+        let answer = try Programs().run(
+            program, arguments, launcher: ["sh", "-c", "ulimit -n 20; exec \"$0\" \"$@\""])
+        #expect(
+            answer.errors == """
+                \(program): this process may open 20 files, and needs 64
+                  raise the limit, as with: ulimit -n 1024
+
+                """)
+        #expect(answer.status == status)
+    }
+
     @Test(arguments: [
         ("syncd token add laptop", Int32(1)), ("syncd config", 1), ("syncsim --seed 3 --steps 5", 74),
         ("syncctl simulate --seed 3 --steps 5", 74), ("syncctl config show", 74),

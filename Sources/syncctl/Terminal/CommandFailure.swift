@@ -92,6 +92,7 @@ extension CommandFailure {
         case let failure as StoreFailure: self.init(failure)
         case let failure as TransportFailure: self.init(failure)
         case let problem as ConfigurationProblem: self.init(problem)
+        case let problem as TooFewFiles: self.init(.machine, problem.description, advice: problem.advice)
         case let failure as ModelFailure: self.init(.failed, failure.message)
         case is CancellationError: self.init(.failed, "interrupted")
         default:
