@@ -94,6 +94,19 @@ import Testing
         #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
     }
 
+    @Test func `a name that looks like a uid or an id can be given, as the field's value`() throws {
+        let programs = try Programs()
+        #expect(try programs.syncctl("init").status == 0)
+        let names = ["7", "0190b5a0-0000-7000-8000-000000000001", "username=7"]
+        for name in names { #expect(try programs.syncctl("user", "create", "username=\(name)").status == 0) }
+        for name in names {
+            let shown = try programs.syncctl("user", "show", "username=\(name)")
+            #expect(shown.status == 0 && shown.output.contains(name), "\(shown)")
+            #expect(try programs.syncctl("avatar", "create", "author=username=\(name)").status == 0)
+        }
+        #expect(try programs.syncctl("user", "show", "7").status == CommandStatus.failed.rawValue)
+    }
+
     @Test func `a name is the same in either of its forms, also as the key of an import`() throws {
         let programs = try Programs()
         try programs.syncctl("init")

@@ -5,14 +5,19 @@ import SyncModel
 
 /// `syncctl user`, `avatar`, `profile`: the same commands over each collection's schema.
 struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
+    /// The third way to name a record, for the help.
+    private static var names: String {
+        guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "" }
+        return " or its \(field), written \(field)=7 where it looks like a uid or an id"
+    }
+
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: Kind.word, abstract: "Create, list, show, change and delete \(Kind.word)s.",
             discussion: """
                 Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
 
-                A record is named by its uid, its id\(RecordNames.nameField(of: Kind.schema.collection).map { " or its \($0)" } ?? ""). \
-                Changes are on this device at once; syncctl sync takes them to the server.
+                A record is named by its uid, its id\(names). Changes are on this device at once; syncctl sync takes them to the server.
                 """,
             subcommands: [
                 CreateRecord<Kind>.self, ListRecords<Kind>.self, ShowRecord<Kind>.self, SetRecord<Kind>.self,
@@ -21,7 +26,7 @@ struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
     }
 
     private static func describe(_ field: FieldSchema) -> String {
-        let what = field.target.map { "a \($0.rawValue)" } ?? field.type.rawValue
+        let what = field.target.map { $0.rawValue.withArticle } ?? field.type.rawValue
         return "\(field.name) (\(what)\(field.isRequired ? ", required" : ""))"
     }
 }

@@ -13,7 +13,12 @@ extension RecordKind {
     static var word: String { schema.collection.rawValue }
 
     /// The word after its article: `a user`, `an avatar`.
-    static var aWord: String { "\("aeio".contains(word.prefix(1)) ? "an" : "a") \(word)" }
+    static var aWord: String { word.withArticle }
+}
+
+extension String {
+    /// The word after its article, by its first letter; `u` counts as a consonant, as in `user`.
+    var withArticle: String { "\("aeio".contains(prefix(1)) ? "an" : "a") \(self)" }
 }
 
 enum UserKind: RecordKind {

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// How a person names a record: by uid, by id, or by its name.
+/// How a person names a record: by uid, by id, or by its name; by `username=7` where the name looks like one of the others.
 struct RecordReference {
     let text: String
 
@@ -9,6 +9,9 @@ struct RecordReference {
     ///
     /// - Throws: when there is none, or several of that name.
     func resolve(_ collection: CollectionName, in store: any LocalStore) throws -> Record {
+        if let field = RecordNames.nameField(of: collection), text.hasPrefix("\(field)=") {
+            return try resolve(name: String(text.dropFirst("\(field)=".count)), collection, in: store)
+        }
         if let number = Int64(text) {
             guard let record = try store.record(collection, .uid(UID(number))) else {
                 throw missing(collection, "with uid \(number)")
@@ -19,6 +22,10 @@ struct RecordReference {
             guard let record = try store.record(collection, .id(id)) else { throw missing(collection, "with id \(id)") }
             return record
         }
+        return try resolve(name: text, collection, in: store)
+    }
+
+    private func resolve(name text: String, _ collection: CollectionName, in store: any LocalStore) throws -> Record {
         let shown = String(text.prefix(64))
         guard let name = RecordNames.nameField(of: collection),
             let field = store.catalog[collection]?.field(named: name)
