@@ -4,7 +4,7 @@ import Testing
 /// How comments are written: the actor first, then the verb.
 @Suite struct WordRuleTests {
     /// Comments of today that open with a clause as their subject. The number may only fall: lower it with each rewrite.
-    private static let knownClauses = 419
+    private static let knownClauses = 412
 
     @Test func `no new comment opens with a clause as its subject`() throws {
         let pattern = try NSRegularExpression(pattern: #"^\s*//[/]?\s+(- \w+: )?(Who|What|Whose)\s"#)

@@ -12,7 +12,7 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// What the server makes of requests that no client of ours sends.
+/// The server answers requests that no client of ours sends.
 @Suite(.ring(.test)) struct SyncServerTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"

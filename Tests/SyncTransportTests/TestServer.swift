@@ -7,7 +7,7 @@ import SyncServerHTTP
 import SyncTestKit
 import SyncTransportHTTP
 
-/// What the tests of transports share: a small model, an authority in memory, a server on a free port.
+/// The tests of transports share this: a small model, an authority in memory, a server on a free port.
 enum TestServer {
     static let catalog = SchemaCatalog([
         ModelSchema(

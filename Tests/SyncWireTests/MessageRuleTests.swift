@@ -2,7 +2,7 @@ import SyncModel
 import SyncWire
 import Testing
 
-/// What must hold of any message, beyond its form.
+/// Rules that hold of any message, beyond its form.
 @Suite struct MessageRuleTests {
     /// A golden message with one text in it replaced.
     static func changed(_ name: String, _ old: String, _ new: String) throws -> [UInt8] {

@@ -40,7 +40,7 @@ final class Programs {
         let words = launcher + [Self.path(program)] + arguments
         process.executableURL = URL(filePath: launcher.isEmpty ? words[0] : "/usr/bin/env")
         process.arguments = launcher.isEmpty ? Array(words.dropFirst()) : words
-        // What a sanitizer is told holds for the programs, too.
+        // The options of a sanitizer hold for the programs, too.
         process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
             .merging(["HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }.merging(variables) { $1 }
         let (output, errors, feed) = (Pipe(), Pipe(), Pipe())
@@ -62,7 +62,7 @@ final class Programs {
         return (process, try #require(line.split(whereSeparator: \.isWhitespace).last.map(String.init), "\(line)"))
     }
 
-    /// What comes out of a pipe until `mark` has come: in one piece or in several.
+    /// Returns the text that comes out of a pipe until `mark` has come: in one piece or in several.
     static func text(of pipe: Pipe, upTo mark: String) throws -> String {
         var bytes = Data()
         while true {

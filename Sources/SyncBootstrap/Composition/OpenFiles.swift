@@ -2,9 +2,9 @@ import Glibc
 
 /// How many files and connections this process may hold open.
 public enum OpenFiles {
-    /// What a server needs beside its connections: the database with its readers, tokens, logs, the listener.
+    /// A server needs so many beside its connections: the database with its readers, tokens, logs, the listener.
     static let reserve = 64
-    /// What any of the programs needs: the database with its log, sockets, and the runtime's own.
+    /// Any of the programs needs so many: for the database with its log, sockets, and the runtime.
     private static let least = 64
 
     /// Raises the limit, and checks that it is enough. Without it a library may end the program where it opens its first socket.

@@ -152,7 +152,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// What an edit said is shown: by its record, or by one that takes the place of it because it is deleted.
+    /// Checks that an edit shows: in its record, or in the one that takes its place when it is deleted.
     private func checkIsShown(_ mutation: Mutation) throws {
         guard let schema = store.catalog[mutation.collection] else { return }
         let candidates =
