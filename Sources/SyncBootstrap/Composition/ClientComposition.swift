@@ -63,6 +63,19 @@ public final class ClientComposition {
         try opened.verify()
     }
 
+    /// Looks whether the last contact ended because the server contradicts the database.
+    ///
+    /// A server that goes on to contradict a database that is whole cannot be told from a database with wrong numbers. A new one,
+    /// as `salvageStore()` makes, agrees with the server either way.
+    ///
+    /// - Throws: `contradiction`, with what the server said.
+    public func demandAgreement() throws(StoreFailure) {
+        guard let failure = try store.contact().lastFailure,
+            failure.code == StoreFailure.Code.contradiction.rawValue
+        else { return }
+        throw StoreFailure(.contradiction, "the server contradicts this database: \(failure.message)")
+    }
+
     /// Closes the database, and replaces it by a new one with everything that can still be read of what only this device has.
     /// The next use opens the new one.
     ///

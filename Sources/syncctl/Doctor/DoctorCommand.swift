@@ -58,7 +58,7 @@ private final class DatabaseCheck {
             do throws(StoreFailure) {
                 try open(&findings)
                 try client.verifyStore()
-                if fixes { try checkContradiction() }
+                if fixes { try client.demandAgreement() }
             } catch  where fixes && [.corrupt, .notADatabase, .contradiction].contains(error.code) {
                 isOpen = false
                 guard try salvage(&findings, because: error) else { return findings }
@@ -84,15 +84,6 @@ private final class DatabaseCheck {
             _ = try client.store
         }
         isOpen = true
-    }
-
-    /// A server that goes on to contradict the database, which is whole, cannot be told from a database with wrong numbers. A new
-    /// one beside the outbox agrees with the server either way.
-    private func checkContradiction() throws(StoreFailure) {
-        guard let failure = try client.store.contact().lastFailure,
-            failure.code == StoreFailure.Code.contradiction.rawValue
-        else { return }
-        throw StoreFailure(.contradiction, "the server contradicts this database: \(failure.message)")
     }
 
     /// - Returns: false when another process syncs the database, and would go on with the damaged one.
