@@ -17,15 +17,11 @@ struct ReplicaAudit: ReplicaLook {
     func facts() throws -> ReplicaFacts {
         var facts = ReplicaFacts()
         facts.logBytes = process.disk.size(of: file + "-wal") ?? 0
-        for schema in WorldCatalog.catalog.models {
+        let models = try models()
+        for schema in models {
             facts.bases[schema.collection] = try bases(of: schema)
         }
-        try look.each(
-            """
-            SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM islander WHERE islander.id = picture.painter)
-            AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (picture.id, picture.painter))
-            """
-        ) { facts.dangling.append("picture \($0.text(0))") }
+        if models.contains(where: { $0.collection == "picture" }) { facts.dangling = try picturesWithoutPainter() }
         try look.each("SELECT seq FROM sqlite_sequence WHERE name = 'sync_outbox'") { row in
             facts.lastSequence = row.integer(0)
         }
@@ -42,7 +38,7 @@ struct ReplicaAudit: ReplicaLook {
             }
             unseen += row.integer(1)
         }
-        facts.shown = try shown()
+        facts.shown = try shown(of: models)
         try look.each(
             "SELECT count(*) FROM sync_conflict WHERE NOT EXISTS (SELECT 1 FROM sync_journal WHERE number = journal)"
         ) { facts.strayConflicts = Int($0.integer(0)) }
@@ -84,15 +80,33 @@ struct ReplicaAudit: ReplicaLook {
         return facts
     }
 
+    /// Those that have a table: the build that opened the file last may not know all.
+    private func models() throws -> [ModelSchema] {
+        var tables: Set<String> = []
+        try look.each("SELECT name FROM sqlite_master WHERE type = 'table'") { tables.insert($0.text(0)) }
+        return WorldCatalog.catalog.models.filter { tables.contains($0.collection.rawValue) }
+    }
+
+    private func picturesWithoutPainter() throws -> [String] {
+        var dangling: [String] = []
+        try look.each(
+            """
+            SELECT hex(id) FROM picture WHERE NOT EXISTS (SELECT 1 FROM islander WHERE islander.id = picture.painter)
+            AND NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id IN (picture.id, picture.painter))
+            """
+        ) { dangling.append("picture \($0.text(0))") }
+        return dangling
+    }
+
     private static let countNames = [
         "waiting", "held", "sent", "answered", "bytes", "unseen", "journal entries", "journal bytes",
         "unseen bytes",
     ]
 
     /// Of each space, the records without pending changes and the bases of those with some.
-    private func shown() throws -> [SpaceID: Int] {
+    private func shown(of models: [ModelSchema]) throws -> [SpaceID: Int] {
         var counts: [SpaceID: Int] = [:]
-        let settled = WorldCatalog.catalog.models.map { schema in
+        let settled = models.map { schema in
             """
             SELECT sync_space FROM "\(schema.collection)" AS live
             WHERE NOT EXISTS (SELECT 1 FROM sync_pending WHERE sync_pending.id = live.id)

@@ -9,17 +9,17 @@ extension WorldParts {
     /// Everything that production has, but for HTTP: the stores on SQLite, the authority, and the codec.
     public static func onSQLite(_ settings: SQLiteParts = SQLiteParts()) -> WorldParts {
         var parts = WorldParts(
-            wire: WireForm(catalog: WorldCatalog.catalog),
+            wire: { WireForm(catalog: $0.catalog) },
             openStore: { process, runtime, storage in
                 try openLocalStore(process, runtime, storage, settings)
             },
-            openAuthority: { process, rules, histories in
+            openAuthority: { process, build, rules, histories in
                 let store = try SQLiteAuthorityStore(
                     singleConnectionTo: process.uri(for: "/authority.sqlite"), newHistory: histories.nextHistory(),
                     configuration: SQLiteAuthorityConfiguration(durability: settings.serverDurability))
                 var policy = settings.authority
                 policy.access = rules
-                return Authority(store: store, catalog: WorldCatalog.catalog, policy: policy, histories: histories)
+                return Authority(store: store, catalog: build.catalog, policy: policy, histories: histories)
             },
             upkeep: { task, service in
                 guard let authority = service as? Authority else { return }
@@ -52,7 +52,7 @@ extension WorldParts {
         configuration.limits = settings.limits
         var random = runtime.generator
         let store = try SQLiteStore.open(
-            configuration, catalog: WorldCatalog.catalog, now: runtime.now(), random: &random)
+            configuration, catalog: storage.build.catalog, now: runtime.now(), random: &random)
         if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
         return store
     }

@@ -56,7 +56,7 @@ struct WorldOptions: ParsableArguments {
 
 /// A kind of trouble that can be left out.
 enum FaultClass: String, CaseIterable {
-    case network, process, disk, clock, server, user
+    case network, process, disk, clock, server, user, build
 
     static let list = "all, none, or of " + allCases.map(\.rawValue).joined(separator: ", ")
 
@@ -77,6 +77,7 @@ enum FaultClass: String, CaseIterable {
                 \.slowServer, \.changeAccess, \.restoreServerSilently, \.forgePush, \.lie,
             ]
         case .user: [\.changeUser, \.allowDeletes]
+        case .build: [\.upgrade]
         }
     }
 }
@@ -113,6 +114,7 @@ struct FaultSelection: ExpressibleByArgument {
         for rate in classes.flatMap(\.rates) { rates[keyPath: rate] = plan.rates[keyPath: rate] }
         plan.rates = rates
         if !classes.contains(.network) { plan.setting.network = .calm }
+        if !classes.contains(.build) { plan.useCurrentBuilds() }
         if !classes.contains(.process) { plan.setting.slowProcessor = 0 }
     }
 }

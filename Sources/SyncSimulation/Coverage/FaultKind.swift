@@ -43,6 +43,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case deviceDiskFilled = "device's disk filled"
     case deviceDiskReadOnly = "device's disk read-only"
     case userChanged = "user changed"
+    case deviceUpgraded = "device upgraded"
 
     // To the server.
     case serverKilled = "server killed"
@@ -59,6 +60,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case serverSlow = "server slow"
     case serverClockJumped = "server's clock jumped"
     case accessChanged = "access changed"
+    case serverUpgraded = "server upgraded"
 
     // To a disk, in the middle of one of its operations.
     case diskError = "disk error"
@@ -75,13 +77,12 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     static let toDevices: [FaultKind] = [
         .deviceKilled, .engineStopped, .devicePowerLost, .unflushedPowerLost, .deviceSuspended, .clockPaused,
         .deviceSleptForDays, .deviceCutOff, .linkDown, .clockJumped, .clockStray, .deviceRolledBack, .clockDrifts,
-        .deviceCloned,
-        .rivalEngine, .deviceDiskFilled, .deviceDiskReadOnly, .userChanged,
+        .deviceCloned, .rivalEngine, .deviceDiskFilled, .deviceDiskReadOnly, .userChanged, .deviceUpgraded,
     ]
     static let toServers: [FaultKind] = [
         .serverKilled, .serverPowerLost, .serverCompacted, .serverRestored, .serverRestoredSilently, .pushForged,
-        .serverEmptied, .serverDiskFilled,
-        .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped, .accessChanged,
+        .serverEmptied, .serverDiskFilled, .serverDiskReadOnly, .secondServer, .serverSlow, .serverClockJumped,
+        .accessChanged, .serverUpgraded,
     ]
     static let toDisks: [FaultKind] = [.diskError, .diskFull, .diskBusy, .diskKill, .diskPowerLost]
 }

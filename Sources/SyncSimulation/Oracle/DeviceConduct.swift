@@ -30,10 +30,13 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         var serverMayHaveForgotten = false
     }
 
+    private let mayOvertake: Bool
     private let violations: ViolationLog
     private let state = Guarded(State())
 
-    init(violations: ViolationLog) {
+    /// - Parameter mayOvertake: whether the server may be one that does not know yet what a device writes.
+    init(mayOvertake: Bool, violations: ViolationLog) {
+        self.mayOvertake = mayOvertake
         self.violations = violations
     }
 
@@ -126,7 +129,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                     Violation(.I16, "\(device) was \(identity), and pushes as \(batch.identity) without a reason"))
             }
             known.identity = batch.identity
-            if let violation = Self.violation(in: batch, numbered, device) { violations.report(violation) }
+            if let violation = self.violation(in: batch, numbered, device) { violations.report(violation) }
             for entry in numbered {
                 guard case .sent(let number, _) = entry.state else { continue }
                 if let earlier = known.numbers[entry.sequence], earlier.identity == batch.identity,
@@ -145,9 +148,10 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     }
 
     /// What is wrong with a batch, when it is compared with the outbox that it was taken from.
-    private static func violation(in batch: PushBatch, _ entries: [OutboxEntry], _ device: String) -> Violation? {
+    private func violation(in batch: PushBatch, _ entries: [OutboxEntry], _ device: String) -> Violation? {
         var sent: [MutationNumber: Transaction] = [:]
         var last: MutationNumber?
+        var overtaken: [(number: MutationNumber, transaction: Transaction)] = []
         for entry in entries {
             let number: MutationNumber
             switch entry.state {
@@ -157,10 +161,17 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 sent[given] = entry.transaction
             case .answered(let given, _): number = given
             }
+            // A transaction waits for a server that knows its models; others that do not depend on it go first.
             if let last, number <= last {
-                return Violation(.I3, "\(device) numbers a later transaction \(number), an earlier one \(last)")
+                let isFree = overtaken.allSatisfy {
+                    $0.number < number || !entry.transaction.depends(on: $0.transaction)
+                }
+                guard mayOvertake, isFree else {
+                    return Violation(.I3, "\(device) numbers a later transaction \(number), an earlier one \(last)")
+                }
             }
-            last = number
+            last = max(number, last ?? number)
+            overtaken.append((number, entry.transaction))
         }
         let numbers = batch.transactions.map(\.number)
         guard let first = numbers.first else { return Violation(.I3, "\(device) sends a batch of nothing") }
@@ -221,5 +232,20 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 .I21,
                 "\(device) belongs to \(caller.owner.name), and the server serves it with the token of \(caller.bearer.name)"
             ))
+    }
+}
+
+extension Transaction {
+    /// Whether it changes what another one changes, or refers to what that one makes: then it must not go first.
+    fileprivate func depends(on other: Transaction) -> Bool {
+        func places(_ mutations: [Mutation]) -> Set<NaiveModel.Place> {
+            Set(mutations.map { NaiveModel.Place(collection: $0.collection, id: $0.record) })
+        }
+        if !places(mutations).isDisjoint(with: places(other.mutations)) { return true }
+        let made = Set(
+            other.mutations.compactMap { if case .create = $0.intent { $0.record } else { nil } })
+        return mutations.contains { mutation in
+            mutation.patch.contains { if case .reference(let id) = $0.value { made.contains(id) } else { false } }
+        }
     }
 }

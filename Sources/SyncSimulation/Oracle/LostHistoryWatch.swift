@@ -60,6 +60,8 @@ final class LostHistoryWatch: PageWatch {
                 let fields = store.catalog[place.collection]?.fields ?? []
                 var values: [FieldName: FieldValue] = [:]
                 for (position, field) in fields.enumerated() where old.values[position] != record.values[position] {
+                    // A field that an earlier build did not know was not seen before the upgrade.
+                    guard versions.indices.contains(position) else { continue }
                     // Versions of two spaces say nothing about each other.
                     let isLost =
                         space == page.space

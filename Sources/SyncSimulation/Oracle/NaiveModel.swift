@@ -58,6 +58,12 @@ struct NaiveModel: Hashable, Sendable {
         var origins: [Origin]
         /// When each field was last changed.
         var versions: [Version]
+
+        fileprivate func prefix(_ count: Int) -> Row {
+            Row(
+                values: Array(values.prefix(count)), origins: Array(origins.prefix(count)),
+                versions: Array(versions.prefix(count)))
+        }
     }
 
     /// Two values for one field, of which only one could stay.
@@ -83,7 +89,7 @@ struct NaiveModel: Hashable, Sendable {
     private(set) var dead: Set<Place> = []
     /// By whom, and when by the clock of the device, however wrong that is.
     private var created: [Place: Origin] = [:]
-    let catalog: SchemaCatalog
+    private(set) var catalog: SchemaCatalog
 
     init(catalog: SchemaCatalog) {
         self.catalog = catalog
@@ -147,6 +153,17 @@ struct NaiveModel: Hashable, Sendable {
             }
         }
         return conflicts
+    }
+
+    /// The part that these models show: the first fields of each collection that they have.
+    func seen(with catalog: SchemaCatalog) -> NaiveModel {
+        guard catalog != self.catalog else { return self }
+        var seen = self
+        seen.catalog = catalog
+        for (place, row) in rows {
+            seen.rows[place] = catalog[place.collection].map { row.prefix($0.fields.count) }
+        }
+        return seen
     }
 
     /// Whether there is such a record, or was.

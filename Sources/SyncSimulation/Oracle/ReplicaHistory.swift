@@ -8,8 +8,11 @@ struct ReplicaHistory {
     /// - Parameters:
     ///   - epoch: the server's history that the device lives in; versions of two say nothing about each other.
     ///   - identity: another incarnation may have gone to another epoch and come back.
+    ///   - catalog: the models that the device and its server knew at first. Of what came later it may name the version of the record until it
+    ///     is shown that of the field.
     mutating func check(
-        _ facts: ReplicaFacts, of device: String, in epoch: Epoch?, as identity: ClientIdentity
+        _ facts: ReplicaFacts, of device: String, in epoch: Epoch?, as identity: ClientIdentity,
+        knowing catalog: SchemaCatalog
     ) throws(Violation) {
         defer {
             bases = facts.bases
@@ -25,7 +28,8 @@ struct ReplicaHistory {
                         .I7, "\(device): \(collection) \(id) went back from version \(last.version) to \(base.version)"
                     )
                 }
-                for place in 0..<max(base.fields.count, last.fields.count)
+                let count = catalog[collection]?.fields.count ?? 0
+                for place in 0..<min(max(base.fields.count, last.fields.count), count)
                 where base.version(at: place) < last.version(at: place) {
                     throw Violation(
                         .I7,

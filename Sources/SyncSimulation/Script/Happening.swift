@@ -52,6 +52,8 @@ public enum DeviceFault: Hashable, Sendable {
     case userChanges(isTold: Bool)
     /// Its user agrees to deletions that the engine holds back.
     case deletesAllowed
+    /// A device of the earlier build gets the current one, and starts again.
+    case upgraded
 }
 
 public enum ServerFault: Hashable, Sendable {
@@ -75,6 +77,8 @@ public enum ServerFault: Hashable, Sendable {
     case diskReadOnly
     /// A second process serves the same database beside the first; what kills one of them leaves the other.
     case secondStarts
+    /// A server of the earlier build gets the current one, and starts again.
+    case upgraded
     /// Each request waits so long for its turn.
     case slowed(by: Duration)
     /// Its wall clock is wrong by so much from now on.

@@ -26,6 +26,7 @@ extension WorldPlan {
         var rights: SeededRandom
         var outside: SeededRandom
         var lies: SeededRandom
+        var builds: SeededRandom
 
         init(plan: WorldPlan) {
             self.plan = plan
@@ -39,6 +40,7 @@ extension WorldPlan {
             rights = SeededRandom(seed: plan.setting.seed, stream: "script.rights")
             outside = SeededRandom(seed: plan.setting.seed, stream: "script.outside")
             lies = SeededRandom(seed: plan.setting.seed, stream: "script.lies")
+            builds = SeededRandom(seed: plan.setting.seed, stream: "script.builds")
         }
 
         /// How many deeds come at the next instant.
@@ -114,6 +116,7 @@ extension WorldPlan {
             // Some lies end soon, others go on until the server is set right.
             let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
             if lies.chance(rates.lie) { faults.append(.isToldLies(Lie.allCases[lie], times: count)) }
+            if builds.chance(rates.upgrade) { faults.append(.upgraded) }
             return faults
         }
 
@@ -143,6 +146,7 @@ extension WorldPlan {
             if outside.chance(rates.restoreServerSilently) { faults.append(.restoredSilently) }
             let forgery = outside.next()
             if outside.chance(rates.forgePush) { faults.append(.forged(seed: forgery)) }
+            if builds.chance(rates.upgrade) { faults.append(.upgraded) }
             var happenings = faults.map { Happening.server($0) }
             let fault = random.diskFault()
             if random.chance(rates.serverDiskFault) { happenings.append(.disk(.server, fault)) }

@@ -68,6 +68,8 @@ public struct WorldPlan: Hashable, Sendable {
         public var strayClock = 0.0
         /// The server lies to a device for a while.
         public var lie = 0.0
+        /// A device or server of the earlier build gets the current one.
+        public var upgrade = 0.0
         public var recover = 0.3
 
         public init() {}
@@ -119,7 +121,28 @@ public struct WorldPlan: Hashable, Sendable {
         plan.rates.changeUser = random.rate(upTo: 0.02)
         plan.drawLater()
         plan.drawOutside()
+        plan.drawBuilds()
         return plan
+    }
+
+    /// Everybody has the current build from the beginning.
+    public mutating func useCurrentBuilds() {
+        setting.earlierDevices = []
+        setting.isServerEarlier = false
+        rates.upgrade = 0
+    }
+
+    /// In one world of five, some begin with the earlier build. A few are upgraded only when everything heals.
+    private mutating func drawBuilds() {
+        var random = SeededRandom(seed: setting.seed, stream: "plan.builds")
+        let isMixed = random.chance(0.2)
+        let earlier = Set((0..<4).filter { _ in random.chance(0.5) })
+        let isServerEarlier = random.chance(0.4)
+        let upgrade = random.fraction() * 0.02
+        guard isMixed else { return }
+        setting.earlierDevices = earlier.filter { $0 < setting.devices }
+        setting.isServerEarlier = isServerEarlier
+        rates.upgrade = upgrade
     }
 
     /// Faults that were found from outside, with chances of their own.

@@ -93,6 +93,8 @@ extension WorldSetting {
         if !unflushed.isEmpty { lines.append("unflushed \(unflushed.places)") }
         if !readers.isEmpty { lines.append("readers \(readers.places)") }
         if !pausing.isEmpty { lines.append("pausing \(pausing.places)") }
+        if !earlierDevices.isEmpty { lines.append("earlierDevices \(earlierDevices.places)") }
+        if isServerEarlier { lines.append("server.build earlier") }
         if spaceCount != 1 { lines.append("spaces \(spaceCount)") }
         lines.append("brake \(policy.deleteBrake.map { "\($0.records) \($0.percent)" } ?? "off")")
         lines += NetworkConditions.spans.map { name, path in
@@ -120,6 +122,8 @@ extension WorldSetting {
         case "unflushed": unflushed = try words.places()
         case "readers": readers = try words.places()
         case "pausing": pausing = try words.places()
+        case "earlierDevices": earlierDevices = try words.places()
+        case "server.build": isServerEarlier = try words.oneOf(["earlier": true, "current": false])
         case "spaces": spaceCount = Int(try words.number(1...Int64(Self.allSpaces.count)))
         case "brake":
             policy.deleteBrake = nil
@@ -253,6 +257,7 @@ extension DeviceFault {
         case .diskFilled(let bytes): "diskFilled \(bytes)"
         case .diskReadOnly: "diskReadOnly"
         case .deletesAllowed: "deletesAllowed"
+        case .upgraded: "upgraded"
         case .userChanges(let isTold): "userChanges \(isTold ? "told" : "silently")"
         }
     }
@@ -288,6 +293,7 @@ extension DeviceFault {
         case "clonedFrom": self = .cloned(from: Int(try words.number(0...63)))
         case "rivalStarts": self = .rivalStarts
         case "deletesAllowed": self = .deletesAllowed
+        case "upgraded": self = .upgraded
         case "userChanges": self = .userChanges(isTold: try words.oneOf(["told": true, "silently": false]))
         default: throw ScriptWords.Unexpected(word, expected: "what happens to a device, such as \"killed\"")
         }
@@ -309,6 +315,7 @@ extension ServerFault {
         case .diskFilled(let bytes): "diskFilled \(bytes)"
         case .diskReadOnly: "diskReadOnly"
         case .secondStarts: "secondStarts"
+        case .upgraded: "upgraded"
         case .slowed(let delay): "slowedBy \(delay.wholeMicroseconds)"
         case .clock(let error): "clockWrongBy \(error.wholeMicroseconds)"
         case .accessChanged(let place, let space): "accessChanged \(place) \(space)"
@@ -328,6 +335,7 @@ extension ServerFault {
             self = .accessChanged(
                 device: place, space: Int(try words.number(0...Int64(WorldSetting.allSpaces.count - 1))))
         case "secondStarts": self = .secondStarts
+        case "upgraded": self = .upgraded
         case "slowedBy": self = .slowed(by: .microseconds(try words.number(0...ScriptWords.longestTime)))
         case "clockWrongBy":
             self = .clock(

@@ -67,6 +67,10 @@ public struct WorldSetting: Hashable, Sendable {
     public var readers: Set<Int> = []
     /// The places of devices whose monotonic clock stands still while they are suspended.
     public var pausing: Set<Int> = []
+    /// The places of devices that begin with the build before the current one.
+    public var earlierDevices: Set<Int> = []
+    /// Whether the server begins with the build before the current one.
+    public var isServerEarlier = false
     /// The first so many of `allSpaces` are used.
     public var spaceCount = 1
     public var policy = SyncPolicy()
@@ -80,6 +84,9 @@ public struct WorldSetting: Hashable, Sendable {
 
     /// Where records live: each in one of these, all its life.
     public var spaces: [SpaceID] { Array(Self.allSpaces.prefix(max(spaceCount, 1))) }
+
+    /// Whether anybody begins with the build before the current one.
+    public var hasEarlierBuilds: Bool { isServerEarlier || !earlierDevices.isEmpty }
 
     public init(seed: UInt64, devices: Int) {
         self.seed = seed

@@ -34,7 +34,16 @@ struct Workload: Sendable {
     }
 
     /// What a user of this store does next; nil when there is nothing to do it to.
+    ///
+    /// An application of the earlier build offers its users what it knows, and nothing else.
     mutating func next(_ store: any LocalStore, now: WallTime) throws -> Deed? {
+        guard let deed = try drawDeed(store, now: now) else { return nil }
+        guard case .write(let edits, let space) = deed else { return deed }
+        let known = edits.compactMap { $0.limited(to: store.catalog) }
+        return known.isEmpty ? nil : .write(known, in: space)
+    }
+
+    private mutating func drawDeed(_ store: any LocalStore, now: WallTime) throws -> Deed? {
         switch random.below(100) {
         case ..<20:
             return .write([.create("islander", identifier(now), islander(try pick("islander", store)))], in: space)
@@ -123,6 +132,7 @@ struct Workload: Sendable {
 
     /// One of the records that the device shows; often an old one, so that devices meet on the same.
     private mutating func pick(_ collection: CollectionName, _ store: any LocalStore) throws -> RecordID? {
+        guard store.catalog[collection] != nil else { return nil }
         // Now and then someone takes one of another space, and is refused.
         if spaces.count > 1, !choice.chance(0.05) {
             let known = try store.records(matching: RecordQuery(collection)).map(\.id)
@@ -136,5 +146,24 @@ struct Workload: Sendable {
 
     private mutating func index(among count: Int) -> Int {
         random.chance(0.5) ? random.below(min(count, 4)) : random.below(count)
+    }
+}
+
+extension RecordEdit {
+    /// The part of it that is about these models; nil when nothing is left to say.
+    fileprivate func limited(to catalog: SchemaCatalog) -> RecordEdit? {
+        guard let schema = catalog[collection] else { return nil }
+        func known(_ patch: Patch) -> Patch {
+            var known = Patch()
+            for (field, value) in patch where schema.position(of: field) != nil { known.set(field, to: value) }
+            return known
+        }
+        switch self {
+        case .create(_, let id, let patch): return .create(collection, id, known(patch))
+        case .update(_, let id, let patch):
+            let left = known(patch)
+            return left.isEmpty ? nil : .update(collection, id, left)
+        case .delete: return self
+        }
     }
 }

@@ -4,17 +4,7 @@ public import SyncModel
 /// are not, and circles of them.
 public enum WorldCatalog {
     public static let catalog = SchemaCatalog([
-        ModelSchema(
-            collection: "islander",
-            fields: [
-                .text("name", required: true, bytes: 1...200),
-                .integer("boats"),
-                .text("note", merge: .serverWins),
-                .real("height", merge: .clientWins),
-                .boolean("ashore"),
-                .reference("neighbour", to: "islander"),
-                .reference("picture", to: "picture"),
-            ]),
+        ModelSchema(collection: "islander", fields: earlierFields + laterFields),
         ModelSchema(
             collection: "picture",
             fields: [
@@ -23,4 +13,35 @@ public enum WorldCatalog {
                 .json("tags"),
             ]),
     ])
+
+    /// The models of the build before: one collection less, and the last fields of the other are missing.
+    static let earlierCatalog = SchemaCatalog([ModelSchema(collection: "islander", fields: earlierFields)])
+
+    private static let earlierFields: [FieldSchema] = [
+        .text("name", required: true, bytes: 1...200),
+        .integer("boats"),
+        .text("note", merge: .serverWins),
+        .real("height", merge: .clientWins),
+        .reference("neighbour", to: "islander"),
+    ]
+
+    private static let laterFields: [FieldSchema] = [
+        .boolean("ashore"),
+        .reference("picture", to: "picture"),
+    ]
+}
+
+/// A build of the application, or of the server: each knows the models of its time.
+public enum WorldBuild: Int, Hashable, Comparable, Sendable {
+    case earlier
+    case current
+
+    public static func < (left: WorldBuild, right: WorldBuild) -> Bool { left.rawValue < right.rawValue }
+
+    public var catalog: SchemaCatalog {
+        switch self {
+        case .earlier: WorldCatalog.earlierCatalog
+        case .current: WorldCatalog.catalog
+        }
+    }
 }

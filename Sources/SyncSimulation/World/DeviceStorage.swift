@@ -4,6 +4,9 @@ public struct DeviceStorage: Hashable, Sendable {
     /// Whether those who read have connections of their own, as an application's screens have.
     public var hasReaders = false
 
+    /// The build of the application that opens it.
+    public var build = WorldBuild.current
+
     /// What the store promises of a commit that has returned.
     public enum Durability: Hashable, Sendable {
         /// It survives a loss of power.

@@ -9,15 +9,17 @@ public final class SimulatedDevice: Sendable {
     public typealias Store = any LocalStore & EngineStore
 
     public let name: String
-    let storage: DeviceStorage
+    private let initialStorage: DeviceStorage
     /// Whether its monotonic clock stands still while it is suspended.
     let pausesClock: Bool
+    /// Whether the server may be one that does not know yet what the device writes.
+    private let mayOvertake: Bool
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
     public let reachability = SimulatedReachability()
     private let simulation: Simulation
     private let policy: SyncPolicy
-    private let open: @Sendable (DiskProcess, EngineRuntime) throws -> Store
+    private let open: Opening
     private let connect: Connect
     private let wrap: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport
     private let witness: any DeviceWitness
@@ -28,8 +30,13 @@ public final class SimulatedDevice: Sendable {
     private let recorder: Recorder?
     private let state: Guarded<State>
 
-    /// Makes the transport of a process: of this name, for the database of this owner, with the token of whoever is logged in.
-    typealias Connect = @Sendable (String, Principal, @escaping @Sendable () -> Principal) -> SimulatedTransport
+    /// Opens the local store of a process over its disk.
+    typealias Opening = @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> Store
+
+    /// Makes the transport of a process: of this name and build, for the database of this owner, with the token of whoever is
+    /// logged in.
+    typealias Connect =
+        @Sendable (String, WorldBuild, Principal, @escaping @Sendable () -> Principal) -> SimulatedTransport
 
     /// Makes the flight recorder of a process over its store.
     package typealias Recorder = @Sendable (Store, EngineRuntime) -> (any FlightRecorder)?
@@ -58,6 +65,8 @@ public final class SimulatedDevice: Sendable {
         var guest: Principal?
         /// Another engine on the same database.
         var rival: Life?
+        /// Of the application, from the next start of a process on.
+        var build: WorldBuild
         var lives = 0
         /// Why the engine of this life has ended by itself.
         var ending: String?
@@ -69,25 +78,26 @@ public final class SimulatedDevice: Sendable {
     }
 
     /// - Parameters:
-    ///   - open: opens the local store over the process's disk; called at each start of the process.
+    ///   - storage: how it keeps its store; its build is that of the first processes.
+    ///   - open: called at each start of the process.
     ///   - connect: makes the transport of a process.
     ///   - wrap: puts something between the engine and its transport.
     ///   - witness: is told of what the engine takes out of the store to send.
     ///   - brakes: is told what the user agrees to, and shown what pages do to the store.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
-        witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
+        mayOvertake: Bool, witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
         brakes: BrakeWatch, journals: JournalWatch,
-        open: @escaping @Sendable (DiskProcess, EngineRuntime) throws -> Store,
-        connect: @escaping Connect,
+        open: @escaping Opening, connect: @escaping Connect,
         wrap: @escaping @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport,
         recorder: Recorder?
     ) {
         self.recorder = recorder
         self.name = name
-        self.storage = storage
+        initialStorage = storage
         self.pausesClock = pausesClock
-        state = Guarded(State(owner: Principal(name: name)))
+        self.mayOvertake = mayOvertake
+        state = Guarded(State(owner: Principal(name: name), build: storage.build))
         self.simulation = simulation
         self.policy = policy
         self.witness = witness
@@ -110,6 +120,19 @@ public final class SimulatedDevice: Sendable {
 
     /// The process that runs; nil when none does.
     var process: DiskProcess? { state.withLock { $0.life?.process } }
+
+    /// How it keeps its store, with the build of the processes that start from now on.
+    var storage: DeviceStorage {
+        var storage = initialStorage
+        storage.build = build
+        return storage
+    }
+
+    /// The build of the processes that start from now on.
+    var build: WorldBuild {
+        get { state.withLock { $0.build } }
+        set { state.withLock { $0.build = newValue } }
+    }
 
     /// To whom the device's database belongs, from the next start of a process on: of its own name at first. Whoever has
     /// logged in instead is logged out.
@@ -166,12 +189,13 @@ public final class SimulatedDevice: Sendable {
             return state.lives
         }
         let isRival = suffix != nil
+        let storage = storage
         let process = disk.makeProcess()
         let runtime = simulation.makeRuntime(device: "\(name).\(life)", clockOf: name, wallClock: wallClock)
         let opened: Store
         let store: Store
         do {
-            opened = try tally.watch(.opening, on: disk) { try open(process, runtime) }
+            opened = try tally.watch(.opening, on: disk) { try open(process, runtime, storage) }
             store = WatchedStore(
                 device: name, store: opened, disk: disk, tally: tally, lostHistory: lostHistory, brakes: brakes,
                 journals: journals, witness: witness)
@@ -181,7 +205,7 @@ public final class SimulatedDevice: Sendable {
             throw error
         }
         let owner = owner
-        let transport = connect(suffix.map { "\(name).\($0)" } ?? name, owner) { [state] in
+        let transport = connect(suffix.map { "\(name).\($0)" } ?? name, storage.build, owner) { [state] in
             state.withLock { $0.guest } ?? owner
         }
         let engine = SyncEngine(
@@ -212,7 +236,7 @@ public final class SimulatedDevice: Sendable {
         simulation.note(turn.words, by: name, as: turn.kind)
         if case .batchTaken(let batch) = turn.event {
             do {
-                let numbered = try disk.withoutFaults { try Self.numberedEntries(of: store) }
+                let numbered = try disk.withoutFaults { try numberedEntries(of: store) }
                 witness.batchTaken(batch, by: name, among: numbered)
             } catch {
                 // The process may have died over what it did before.
@@ -232,13 +256,14 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// The beginning of an outbox, up to where nothing has a number.
-    private static func numberedEntries(of store: Store) throws -> [OutboxEntry] {
+    /// The beginning of an outbox, up to where nothing has a number. All of it where a server may not know what is written:
+    /// what has waited for that stands before what has a number.
+    private func numberedEntries(of store: Store) throws -> [OutboxEntry] {
         var entries: [OutboxEntry] = []
         while true {
             let part = try store.outbox(after: entries.last?.sequence, limit: SimulationLimits.outboxPart)
             entries += part
-            guard part.contains(where: { $0.state != .waiting }) else { return entries }
+            guard !part.isEmpty, mayOvertake || part.contains(where: { $0.state != .waiting }) else { return entries }
         }
     }
 
@@ -349,7 +374,7 @@ public final class SimulatedDevice: Sendable {
         let runtime = EngineRuntime(
             clock: simulation.clock(of: "recording"), now: { [wallClock] in wallClock.now }, uptime: { .zero },
             random: { [numbers = Guarded(simulation.random("recording"))] in numbers.withLock { $0.next() } })
-        return try body(open(process, runtime))
+        return try body(open(process, runtime, storage))
     }
 
     public func syncNow() {

@@ -9,8 +9,8 @@ public final class SimulatedServer: Sendable {
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
     private let simulation: Simulation
-    private let wire: any SimulatedWire
-    public typealias Opening = @Sendable (DiskProcess) throws -> any AuthorityService
+    private let wire: @Sendable (WorldBuild) -> any SimulatedWire
+    public typealias Opening = @Sendable (DiskProcess, WorldBuild) throws -> any AuthorityService
 
     private let open: Opening
     /// Finds out what became of a push that failed.
@@ -25,6 +25,8 @@ public final class SimulatedServer: Sendable {
         /// Which of several instances takes a request.
         var balancer: SeededRandom
         var delay: Duration?
+        /// Of the processes that start from now on.
+        var build: WorldBuild
         /// How many processes have died.
         var deaths = 0
 
@@ -37,13 +39,17 @@ public final class SimulatedServer: Sendable {
     private struct Instance: Sendable {
         let process: DiskProcess
         let authority: any AuthorityService
+        let wire: any SimulatedWire
     }
 
     /// - Parameters:
+    ///   - build: of its first processes.
+    ///   - wire: the codec of a build.
     ///   - open: makes the authority over the process's disk; called at each start.
     ///   - witness: is told of every push that arrives, and what became of it.
     init(
-        simulation: Simulation, wire: any SimulatedWire, witness: any ServerWitness, tally: FaultTally,
+        simulation: Simulation, build: WorldBuild, wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire,
+        witness: any ServerWitness, tally: FaultTally,
         settle: @escaping @Sendable (any AuthorityService, DiskProcess) -> Void, open: @escaping Opening
     ) {
         self.settle = settle
@@ -52,7 +58,7 @@ public final class SimulatedServer: Sendable {
         self.witness = witness
         self.tally = tally
         self.open = open
-        state = Guarded(State(balancer: simulation.random("instances")))
+        state = Guarded(State(balancer: simulation.random("instances"), build: build))
         var random = simulation.random("disk.server")
         disk = SimulatedDisk(seed: random.next())
         wallClock = simulation.makeWallClock()
@@ -67,6 +73,12 @@ public final class SimulatedServer: Sendable {
     var delay: Duration? {
         get { state.withLock { $0.delay } }
         set { state.withLock { $0.delay = newValue } }
+    }
+
+    /// The build of the processes that start from now on.
+    var build: WorldBuild {
+        get { state.withLock { $0.build } }
+        set { state.withLock { $0.build = newValue } }
     }
 
     /// How many processes have died. Who waits for a turn while it grows has lost the connection.
@@ -93,8 +105,10 @@ public final class SimulatedServer: Sendable {
     private func add() throws {
         let process = disk.makeProcess()
         do {
-            let authority = try tally.watch(.serverOpening, on: disk) { try open(process) }
-            state.withLock { $0.instances.append(Instance(process: process, authority: authority)) }
+            let build = build
+            let authority = try tally.watch(.serverOpening, on: disk) { try open(process, build) }
+            let instance = Instance(process: process, authority: authority, wire: wire(build))
+            state.withLock { $0.instances.append(instance) }
         } catch {
             process.kill()
             throw error
@@ -160,7 +174,7 @@ public final class SimulatedServer: Sendable {
         let process = copy.makeProcess()
         defer { process.kill() }
         do {
-            try holdings.read(try open(process), now: wallClock.now)
+            try holdings.read(try open(process, build), now: wallClock.now)
         } catch {
             holdings.add("not readable", "\(error)")
         }
@@ -170,7 +184,7 @@ public final class SimulatedServer: Sendable {
     /// A request arrives. Nil: there is nobody, or the process has died over it.
     func receive(_ bytes: [UInt8], from device: String, as caller: Caller) -> [UInt8]? {
         guard let instance = state.withLock({ $0.choose() }) else { return nil }
-        let call = try? wire.decodeCall(bytes)
+        let call = try? instance.wire.decodeCall(bytes)
         let phase: OperationPhase = if case .push? = call { .serverCommitting } else { .serverReading }
         let answer = tally.watch(phase, on: disk) {
             self.answer(call, of: bytes.count, instance, device: device, caller)
@@ -178,7 +192,7 @@ public final class SimulatedServer: Sendable {
         buryDead()
         if instance.process.isDead { return nil }
         do {
-            return try wire.encode(answer)
+            return try instance.wire.encode(answer)
         } catch {
             simulation.note("an answer cannot be written: \(error)", by: "server")
             return nil

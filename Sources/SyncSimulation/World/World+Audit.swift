@@ -60,6 +60,8 @@ extension World {
             let facts = try replicaFiles[device.name]?.facts(through: process)
         else { return }
         let session = try store.session()
+        let mayKnowLess = script.setting.isServerEarlier || hadEarlierBuild.contains(device.name)
+        let firstCatalog = (mayKnowLess ? WorldBuild.earlier : .current).catalog
         // Of a space without access nothing is here but what waits.
         let isComplete = session.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
         for stored in session.spaces where !stored.hasAccess {
@@ -68,7 +70,7 @@ extension World {
                 .I21, "\(device.name) has no access to \(stored.space), and its file holds \(count) records of it")
         }
         try bases[device.name, default: ReplicaHistory()].check(
-            facts, of: device.name, in: session.epoch, as: session.identity)
+            facts, of: device.name, in: session.epoch, as: session.identity, knowing: firstCatalog)
         if isComplete, let dangling = facts.dangling.first {
             throw Violation(.I11, "\(device.name) shows \(dangling), and not what it needs")
         }
@@ -83,7 +85,9 @@ extension World {
         }
         try journals.check(facts, of: device.name)
         if session.epoch == history.epoch {
-            for stored in session.spaces where stored.isComplete { try history.check(facts, of: device.name, stored) }
+            for stored in session.spaces where stored.isComplete {
+                try history.check(facts, of: device.name, stored, in: store.catalog, first: firstCatalog)
+            }
         }
     }
 

@@ -72,26 +72,28 @@ extension World {
             device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
-            images[device.name] = (
-                device.disk.image(), history.debts(of: device.name), userOracle.image(of: device.name), device.owner
-            )
+            images[device.name] = KeptImage(
+                disk: device.disk.image(), debts: history.debts(of: device.name),
+                told: userOracle.image(of: device.name), owner: device.owner, build: device.build)
             simulation.note("kept an image", by: device.name)
         case .rolledBack:
-            guard let (image, debts, told, owner) = images[device.name] else { return }
+            guard let image = images[device.name] else { return }
             count(.deviceRolledBack)
-            userOracle.replaceDisk(of: device.name, by: told, journal: journal(of: device))
+            userOracle.replaceDisk(of: device.name, by: image.told, journal: journal(of: device))
             device.kill()
             device.disk.release()
-            device.disk.restore(image)
-            device.owner = owner
-            history.rollBack(device.name, to: debts)
+            device.disk.restore(image.disk)
+            device.owner = image.owner
+            device.build = max(device.build, image.build)
+            history.rollBack(device.name, to: image.debts)
             conduct.rolledBack(device.name)
             powerLosses[device.name] = device.disk.powerLossCount
             forgetFile(of: device)
             simulation.note("rolled back", by: device.name, as: .fault)
             try startDevice(device)
         case .deletesAllowed: device.allowDeletes()
-        case .clockDrifts, .meets, .isToldLies, .cloned, .rivalStarts, .diskFilled, .diskReadOnly, .userChanges:
+        case .clockDrifts, .meets, .isToldLies, .cloned, .rivalStarts, .diskFilled, .diskReadOnly, .userChanges,
+            .upgraded:
             try strikeRarely(device, fault)
         }
     }
@@ -215,6 +217,10 @@ extension World {
             let phases = network.phases(of: nil)
             startSecondServer()
             if server.instanceCount > 1 { tally.count(.secondServer, phases) }
+        case .upgraded:
+            guard server.build < .current else { return }
+            count(.serverUpgraded)
+            try upgradeServer()
         case .slowed(let delay):
             count(.serverSlow)
             server.delay = delay

@@ -31,13 +31,14 @@ extension World {
         userOracle.outsiderTouches(transaction)
         let call = ServerCall.push(request)
         let stranger = AccessWatch.reader
-        let bytes = try parts.wire.encode(call)
+        let bytes = try parts.wire(.current).encode(call)
         let answer = server.disk.withoutFaults {
             server.receive(bytes, from: stranger.name, as: Caller(owner: stranger, bearer: stranger))
         }
         simulation.note(
             "takes a forged push\(isForeign ? " with a foreign client id" : "")", by: "server", as: .fault)
-        guard isForeign, let answer, case .push(.answered) = try parts.wire.decodeAnswer(answer, to: call) else {
+        guard isForeign, let answer, case .push(.answered) = try parts.wire(.current).decodeAnswer(answer, to: call)
+        else {
             return
         }
         throw Violation(.I21, "the server takes a push of \(stranger.name) under \(client), which is another's")

@@ -49,6 +49,10 @@ extension World {
                 network.watch.hasReason(toTryAgain: device.name)
                 device.renewCredentials()
             }
+        case .upgraded:
+            guard device.build < .current else { return }
+            count(.deviceUpgraded)
+            try upgrade(device)
         case .recovers, .killed, .stops, .losesPower, .suspended, .cutOff, .losesLink, .clock, .imageKept, .rolledBack,
             .deletesAllowed:
             return
@@ -65,6 +69,8 @@ extension World {
         device.disk.release()
         device.disk.restore(image)
         device.owner = original.owner
+        device.build = max(device.build, original.build)
+        if hadEarlierBuild.contains(original.name) { hadEarlierBuild.insert(device.name) }
         history.rollBack(device.name, to: history.debts(of: original.name))
         conduct.rolledBack(device.name)
         conduct.copied(original.name)

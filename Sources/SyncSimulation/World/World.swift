@@ -47,7 +47,7 @@ public final class World {
     /// What was known when the server was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
-    var images: [String: (image: DiskImage, debts: History.Debts, told: UserOracle.Image, owner: Principal)] = [:]
+    var images: [String: KeptImage] = [:]
     /// How often each device had lost power when it was last known what that took.
     var powerLosses: [String: Int] = [:]
     /// Who is suspended.
@@ -56,12 +56,23 @@ public final class World {
     var versions: [String: [SpaceID: (version: Version, setbacks: Int)]] = [:]
     /// Where each record of each device stood when it was last looked at.
     var bases: [String: ReplicaHistory] = [:]
+    /// Devices that had the earlier build when the world began, or hold the disk of one that had.
+    var hadEarlierBuild: Set<String> = []
     /// How the files of each device are read; empty when the parts cannot look.
     var replicaFiles: [String: ReplicaFiles] = [:]
     /// How those of the server are; nil when the parts cannot look.
     var authorityFiles: Audit<any AuthorityLook>?
     /// Where the world's own readers of the feeds stand.
     var readers: [SpaceID: Cursor] = [:]
+
+    /// An image of a device's disk, with what was known of the device then.
+    struct KeptImage {
+        let disk: DiskImage
+        let debts: History.Debts
+        let told: UserOracle.Image
+        let owner: Principal
+        let build: WorldBuild
+    }
 
     /// What the users' tasks have found.
     struct Deeds: Sendable {
@@ -98,12 +109,12 @@ public final class World {
         let histories = WorldHistories(simulation: simulation, history: history, violations: violations)
         self.histories = histories
         userOracle = UserOracle(catalog: WorldCatalog.catalog)
-        let conduct = DeviceConduct(violations: violations)
+        let conduct = DeviceConduct(mayOvertake: setting.isServerEarlier, violations: violations)
         self.conduct = conduct
         let lostHistory = LostHistoryWatch(violations: violations)
         self.lostHistory = lostHistory
         let network = SimulatedNetwork(
-            simulation: simulation, tally: tally, wire: parts.wire, spaces: setting.spaces.count,
+            simulation: simulation, tally: tally, wire: parts.wire(.current), spaces: setting.spaces.count,
             isPunctual: setting.slowProcessor == 0, violations: violations,
             refused: { history.wereRefusedByLiar($0) })
         self.network = network
@@ -116,7 +127,7 @@ public final class World {
         let brakes = BrakeWatch(brake: setting.policy.deleteBrake, violations: violations)
         self.brakes = brakes
         let server = SimulatedServer(
-            simulation: simulation, wire: parts.wire,
+            simulation: simulation, build: setting.isServerEarlier ? .earlier : .current, wire: parts.wire,
             witness: ServerWitnesses(all: [history, feed, conduct, messages, access]), tally: tally,
             settle: { [outcome = parts.outcome, deeds] authority, process in
                 guard let outcome else { return }
@@ -127,33 +138,35 @@ public final class World {
                     if !process.isDead { deeds.withLock { $0.failure = $0.failure ?? error } }
                 }
             },
-            open: { process in try parts.openAuthority(process, access.rules, histories) })
+            open: { process, build in try parts.openAuthority(process, build, access.rules, histories) })
         self.server = server
         devices = (0..<setting.devices).map { [tally] place in
             var storage = DeviceStorage()
             storage.durability = setting.unflushed.contains(place) ? .normal : .full
             storage.hasReaders = setting.readers.contains(place)
+            storage.build = setting.earlierDevices.contains(place) ? .earlier : .current
             return SimulatedDevice(
                 name: Party.device(place).description, simulation: simulation, policy: setting.policy,
                 storage: storage, pausesClock: setting.pausing.contains(place),
-                witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
+                mayOvertake: setting.isServerEarlier, witness: DeviceWitnesses(all: [history, conduct]), tally: tally,
                 lostHistory: lostHistory, brakes: brakes, journals: journals,
-                open: { [storage] process, runtime in
+                open: { process, runtime, storage in
                     let store = try parts.openStore(process, runtime, storage)
                     let known = Set(try store.session().spaces.map(\.space))
                     for space in setting.spaces where !known.contains(space) { try store.resetCursor(of: space) }
                     return store
                 },
-                connect: { name, owner, bearer in
+                connect: { name, build, owner, bearer in
                     SimulatedTransport(
-                        simulation: simulation, network: network, server: server, wire: parts.wire, device: name,
-                        owner: owner, bearer: bearer)
+                        simulation: simulation, network: network, server: server, wire: parts.wire(build),
+                        device: name, owner: owner, bearer: bearer)
                 }, wrap: parts.wrapTransport, recorder: parts.recorder)
         }
         authorityFiles = parts.auditAuthority.map { Audit($0) }
         if let audit = parts.auditReplica {
             replicaFiles = Dictionary(uniqueKeysWithValues: devices.map { ($0.name, ReplicaFiles(audit)) })
         }
+        hadEarlierBuild = Set(setting.earlierDevices.map { Party.device($0).description })
         report = WorldReport(seed: setting.seed)
         recording?.begin(script, devices.map(\.name))
     }
@@ -236,6 +249,7 @@ public final class World {
         server.disk.release()
         server.delay = nil
         if server.instanceCount > 1 { server.stopOldest() }
+        try upgradeServer()
         if !server.isUp { try server.start() }
         try settle()
         for device in devices {
@@ -246,6 +260,7 @@ public final class World {
             wake(device)
             giveLink(to: device)
             device.buryIfDead()
+            try upgrade(device)
             if device.needsStart { try startDevice(device) }
         }
         record("healed")

@@ -4,21 +4,22 @@ public import SyncModel
 
 /// The parts under test, as the world puts them on its disks.
 public struct WorldParts: Sendable {
-    /// The codec.
-    public var wire: any SimulatedWire
-    /// Opens a local store of `WorldCatalog` in a file of the process's disk, so that what is committed survives what its
+    /// The codec of each build.
+    public var wire: @Sendable (WorldBuild) -> any SimulatedWire
+    /// Opens a local store of the models of the storage's build in a file of the process's disk, so that what is committed survives what its
     /// durability says. Called for each life of a device's process. The world adds the spaces that are missing.
     public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store
-    /// Opens the authority over `WorldCatalog`, durable like the store. The server takes each device for a principal
+    /// Opens the authority over the models of a build, durable like the store. The server takes each device for a principal
     /// with the device's name, who may do in `WorldSetting.allSpaces` what the rules say.
     public var openAuthority: AuthorityOpening
 
     /// - Parameters:
     ///   - rules: who may do what in which space, until the process ends.
+    ///   - build: of the server's program.
     ///   - histories: names the first history of an empty disk, and those that the authority begins by itself.
     public typealias AuthorityOpening =
-        @Sendable (_ process: DiskProcess, _ rules: AccessRules, _ histories: any HistoryKeeper) throws
-        -> any AuthorityService
+        @Sendable (_ process: DiskProcess, _ build: WorldBuild, _ rules: AccessRules, _ histories: any HistoryKeeper)
+        throws -> any AuthorityService
 
     /// What an operator does to the authority that runs; nil when it knows no upkeep.
     public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
@@ -60,7 +61,7 @@ public struct WorldParts: Sendable {
     public var messageBounds: MessageBounds?
 
     public init(
-        wire: any SimulatedWire,
+        wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire,
         openStore: @escaping @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store,
         openAuthority: @escaping AuthorityOpening,
         upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)? = nil,

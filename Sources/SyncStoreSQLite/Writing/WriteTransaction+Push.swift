@@ -1,39 +1,56 @@
 import SyncCore
 import SyncModel
 
+/// The entries of a push, while they are chosen.
+private struct BatchDraft {
+    let limit: BatchLimit
+    private(set) var entries: [(entry: StoredEntry, writtenAt: Int64)] = []
+    private(set) var isWithdrawal = false
+    private(set) var isFull = false
+    private var bytes = 0
+
+    init(limit: BatchLimit) {
+        self.limit = limit
+    }
+
+    /// Adds an entry if there is room. The first one always fits; a withdrawal goes alone, so that a refusal of its push says
+    /// that the contents were not at fault.
+    mutating func add(_ entry: StoredEntry, writtenAt: Int64, isWithdrawal: Bool) {
+        bytes += entry.bytes + FormerNumbers.wireBytes(of: entry.formerly)
+        guard entries.isEmpty || !isWithdrawal && bytes <= limit.bytes else {
+            isFull = true
+            return
+        }
+        entries.append((entry, writtenAt))
+        self.isWithdrawal = isWithdrawal
+        isFull = isWithdrawal || entries.count >= max(limit.transactions, 1)
+    }
+}
+
 // What goes to the server, and what it answers.
 extension WriteTransaction {
     /// Numbers and freezes the oldest unanswered transactions that the server knows.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
         try healClock(now: now)
         try releaseHeld(for: limit.models)
-        let statement = try connection.statement(
-            """
-            SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at,
-                refusal_code IS NOT NULL
-            FROM sync_outbox WHERE version IS NULL AND held_for IS NULL ORDER BY sequence
-            """)
-        var entries: [(entry: StoredEntry, writtenAt: Int64)] = []
-        var bytes = 0
-        var isWithdrawal = false
-        do {
-            defer { statement.reset() }
-            while entries.count < max(limit.transactions, 1), try statement.step() {
-                var entry = try StoredEntry(statement)
-                if let models = limit.models, try holdBack(entry, from: models) { continue }
-                if statement.integer(10) != 0 {
-                    // Alone, so that a refusal of this push says that the contents were not at fault.
-                    guard entries.isEmpty else { break }
-                    entry.transaction = Transaction(space: entry.space, mutations: [])
-                    entries.append((entry, statement.integer(9)))
-                    isWithdrawal = true
-                    break
-                }
-                bytes += entry.bytes + FormerNumbers.wireBytes(of: entry.formerly)
-                if !entries.isEmpty && bytes > limit.bytes { break }
-                entries.append((entry, statement.integer(9)))
-            }
-        }
+        var draft = BatchDraft(limit: limit)
+        // By their numbers: what was held back has got one behind later entries.
+        try fill(
+            &draft,
+            from: connection.statement(
+                """
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at,
+                    refusal_code IS NOT NULL
+                FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number
+                """))
+        try fill(
+            &draft,
+            from: connection.statement(
+                """
+                SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for, written_at, 0
+                FROM sync_outbox WHERE number IS NULL AND held_for IS NULL ORDER BY sequence
+                """))
+        let entries = draft.entries
         guard !entries.isEmpty else { return nil }
 
         let mark = try connection.statement(
@@ -60,8 +77,20 @@ extension WriteTransaction {
         change.touchesOutbox = true
         return PushBatch(
             identity: meta.identity, epoch: meta.epoch, acknowledged: try smallestUnanswered(),
-            transactions: transactions, outbox: meta.outbox, isWithdrawal: isWithdrawal,
+            transactions: transactions, outbox: meta.outbox, isWithdrawal: draft.isWithdrawal,
             cursors: try proofs(startingWith: entries.map(\.entry.space)))
+    }
+
+    /// Adds entries in the order of a statement, until the draft is full.
+    private func fill(_ draft: inout BatchDraft, from statement: Statement) throws(StoreFailure) {
+        defer { statement.reset() }
+        while !draft.isFull, try statement.step() {
+            var entry = try StoredEntry(statement)
+            if let models = draft.limit.models, try holdBack(entry, from: models) { continue }
+            let isWithdrawal = statement.integer(10) != 0
+            if isWithdrawal { entry.transaction = Transaction(space: entry.space, mutations: []) }
+            draft.add(entry, writtenAt: statement.integer(9), isWithdrawal: isWithdrawal)
+        }
     }
 
     /// The newest proof of the history of each space, those of `spaces` first, as many as a push may show.

@@ -51,6 +51,23 @@ extension LocalStoreConformance {
                     batch.transactions.flatMap(\.transaction.createdRecords), is: [avatar], "the records created")
                 try world.expect(try world.store.outboxSummary().held, is: 0, "the count of held entries")
             },
+            Check("a batch is repeated in the order of its numbers, also when held transactions are older") { world in
+                let (ada, _) = try world.createUser("ada")
+                let avatar = world.id()
+                _ = try world.push()
+                try world.answer(.first, world.applied(1))
+                _ = try world.written(.create("avatars", avatar, ["author": .reference(ada)]))
+                let (bob, _) = try world.createUser("bob")
+                _ = try world.push(.knowing(Self.withoutAvatars))
+                let everything = ServerModels(StoreWorld<Store>.catalog)
+                for _ in 0..<2 {
+                    let batch = try world.push(.knowing(everything))
+                    try world.expect(
+                        batch.transactions.map(\.number), is: [MutationNumber(1), MutationNumber(2)], "the numbers")
+                    try world.expect(
+                        batch.transactions.flatMap(\.transaction.createdRecords), is: [bob, avatar], "the order")
+                }
+            },
             Check("what depends on a held transaction goes when that is cancelled, and it can be cancelled") { world in
                 let (ada, _) = try world.createUser("ada")
                 _ = try world.push()

@@ -59,7 +59,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 
     static let all: [Mutant] =
         plain + clientRows + serverRows + stores + authorities + transports + policies.map(\.ofPolicy) + disks + access
-        + users
+        + users + builds
 }
 
 extension Mutant {

@@ -21,6 +21,7 @@ struct MutantTests {
             var plan = WorldPlan.drawn(seed: seed, steps: 150)
             // A device that is lied to may break a promise in another way than the bug does by itself.
             plan.rates.lie = 0
+            plan.useCurrentBuilds()
             mutant.shape(&plan)
             let world = World(plan, parts: mutant.parts())
             defer { virtual += world.simulation.now }

@@ -60,8 +60,8 @@ extension WorldParts {
         let open = parts.openAuthority
         let upkeep = parts.upkeep
         let outcome = parts.outcome
-        parts.openAuthority = { process, rules, histories in
-            guard let base = try open(process, everything ?? rules, histories) as? Authority else {
+        parts.openAuthority = { process, build, rules, histories in
+            guard let base = try open(process, build, everything ?? rules, histories) as? Authority else {
                 throw NotTheRealOne()
             }
             var service = PlantedAuthority(base)

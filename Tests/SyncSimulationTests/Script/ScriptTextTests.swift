@@ -35,6 +35,16 @@ import Testing
         #expect(try WorldScript(text: script.text) == script)
     }
 
+    @Test func `builds and upgrades are told`() throws {
+        var script = WorldScript(setting: WorldSetting(seed: 1, devices: 3))
+        script.setting.earlierDevices = [0, 2]
+        script.setting.isServerEarlier = true
+        script.moments = [.init([.device(2, .upgraded), .server(.upgraded)], pause: .zero)]
+        #expect(script.text.contains("\nearlierDevices 0 2\nserver.build earlier\n"))
+        #expect(script.text.contains("\ndevice2 upgraded\nserver upgraded\n"))
+        #expect(try WorldScript(text: script.text) == script)
+    }
+
     @Test func `forged pushes and silent restores are told`() throws {
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 1))
         let happenings: [Happening] = [.server(.backedUp), .server(.restoredSilently), .server(.forged(seed: 9))]

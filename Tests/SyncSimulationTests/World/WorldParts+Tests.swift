@@ -7,6 +7,7 @@ extension WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: steps)
         plan.setting.spaceCount = 1
         plan.rates.changeAccess = 0
+        plan.useCurrentBuilds()
         return plan
     }
 }
@@ -15,9 +16,10 @@ extension WorldParts {
     /// Stores on SQLite, and the plain authority with its bug.
     static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
+        let table = TableWire()
         var parts = WorldParts(
-            wire: TableWire(), openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
-            openAuthority: { _, _, _ in PlainAuthority(disk: disk, mutant: mutant) })
+            wire: { _ in table }, openStore: { process, runtime, _ in try openLocalStore(process, runtime) },
+            openAuthority: { _, _, _, _ in PlainAuthority(disk: disk, mutant: mutant) })
         parts.tellsLosers = false
         return parts
     }

@@ -29,7 +29,7 @@ extension History {
                     isCertain = false
                     continue
                 }
-                let model = replay.models[Int(stored.version.rawValue)]
+                let model = replay.models[Int(stored.version.rawValue)].seen(with: store.catalog)
                 let pending = entries.map(\.transaction).filter { $0.space == stored.space }
                 let strange = state.placesOfOtherSpaces(in: pending, records, session.spaces, besides: stored.space)
                 if let difference = model.difference(records[stored.space] ?? [:], over: pending, except: strange) {
@@ -42,17 +42,30 @@ extension History {
 
     /// A device must not believe to have seen a newer field than it has: its edit would win over what it never saw.
     ///
-    /// - Parameter stored: a space of which it has all.
-    func check(_ facts: ReplicaFacts, of device: String, _ stored: StoredSpace) throws(Violation) {
+    /// - Parameters:
+    ///   - stored: a space of which it has all.
+    ///   - catalog: the models that it knows.
+    ///   - firstCatalog: those that it and its server knew at first. Of what came later it takes the version of the record for
+    ///     that of the field: it has seen all up to there.
+    func check(
+        _ facts: ReplicaFacts, of device: String, _ stored: StoredSpace, in catalog: SchemaCatalog,
+        first firstCatalog: SchemaCatalog
+    ) throws(Violation) {
         try state.withLock { state throws(Violation) in
             guard let replay = state.replays[stored.space], stored.version <= replay.head else { return }
-            let model = replay.models[Int(stored.version.rawValue)]
+            let model = replay.models[Int(stored.version.rawValue)].seen(with: catalog)
             var wrong: [String] = []
             for (place, row) in model.rows {
                 guard let base = facts.bases[place.collection]?[place.id] else { continue }
-                for (position, known) in row.versions.enumerated() where base.version(at: position) != known {
+                let count = firstCatalog[place.collection]?.fields.count ?? 0
+                for (position, known) in row.versions.enumerated() {
+                    let claimed = base.version(at: position)
+                    let isHonest =
+                        position < count
+                        ? claimed == known : (known...max(known, stored.version)).contains(claimed)
+                    if isHonest { continue }
                     wrong.append(
-                        "field \(position) of \(place) as of version \(base.version(at: position)), not \(known)")
+                        "field \(position) of \(place) as of version \(claimed), not \(known)")
                 }
             }
             if let first = wrong.min() { throw Violation(.I7, "\(device) has \(first)") }

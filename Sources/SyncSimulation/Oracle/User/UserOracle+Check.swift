@@ -38,7 +38,8 @@ extension UserOracle {
             var lost: [String] = []
             for (saved, claim) in state.values {
                 guard claim.isOwed(mayLose), claim.authors.count == 1, !claim.isTold, !saved.value.isNull,
-                    !state.replaced.contains(saved), !state.isBeyondLimit(saved, claim)
+                    !state.replaced.contains(saved), !state.deletedUnseen.contains(saved.spot),
+                    !state.isBeyondLimit(saved, claim)
                 else { continue }
                 let isFound = all.contains { found in
                     found.records[saved.spot.place]?.value(at: saved.spot, in: catalog) == saved.value

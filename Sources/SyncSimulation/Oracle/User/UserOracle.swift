@@ -13,7 +13,9 @@ import SyncModel
 /// - current;
 /// - replaced by an edit or a delete of a device that read this value before;
 /// - offered by a journal entry of a device that wrote it, or by one that its user has dealt with;
-/// - still in the outbox.
+/// - still in the outbox;
+/// - in a field of a record that a user of an earlier build deleted, who could see the record and not the field: the only one
+///   of these that no user is told of.
 ///
 /// A record that was deleted is gone, or the journal of the deleter says otherwise.
 final class UserOracle: Sendable {
@@ -52,6 +54,8 @@ final class UserOracle: Sendable {
         var deletes: [NaiveModel.Place: Claim] = [:]
         /// Values that somebody read, and then replaced.
         var replaced: Set<Saved> = []
+        /// The fields that went with the delete of a record whose user could not see them, having an earlier build.
+        var deletedUnseen: Set<Spot> = []
         /// The devices on which a user has changed each field.
         var editors: [Spot: Set<String>] = [:]
         /// How often the server was put back to a backup.
@@ -74,7 +78,7 @@ final class UserOracle: Sendable {
         _ places: [NaiveModel.Place], in store: any LocalStore
     ) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
         var shown: [NaiveModel.Place: Record?] = [:]
-        for place in places {
+        for place in places where store.catalog[place.collection] != nil {
             shown.updateValue(try store.record(place.collection, .id(place.id)), forKey: place)
         }
         return shown
@@ -191,7 +195,7 @@ final class UserOracle: Sendable {
         case value(Saved, over: FieldValue?)
         /// All fields have a value, if only null.
         case create([Spot])
-        case delete(NaiveModel.Place, of: [Saved])
+        case delete(NaiveModel.Place, of: [Saved], unseen: [Spot])
     }
 
     private func changes(_ edits: [RecordEdit], _ shown: [NaiveModel.Place: Record?]) -> [Change] {
@@ -210,7 +214,9 @@ final class UserOracle: Sendable {
                     if old != value { changes.append(.value(Saved(spot: spot, value: value), over: old)) }
                 }
             case .delete:
-                changes.append(.delete(place, of: before.map { values(of: $0, at: place) } ?? []))
+                let seen = before.map { values(of: $0, at: place) } ?? []
+                let hidden = before == nil ? [] : catalog[place.collection]?.fields.dropFirst(seen.count) ?? []
+                changes.append(.delete(place, of: seen, unseen: hidden.map { Spot(place, $0.name) }))
             }
         }
         return changes
@@ -235,8 +241,9 @@ extension UserOracle.State {
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         case .create(let spots):
             for spot in spots { editors[spot, default: []].insert(device) }
-        case .delete(let place, let seen):
+        case .delete(let place, let seen, let unseen):
             replaced.formUnion(seen)
+            deletedUnseen.formUnion(unseen)
             deletes[place, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
         }
     }
@@ -262,8 +269,9 @@ extension UserOracle.Spot {
 }
 
 extension Record {
-    /// The value that it shows in a field; nil when there is no such field.
+    /// The value that it shows in a field; nil when it has no such field, as in an earlier build.
     func value(at spot: UserOracle.Spot, in catalog: SchemaCatalog) -> FieldValue? {
-        catalog[spot.collection]?.position(of: spot.field).map { values[$0] }
+        guard let position = catalog[spot.collection]?.position(of: spot.field) else { return nil }
+        return values.indices.contains(position) ? values[position] : nil
     }
 }

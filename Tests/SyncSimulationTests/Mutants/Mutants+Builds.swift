@@ -1,0 +1,97 @@
+import SimulationRecipes
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+
+extension Mutant {
+    /// Bugs that show when devices and the server have different builds.
+    static let builds: [Mutant] = [
+        Mutant(
+            "unknown fields dropped", breaks: [.I5, .I4], "a device forgets the fields that its build does not know",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON islander WHEN NEW.sync_unknown IS NOT NULL BEGIN
+                        UPDATE islander SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
+                    END;
+                    CREATE TRIGGER IF NOT EXISTS planted_too AFTER UPDATE OF sync_unknown ON islander
+                    WHEN NEW.sync_unknown IS NOT NULL BEGIN
+                        UPDATE islander SET sync_unknown = NULL WHERE sync_row = NEW.sync_row;
+                    END
+                    """)
+            }, shape: earlierDevice),
+        Mutant(
+            "unknown records dropped", breaks: [.I5, .I4, .I8],
+            "a device forgets the records of collections that its build does not know",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON sync_foreign BEGIN
+                        DELETE FROM sync_foreign WHERE collection = NEW.collection AND id = NEW.id;
+                    END
+                    """)
+            }, shape: earlierDevice),
+        Mutant(
+            "held writes forgotten", breaks: [.I1, .I5],
+            "a write that has waited for a newer server is gone when that comes",
+            parts: {
+                .plantingInStores(
+                    """
+                    CREATE TRIGGER IF NOT EXISTS planted AFTER UPDATE OF held_for ON sync_outbox
+                    WHEN OLD.held_for IS NOT NULL AND NEW.held_for IS NULL BEGIN
+                        DELETE FROM sync_pending WHERE sequence = NEW.sequence;
+                        DELETE FROM sync_outbox WHERE sequence = NEW.sequence;
+                        UPDATE sync_meta SET waiting = waiting - 1, outbox_bytes = outbox_bytes - NEW.bytes;
+                    END
+                    """)
+            }, shape: earlierServer),
+        Mutant(
+            "repeats in the order of writing", breaks: [.I3],
+            "a write that has waited for a newer server is repeated before those that have smaller numbers",
+            parts: {
+                .wrappingStores {
+                    $0.onTakeBatch = { (base, limit, now) throws(StoreFailure) in
+                        guard let batch = try base.takeBatch(limit, now: now) else { return nil }
+                        return batch.inTheOrderOfWriting
+                    }
+                }
+            }, shape: earlierServer),
+        Mutant(
+            "server hides what it knows", breaks: [.I17],
+            "a device is not told what the server knows, and sends it what that has to refuse",
+            parts: { .wrappingAuthority { $0.onHello = \.withoutModels } }, shape: earlierServer),
+    ]
+
+    @Sendable private static func earlierDevice(_ plan: inout WorldPlan) {
+        plan.setting.devices = max(plan.setting.devices, 2)
+        plan.setting.earlierDevices = [0]
+        plan.rates.upgrade = 0.02
+    }
+
+    @Sendable private static func earlierServer(_ plan: inout WorldPlan) {
+        plan.setting.isServerEarlier = true
+        plan.rates.upgrade = 0.02
+        // Answers are often lost, so that batches are repeated.
+        plan.setting.network.loseAnswerRate = max(plan.setting.network.loseAnswerRate, 0.2)
+        plan.setting.policy.batch.transactions = max(plan.setting.policy.batch.transactions, 8)
+    }
+}
+
+extension PushBatch {
+    fileprivate var inTheOrderOfWriting: PushBatch {
+        func time(_ numbered: NumberedTransaction) -> HybridTime { numbered.transaction.mutations.first?.time ?? .zero }
+        return PushBatch(
+            identity: identity, epoch: epoch, acknowledged: acknowledged,
+            transactions: transactions.sorted { time($0) < time($1) }, outbox: outbox, isWithdrawal: isWithdrawal,
+            cursors: cursors)
+    }
+}
+
+extension ServerHello {
+    fileprivate var withoutModels: ServerHello {
+        ServerHello(
+            protocolVersions: protocolVersions, epoch: epoch, account: account, serverTime: serverTime,
+            limits: limits, models: nil)
+    }
+}
