@@ -6,7 +6,7 @@ public struct ClientSettings: Sendable {
     public let logLevel: LogLevel
     public let store: StoreSettings
     /// Nil when the device works alone.
-    public let server: RemoteSettings?
+    public var server: RemoteSettings?
     public let policy: SyncPolicy
     public let stopDeadline: Duration
     /// How many events the flight recorder keeps; 0 is none.
@@ -25,7 +25,7 @@ public struct ClientSettings: Sendable {
         public let token: TokenSource?
         public let certificateFile: String?
         public let connectTimeout: Duration
-        public let requestTimeout: Duration
+        public var requestTimeout: Duration
     }
 
     public init(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {

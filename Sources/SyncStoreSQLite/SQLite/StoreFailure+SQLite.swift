@@ -22,7 +22,7 @@ extension StoreFailure {
         case SQLITE_TOOBIG: return StoreFailure(.tooLarge, "a value is larger than SQLite takes; \(text)")
         // The index of the log cannot grow: SQLite's word for a disk that is full before anything is written.
         case SQLITE_IOERR where code == Self.noRoomForLogIndex:
-            return StoreFailure(.diskFull, "no space is left for the log's index; \(text)")
+            return StoreFailure(.diskFull, "no space is left on the disk of the database; \(text)")
         default:
             return StoreFailure(.inputOutput, text)
         }

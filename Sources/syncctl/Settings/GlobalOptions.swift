@@ -56,23 +56,31 @@ struct GlobalOptions: ParsableArguments {
         return try ResolvedConfiguration(sources, for: .syncctl)
     }
 
-    private func client(creating: Bool) throws -> ClientComposition {
+    private func client(creating: Bool, patience: Duration?) throws -> ClientComposition {
         let configuration = try configuration()
         let recipes = try ClientRecipes.picked(by: configuration.environment)
-        let settings = try ClientSettings(configuration)
+        var settings = try ClientSettings(configuration)
+        if let patience, let server = settings.server {
+            settings.server?.requestTimeout = min(server.requestTimeout, patience)
+        }
         return ClientComposition(
             settings: settings, recipes: recipes,
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
 
+    /// For commands that only look: a person waits for their answer.
+    static let patienceOfALook = Duration.seconds(5)
+
     /// Runs a command with the client that the configuration describes, and closes it also when the command fails: a
     /// connection to the server that nobody closes ends the process with a trap.
     ///
-    /// - Parameter creating: whether a database that is missing is to be made.
+    /// - Parameters:
+    ///   - creating: whether a database that is missing is to be made.
+    ///   - patience: the most that one request waits for the server; nil leaves what is configured.
     func withClient<Result>(
-        creating: Bool = false, _ body: (ClientComposition) async throws -> Result
+        creating: Bool = false, patience: Duration? = nil, _ body: (ClientComposition) async throws -> Result
     ) async throws -> Result {
-        let client = try client(creating: creating)
+        let client = try client(creating: creating, patience: patience)
         do {
             let result = try await body(client)
             await client.close()

@@ -13,7 +13,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let terminal = options.terminal
-        let report = try await options.withClient { client in
+        let report = try await options.withClient(patience: GlobalOptions.patienceOfALook) { client in
             let store = try client.store
             let session = try store.session()
             return StatusReport(
@@ -38,7 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func contact(_ client: ClientComposition, as account: AccountID?) async -> StatusReport.Contact {
-        guard client.settings.server != nil else { return .noServer }
+        guard let server = client.settings.server else { return .noServer }
         if case .down(let reason) = client.reachability.current { return .offline(reason) }
         guard !local else { return .notAsked }
         let start = client.runtime.uptime()
@@ -49,6 +49,8 @@ struct StatusCommand: AsyncParsableCommand {
             return .online(hello.epoch, client.runtime.uptime() - start, clock)
         } catch let failure as TransportFailure {
             return switch failure.code {
+            case .unauthorized where server.token == nil:
+                .refused("no token is configured: put one into a file, and name it with server.token-file")
             case .unauthorized, .forbidden, .otherAccount, .incompatible: .refused(failure.message)
             default: .offline(failure.message)
             }

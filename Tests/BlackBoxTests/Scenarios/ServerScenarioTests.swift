@@ -44,6 +44,9 @@ import Testing
             try scribe.device.expect(0, "sync")
             try scribe.create("meanwhile")
             town.server.send(SIGSTOP)
+            // A look does not wait as long as a sync may.
+            let look = try scribe.device.expect(0, "status")
+            try demand(look.output.contains("5.0 seconds allowed"), "status does not tell how long it waited: \(look.output)")
             // Without a deadline it would not end: the server says no word.
             scribe.device.setTimeouts(.milliseconds(1_500))
             let answer = try scribe.device.expect(4, "sync")
