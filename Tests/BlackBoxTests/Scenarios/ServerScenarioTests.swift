@@ -46,7 +46,8 @@ import Testing
             town.server.send(SIGSTOP)
             // A look does not wait as long as a sync may.
             let look = try scribe.device.expect(0, "status")
-            try demand(look.output.contains("5.0 seconds allowed"), "status does not tell how long it waited: \(look.output)")
+            try demand(
+                look.output.contains("5.0 seconds allowed"), "status does not tell how long it waited: \(look.output)")
             // Without a deadline it would not end: the server says no word.
             scribe.device.setTimeouts(.milliseconds(1_500))
             let answer = try scribe.device.expect(4, "sync")
