@@ -33,7 +33,7 @@ public struct SQLiteParts: Sendable {
         pageRows: smallPolicy.limits.pageRows, pageBytes: smallPolicy.pageBytes,
         pushTransactions: smallPolicy.limits.pushTransactions, pushBytes: smallPolicy.limits.pushBytes)
 
-    /// What follows from these limits for a device at rest: the log has the pages after which it is written back, and
+    /// The bounds that follow from these limits for a device at rest: the log has the pages after which it is written back, and
     /// those of the largest transaction after that.
     static let bounds = ReplicaBounds(
         outboxEntries: smallLimits.outboxEntries, outboxBytes: smallLimits.outboxBytes,

@@ -60,7 +60,7 @@ public struct SpaceHeads: Coalescing, Hashable, Sendable {
 /// Why the authority did not do what it was asked. A rejected transaction is a result, not a failure.
 public struct AuthorityFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// What was wrong and what was expected. Holds no value of a record and no secret.
+    /// Says what was wrong and what was expected. Holds no value of a record and no secret.
     public let message: String
     public let retryAfter: Duration?
 

@@ -1,4 +1,4 @@
-/// What is wrong with a JSON text, and where.
+/// An error in a JSON text, and its place.
 package struct JSONError: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// It is not JSON, or JSON that is refused: two equal keys, too deep, a lone surrogate.
@@ -12,7 +12,7 @@ package struct JSONError: Error, Hashable, Sendable {
     package let kind: Kind
     /// The byte at fault, counted from 0.
     package let offset: Int
-    /// What was found, and what was expected.
+    /// Says what was found, and what was expected.
     package let problem: String
     /// Where in the tree, such as `page.commits[3].version`; empty at the top.
     package internal(set) var path = ""

@@ -17,7 +17,7 @@ package struct JSONKey {
         return areEqual(left.bytes, right.bytes)
     }
 
-    /// What `elementsEqual` says, without its iterators: a message has many keys, and each is compared with several.
+    /// Does the same as `elementsEqual` without its iterators: a message has many keys, and each is compared with several.
     private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         for index in left.indices where left[index] != right[index] { return false }

@@ -40,7 +40,7 @@ package struct JSONReader: ~Copyable {
         try bytes.withUnsafeBufferPointer { (bytes) throws(JSONError) in try read(bytes, body) }
     }
 
-    /// What kind of value comes next.
+    /// The kind of the next value.
     package enum Kind: Hashable, Sendable {
         case null, boolean, number, string, array, object
     }

@@ -1,4 +1,4 @@
-/// What the kernel says about a link or a route (rtnetlink(7)), read from the bytes of a datagram.
+/// A message of the kernel about a link or a route (rtnetlink(7)), read from the bytes of a datagram.
 enum RouteMessage: Hashable {
     case link(index: Int32, isUp: Bool, isLoopback: Bool)
     case linkGone(index: Int32)

@@ -12,7 +12,7 @@ package struct RecordingProblem: Error, Hashable, Sendable {
     package let code: Code
     /// Counted from 1; nil when it is about the whole.
     package let line: Int?
-    /// What was found and what was expected.
+    /// Says what was found and what was expected.
     package let problem: String
 
     package init(_ code: Code, line: Int? = nil, _ problem: String) {

@@ -32,6 +32,6 @@ public struct ByteSink: Sendable {
         return nil
     }
 
-    /// What the shell reports of a program whose reader has gone: the exit status for `EPIPE`.
+    /// The exit status that a shell reports for a program whose reader has gone: the one for `EPIPE`.
     public static let brokenPipeStatus: Int32 = 141
 }

@@ -17,7 +17,7 @@ extension EngineRuntime {
 }
 
 extension WallTime {
-    /// What the machine's wall clock shows now.
+    /// Returns the time of the machine's wall clock.
     public static func live() -> WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

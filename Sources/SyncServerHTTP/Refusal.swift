@@ -18,7 +18,7 @@ struct Refusal: Error {
         self.headers = headers
     }
 
-    /// What a client is told of any error: of one that is not meant for it, nothing.
+    /// Tells a client of any error: of one that is not meant for it, nothing.
     init(_ error: any Error) {
         switch error {
         case let refusal as Refusal: self = refusal

@@ -90,7 +90,7 @@ extension Routes {
     }
 }
 
-/// What an event stream has to tell. Without heads it is a sign of life.
+/// The next message of an event stream. Without heads it is a sign of life.
 struct StreamNews: Coalescing {
     var heads: [SpaceID: Version]
 

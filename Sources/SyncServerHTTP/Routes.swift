@@ -157,7 +157,7 @@ struct Routes: HTTPResponder {
 
     /// Reads a body within its limits, and holds no more than they allow.
     ///
-    /// What is a little too long is read to its end and forgotten: a client that is still sending would otherwise see a
+    /// A body that is a little too long is read to its end and forgotten: a client that is still sending would otherwise see a
     /// broken connection, and not the answer.
     private func body(of request: Request, _ seat: RequestBudget.Seat) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
@@ -227,7 +227,7 @@ enum Route: String, CustomStringConvertible {
     var description: String { self == .none ? "no route" : rawValue }
 }
 
-/// What a request's answer needs to know of its connection.
+/// The part of a connection that a request's answer needs to know.
 struct RouteContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

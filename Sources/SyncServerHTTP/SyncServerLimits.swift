@@ -10,7 +10,7 @@ enum SyncServerLimits {
     static let headDeadline = Duration.seconds(10)
     /// How long a peer may go on sending, or not close its side, once its last response is written: the time to read that.
     static let closeDelay = Duration.seconds(5)
-    /// What a body may be slow by, in bytes a second: time that it takes beyond its timeout. Half of what a client of ours gives
+    /// The slowest body, in bytes a second: time that it takes beyond its timeout. Half of what a client of ours gives
     /// itself for a long push (`SyncPolicy.uploadTime(ofBytes:)`), which is to be the first to give up.
     static let slowestBody = 4 * 1_024
     /// How many times the longest body is read, and forgotten, before the connection is given up.

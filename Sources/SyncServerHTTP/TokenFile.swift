@@ -157,7 +157,7 @@ public final class TokenFile: Authenticator {
     }
 }
 
-/// What is wrong with a file of tokens. Shows nothing of what it holds.
+/// An error in a file of tokens. Shows nothing of what it holds.
 public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
     /// Whether there is no file: no token was made yet, or the path is wrong.

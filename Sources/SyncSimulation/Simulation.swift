@@ -82,7 +82,7 @@ public final class Simulation: Sendable {
         VirtualWallClock(start: start, timeline: timeline)
     }
 
-    /// What wall clocks show at the beginning, unless told otherwise: 2026-01-01T00:00:00Z.
+    /// The time of wall clocks at the beginning, unless told otherwise: 2026-01-01T00:00:00Z.
     public static let dawn = WallTime(milliseconds: 1_767_225_600_000)
 
     /// Time, chance and threads for one device. Its actors get an executor each time this is called.

@@ -7,7 +7,7 @@ public struct SimulationFailure: Error, Sendable {
     public let time: Duration
     /// The names of the tasks that were started and have not ended.
     public let unfinished: [String]
-    /// Who sleeps, and until when.
+    /// The tasks that sleep, and until when.
     public let sleepers: [String]
     public let lastLines: [SimulationTrace.Line]
 

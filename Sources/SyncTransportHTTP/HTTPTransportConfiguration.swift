@@ -39,7 +39,7 @@ public struct HTTPTransportConfiguration: Sendable {
     }
 }
 
-/// What is wrong with the configuration of a transport.
+/// An error in the configuration of a transport.
 public struct HTTPTransportConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 }

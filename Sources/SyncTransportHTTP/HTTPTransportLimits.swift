@@ -4,7 +4,7 @@ enum HTTPTransportLimits {
     static let errorBytes = 64 * 1_024
     /// The longest pause that an answer in other words than the server's can ask for: it may be gone with the next network.
     static let longestForeignPause = Duration.seconds(120)
-    /// What is given to a connection at once, in bytes of a request's body: two seconds of the slowest upload.
+    /// The bytes of a request's body that a connection gets at once: two seconds of the slowest upload.
     static let pieceBytes = 16 * 1_024
     /// Bytes a second at which a reply may go on past its deadline: slower than any link that is worth waiting for.
     static let slowestReply = 1_024

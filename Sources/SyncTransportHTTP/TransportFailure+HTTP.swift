@@ -7,7 +7,7 @@ import NIOSSL
 import SyncCore
 
 extension TransportFailure {
-    /// What went wrong on the way to an answer.
+    /// Translates an error on the way to an answer.
     init(_ error: any Error, calling route: String, _ configuration: HTTPTransportConfiguration) {
         switch error {
         case let failure as TransportFailure:

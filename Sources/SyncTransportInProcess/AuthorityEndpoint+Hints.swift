@@ -34,7 +34,7 @@ extension AuthorityEndpoint {
 private actor HintSource {
     private let spaces: Set<SpaceID>
     private var news: CoalescingFeed<SpaceHeads>.Subscription.Iterator
-    /// What the last news told, the first to be given out at the end.
+    /// The last news, the first to be given out at the end.
     private var waiting: [Hint]
 
     init(_ heads: SpaceHeads, _ subscription: CoalescingFeed<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {

@@ -3,7 +3,7 @@ package import SyncCore
 package import SyncWire
 
 extension TransportFailure {
-    /// What a client is told of an authority's failure: as an HTTP server would tell it.
+    /// Translates an authority's failure for a client, as an HTTP server would.
     package init(_ failure: AuthorityFailure) {
         let code: Code =
             switch failure.code {

@@ -12,7 +12,7 @@ package struct WireError: Error, Hashable, Sendable {
     }
 
     package let code: Code
-    /// What was wrong, where, and what was expected.
+    /// Says what was wrong, where, and what was expected.
     package let message: String
 
     package init(_ code: Code, _ message: String) {
@@ -29,7 +29,7 @@ extension WireError: CustomStringConvertible {
     package var description: String { message }
 }
 
-/// Who wrote a message, and so how strictly it is read.
+/// The author of a message, and so how strictly it is read.
 package enum Strictness: Hashable, Sendable {
     /// A request: a key that this build does not know is refused.
     case refusingUnknownKeys

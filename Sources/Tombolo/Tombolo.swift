@@ -1,4 +1,4 @@
-// What a client program needs, by one import.
+// Everything that a client program needs, by one import.
 
 @_exported public import Models
 @_exported public import SyncBootstrap

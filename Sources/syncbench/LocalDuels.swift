@@ -6,7 +6,7 @@ import SyncModel
 import SyncRuntimeLive
 import SyncStoreSQLite
 
-/// What the local cache costs beside the SQLite C API alone.
+/// The cost of the local cache beside the SQLite C API alone.
 struct LocalDuels {
     let folder: URL
     let rows: Int64

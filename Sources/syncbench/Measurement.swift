@@ -1,6 +1,6 @@
 import CRawSQLite
 
-/// What one run of one subject cost.
+/// The cost of one run of one subject.
 struct Cost {
     var cpuSeconds: Double
     var wallSeconds: Double

@@ -1,7 +1,7 @@
 import CRawSQLite
 import Foundation
 
-/// What a first sync and a delta cost over loopback HTTP, in processes of their own.
+/// The cost of a first sync and of a delta over loopback HTTP, in processes of their own.
 struct SyncDuels {
     let folder: URL
 

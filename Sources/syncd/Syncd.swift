@@ -48,7 +48,7 @@ import SyncBootstrap
     }
 }
 
-/// What a command answers on standard output.
+/// The answer of a command on standard output.
 enum Answer {
     /// - Throws: `AnswerFailure`. When the reader has gone (`| head`), the program ends quietly, as others do.
     static func write(_ text: TerminalText) throws(AnswerFailure) {

@@ -36,7 +36,7 @@ struct SoakCommand: ParsableCommand {
     @Flag(help: "Go on after a broken promise, and tell all of them at the end.")
     var keepGoing = false
 
-    /// What all threads have found.
+    /// The findings of all threads.
     private struct Tally {
         var next: UInt64
         var worlds = 0

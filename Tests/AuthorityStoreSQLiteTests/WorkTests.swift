@@ -6,7 +6,7 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// What SQLite does for one record must not depend on how many others there are, nor on how many refer to the same one.
+/// SQLite's work for one record must not depend on how many others there are, nor on how many refer to the same one.
 @Suite(.ring(.test)) struct WorkTests {
     /// A part of a server's life with so many records; what had to come before is not measured.
     enum Chapter: CaseIterable {

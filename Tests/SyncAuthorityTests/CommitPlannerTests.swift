@@ -10,7 +10,7 @@ import Testing
         ["url": .text("a.png"), "author": .reference(id(number))]
     }
 
-    /// What a transaction of another device comes to, over user 1, avatar 2 by user 1, user 3 deleted, and user 4 in a
+    /// A transaction of another device and its plan, over user 1, avatar 2 by user 1, user 3 deleted, and user 4 in a
     /// space of its own.
     struct Case: Sendable, CustomTestStringConvertible {
         let what: String

@@ -12,7 +12,7 @@ struct Mirror {
     var hasMore = true
     var largestPage = 0
     var shownRows = 0
-    /// What a snapshot in progress has shown.
+    /// The records that a snapshot in progress has shown.
     private var shown: Set<RecordAddress> = []
 
     init(cursor: Cursor? = nil) {
@@ -81,7 +81,7 @@ struct Mirror {
 }
 
 extension AuthorityWorld {
-    /// What the store holds, read without the feed.
+    /// Returns the store's records, read without the feed.
     func liveRecords(in space: SpaceID = .default) throws -> [RecordAddress: Record] {
         try store.read { (view) throws(AuthorityStoreFailure) in
             var result: [RecordAddress: Record] = [:]

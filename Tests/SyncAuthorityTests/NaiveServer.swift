@@ -1,6 +1,6 @@
 import SyncModel
 
-/// What a server should do, said a second time, as naively as possible: no plan, no store, whole copies, linear
+/// A server written a second time, as naively as possible: no plan, no store, whole copies, linear
 /// searches. Fields are merged here by the words of the rules, not by the code under test.
 struct NaiveServer {
     struct Cell: Equatable {

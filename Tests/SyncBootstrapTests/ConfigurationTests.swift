@@ -17,7 +17,7 @@ private func resolve(
     return try ResolvedConfiguration(sources, for: program)
 }
 
-/// What stopped the start, in words.
+/// Returns the reason that stopped the start, in words.
 private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String {
     do throws(ConfigurationProblem) {
         try body()

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// What sending an entry of the journal again writes, over what the records are by then.
+/// Sends entries of the journal again, over what the records are by then.
 @Suite struct ResendPlanTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "users", fields: [.text("name"), .reference("avatar", to: "avatars")]),
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: Forgotten
 
-    /// What was forgotten, who is shown by now, what is planned, and what stays.
+    /// The forgotten records, those shown by now, the plan, and the rest that stays.
     private static let cases:
         [(forgotten: Transaction, shown: Set<RecordID>, planned: [[RecordEdit]], left: [RecordID])] = [
             // Alone, and in parts of their own.
@@ -196,10 +196,10 @@ import Testing
                     ]
                 ], []
             ),
-            // What may be missing is left out; what is here is kept.
+            // An optional record that is missing is left out; one that is here is kept.
             (transaction(user(ada, avatar: art)), [], [[.create("users", ada, name(ada))]], []),
             (transaction(user(ada, avatar: art)), [art], [[.create("users", ada, name(ada, avatar: art))]], []),
-            // What is needed and missing holds up its own part, and nothing that can do without.
+            // A needed record that is missing holds up its own part, and nothing that can do without.
             (
                 transaction(user(ada), avatar(art, of: bo), user(ink, avatar: art)), [],
                 [[.create("users", ada, name(ada))], [.create("users", ink, name(ink))]], [art]

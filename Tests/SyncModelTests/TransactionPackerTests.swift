@@ -23,7 +23,7 @@ import Testing
             ([ModelLimits.mutationsPerTransaction], [ModelLimits.mutationsPerTransaction]),
             ([ModelLimits.mutationsPerTransaction - 1, 1, 1], [ModelLimits.mutationsPerTransaction, 1]),
             ([1, ModelLimits.mutationsPerTransaction], [1, ModelLimits.mutationsPerTransaction]),
-            // What belongs together is not cut.
+            // Groups that belong together are not cut.
             ([1, ModelLimits.mutationsPerTransaction + 1, 1], [1, ModelLimits.mutationsPerTransaction + 1, 1]),
         ] as [([Int], [Int])])
     func `groups are packed up to the limit of mutations`(groups: [Int], expected: [Int]) {

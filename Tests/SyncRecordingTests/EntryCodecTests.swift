@@ -135,7 +135,7 @@ import Testing
                     default: bytes.insert(UInt8.random(in: 0x20..<0x7F, using: &dice), at: place)
                     }
                 }
-                // What is still readable is also run: a hostile file must not stop the program either.
+                // Entries that are still readable are also run: a hostile file must not stop the program either.
                 if let entry = try? EntryCodec.entry(String(decoding: bytes, as: UTF8.self)) {
                     _ = replay.follow(entry)
                 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncRecording
 
-/// What is taken out, and that the session does not miss it.
+/// Redaction, and that the session does not miss what is taken out.
 @Suite struct RedactionTests {
     @Test(arguments: 0..<40)
     func `the session does with a redacted event what it does with the event, redacted`(seed: Int) {

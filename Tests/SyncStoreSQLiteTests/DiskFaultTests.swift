@@ -32,7 +32,7 @@ import Testing
             cursor: Cursor(rawValue: "\(number)"), version: Version(number), head: Version(number), hasMore: false)
     }
 
-    /// What the script below had been told when the disk failed.
+    /// The answers that the script below had when the disk failed.
     private struct Told {
         var written: UInt64 = 0
         var pulled: Int64 = 0

@@ -7,7 +7,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// What is opened, and what is refused.
+/// Opening of databases, and refusals to open.
 @Suite struct OpeningTests {
     private func refusal(_ body: () throws(StoreFailure) -> SQLiteStore) -> StoreFailure.Code? {
         do throws(StoreFailure) {
@@ -408,7 +408,7 @@ import Testing
     @Test func `a log that only others have made long is cut, too`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 10 }
-        // What opening it has written is its own.
+        // The writes of opening it are its own.
         try store.checkpoint()
         let other = try scratch.open()
         for number in UInt64(0)..<200 { _ = try other.commit([Samples.create(number)], in: .default, now: Samples.now) }

@@ -5,7 +5,7 @@ import SyncModel
 import SyncStoreSQLite
 import Testing
 
-/// What is particular to this store: its limits, its news, its threads.
+/// The behavior that is particular to this store: its limits, its news, its threads.
 @Suite struct StoreBehaviourTests {
     @Test func `a full outbox refuses the write, and says so`() throws {
         let scratch = try Scratch()

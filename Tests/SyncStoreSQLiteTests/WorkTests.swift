@@ -5,7 +5,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// What SQLite does for one record must not depend on how many others there are: a statement that looks through a whole
+/// SQLite's work for one record must not depend on how many others there are: a statement that looks through a whole
 /// table makes a device that was long offline hold the lock for minutes.
 @Suite(.ring(.check)) struct WorkTests {
     /// A part of a device's life with so many records; what had to come before is not measured.

@@ -21,7 +21,7 @@ import Testing
         try lab.settle()
         phone.isOnline = false
 
-        // What a naive reader of the same edits would say.
+        // The values that a naive reader of the same edits would expect.
         var expected: [RecordID: Int64] = [:]
         var ids: [RecordID] = []
         var random = phone.runtime.generator

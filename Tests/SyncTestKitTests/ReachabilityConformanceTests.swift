@@ -14,7 +14,7 @@ import Testing
         try await Self.simulated.run(rule)
     }
 
-    /// What may be wrong with links.
+    /// The possible flaws of links.
     enum Flaw: CaseIterable {
         case endsAtOnce, forgets, tellsTooEarly
 

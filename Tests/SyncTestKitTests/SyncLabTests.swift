@@ -55,7 +55,7 @@ import Testing
         try lab.finish()
     }
 
-    /// What was done, and all that the server was asked and by whom.
+    /// The steps, and all requests to the server and their senders.
     private struct Course: Equatable {
         let jobs: Int
         let end: Duration

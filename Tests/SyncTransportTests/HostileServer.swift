@@ -3,7 +3,7 @@ import NIOPosix
 
 /// A server that answers whatever it is asked with bytes of the test's choosing.
 enum HostileServer {
-    /// What it does with a connection, once something has arrived.
+    /// Its behavior toward a connection, once something has arrived.
     enum Answer: Sendable {
         /// Sends this and closes.
         case bytes(String)

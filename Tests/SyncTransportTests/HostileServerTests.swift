@@ -14,7 +14,7 @@ import Testing
         let words: String
         let runsOut: Limit?
 
-        /// What the client runs out of here.
+        /// The limit that the client runs into here.
         enum Limit {
             case silence, call
         }

@@ -7,7 +7,7 @@ import SyncModel
 
 /// The steps from a connection to a database that can be trusted.
 struct AuthorityOpening: Sendable {
-    /// What is opened, for messages.
+    /// The file or folder to open, for messages.
     let name: String
     let configuration: SQLiteAuthorityConfiguration
 

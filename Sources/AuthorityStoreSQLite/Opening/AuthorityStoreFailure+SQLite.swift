@@ -2,7 +2,7 @@ import GRDB
 import SyncAuthority
 
 extension AuthorityStoreFailure {
-    /// What an error of SQLite or of ours means to the authority. Names no path and no value.
+    /// Translates an error of SQLite or of ours for the authority. Names no path and no value.
     static func wrapping(_ error: any Error, while action: String) -> AuthorityStoreFailure {
         switch error {
         case let failure as AuthorityStoreFailure: return failure

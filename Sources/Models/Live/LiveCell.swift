@@ -15,7 +15,7 @@ final class LiveCell: Sendable {
         var shown: Record?
         /// Set here, and not written yet.
         var edits = Patch()
-        /// What reads return, one per field: `shown` under `edits`.
+        /// The values that reads return, one per field: `shown` under `edits`.
         var values: [FieldValue]
         /// Why a value could not be set; told when it is to be written.
         var refusals: [FieldName: ModelFailure] = [:]
@@ -134,7 +134,7 @@ final class LiveCell: Sendable {
         successor?.refuse(field, failure)
     }
 
-    /// What was set and not written, when it keeps all rules; nil when there is nothing to write.
+    /// Returns the values that were set and not written, when they keep all rules; nil when there is nothing to write.
     func edit() throws(ModelFailure) -> ModelEdit? {
         let (key, presence, shown, edits, refusals) = read { ($0.key, $0.presence, $0.shown, $0.edits, $0.refusals) }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
@@ -165,7 +165,7 @@ final class LiveCell: Sendable {
     /// Takes in what was seen, unless a look that was begun later has been taken in: two threads may look at once.
     /// - Returns: whether anything visible changed.
     @discardableResult func show(_ sighting: Sighting, _ look: Look) -> Bool {
-        // What is released must be released outside of the lock.
+        // Objects must be released outside of the lock.
         let (isNew, replaced) = state.withLock { state -> (Bool, Record?) in
             guard look > state.lastLook, state.successor == nil else { return (false, nil) }
             state.lastLook = look
@@ -186,7 +186,7 @@ final class LiveCell: Sendable {
     private func take(_ sighting: Sighting, into state: inout State) {
         switch (sighting, state.presence) {
         case (_, .draft), (.elsewhere, _), (.notHere, .gone): break
-        // What is gone comes back when its deletion is refused, or its creation is sent again from the journal.
+        // A deleted record comes back when its deletion is refused, or its creation is sent again from the journal.
         case (.here(let record), .awaited), (.here(let record), .notHere), (.here(let record), .here),
             (.here(let record), .gone):
             state.key = .id(record.id)
@@ -235,7 +235,7 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// What is set again while it is being written stays set.
+    /// A value that is set again while it is being written stays set.
     private func settle(_ patch: Patch, in state: inout State) {
         for (name, value) in patch where state.edits[name] == value { state.edits.remove(name) }
     }

@@ -9,7 +9,7 @@ public final class LiveObjects: Sendable {
     public let source: any ModelSource
     let runtime: EngineRuntime
 
-    /// What has changed, told after the live objects show it.
+    /// Tells of each change after the live objects show it.
     let changes = CoalescingFeed<StoreChange>()
 
     private struct Key: Hashable, Sendable {
@@ -156,7 +156,7 @@ public final class LiveObjects: Sendable {
         case .elsewhere:
             let model = placeholder(type, key, presence: .awaited)
             _ = runtime.spawn {
-                // What fails here is told by `load`, which asks again.
+                // A failure here is told by `load`, which asks again.
                 do throws(ModelFailure) { try await self.load(model.record.cell) } catch {}
             }
             return model

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What a live object holds on to: its state, and the drafts that belong with it.
+/// The state of a live object, and the drafts that belong with it.
 ///
 /// The state is shared by all who reach the record. References lead from here to states, and never from a state to
 /// a state, so that a circle of records is no circle of memory.
@@ -22,7 +22,7 @@ public final class LiveRecord: Sendable {
 
     // MARK: Properties
 
-    /// What the field shows: what was set here, or else what the source last showed. Reads memory only.
+    /// The value that the field shows: the one set here, or else the one that the source last showed. Reads memory only.
     public subscript(field: ModelField) -> FieldValue {
         get { cell.value(at: field.position) }
         set { cell.set(field, to: newValue) }
@@ -44,7 +44,7 @@ public final class LiveRecord: Sendable {
     public func object<Model: LiveModel>(_ field: ModelField, as type: Model.Type) -> Model? {
         guard case .reference(let id) = self[field] else { return nil }
         let object = objects.reach(type, id)
-        // What is gone shows what it was, and so do all whom it refers to.
+        // A deleted object shows its last values, and so do all objects that it refers to.
         return object.presence == .gone && cell.presence != .gone ? nil : object
     }
 

@@ -4,7 +4,7 @@ public import SyncModel
 /// Why an object did not do what it was asked.
 public struct ModelFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// What was wrong, where, and what was expected.
+    /// Says what was wrong, where, and what was expected.
     public let message: String
     public let cause: Cause?
 

@@ -1,7 +1,7 @@
 public import SyncCore
 public import SyncModel
 
-/// What a write leaves in the caller's hand: proof of the first moment, and the way to await the second.
+/// The result of a write: proof of the first moment, and the way to await the second.
 public struct Receipt: Sendable {
     let cell: LiveCell
     let written: Written

@@ -1,4 +1,4 @@
-/// What a user tells of themselves.
+/// The public description of a user, written by that user.
 public protocol Profile: Presentable, CustomStringConvertible {
     /// Given when the profile is made. Nil only while the profile itself is a placeholder.
     var user: (any User)? { get }

@@ -19,7 +19,7 @@ struct RemoteScan {
         self.space = space
     }
 
-    /// What to ask next; nil when all is read.
+    /// The next request; nil when all is read.
     var next: PullRequest? {
         get throws(TransportFailure) {
             guard pages <= ModelsLimits.remoteScanPages else {

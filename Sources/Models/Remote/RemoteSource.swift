@@ -99,7 +99,7 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// What is written has been answered already.
+    /// A remote write has been answered already.
     public func confirm(_ ticket: WriteTicket) {}
 
     /// Finds out what became of an earlier write. What it created is not created again, but updated.

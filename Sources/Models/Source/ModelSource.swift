@@ -8,7 +8,7 @@ public import SyncModel
 public protocol ModelSource: Sendable {
     var catalog: SchemaCatalog { get }
 
-    /// What can be told of a record at once, without waiting for a network.
+    /// Returns the state of a record at once, without waiting for a network.
     func look(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> Sighting
 
     /// Asked only after `look` said `elsewhere`; nil when there is none.
@@ -30,7 +30,7 @@ public protocol ModelSource: Sendable {
     var changes: CoalescingFeed<StoreChange>? { get }
 }
 
-/// What a source can say of a record at once.
+/// The state of a record, as far as a source knows it at once.
 public enum Sighting: Hashable, Sendable {
     case here(Record)
     case notHere
@@ -50,7 +50,7 @@ public struct ModelEdit: Hashable, Sendable {
     }
 }
 
-/// What a source gives for a write, and understands when its confirmation is awaited.
+/// The ticket that a source gives for a write, to await its confirmation with.
 public struct WriteTicket: Hashable, Sendable {
     /// Nil where there is no outbox, or where the edits changed nothing.
     public let sequence: OutboxSequence?

@@ -11,7 +11,7 @@ public struct ImportRow: Hashable, Sendable {
     /// References to other rows by their keys.
     public let links: [Link]
 
-    /// What makes a row the same row the next time.
+    /// The key by which a row is the same row the next time.
     public enum Identity: Hashable, Sendable {
         /// The record itself, as an export names it.
         case record(RecordID)
@@ -30,7 +30,7 @@ public struct ImportRow: Hashable, Sendable {
 public struct ImportProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// Counted from 1; 0 when the whole input is at fault.
     public let line: Int
-    /// What was wrong and what was expected.
+    /// Says what was wrong and what was expected.
     public let reason: String
 
     public init(line: Int, _ reason: String) {
@@ -41,7 +41,7 @@ public struct ImportProblem: Error, Hashable, Sendable, CustomStringConvertible 
     public var description: String { line > 0 ? "line \(line): \(reason)" : reason }
 }
 
-/// What reading an input gave: the good rows and the broken ones, both in the order of the input.
+/// The result of reading an input: the good rows and the broken ones, both in the order of the input.
 public struct ImportedRows: Hashable, Sendable {
     public var rows: [ImportRow] = []
     public var problems: [ImportProblem] = []

@@ -16,7 +16,7 @@ struct RowBuilder {
     /// Names that every collection understands beside its fields.
     static let keyName = "key"
     static let idName = "id"
-    /// What an export also says of a record, and an import has no use for: the server gives these.
+    /// Columns that an export adds and an import ignores: the server assigns these.
     static let exportedNames: Set<String> = ["uid", "version", "pending"]
 
     mutating func setKey(_ key: String) throws(ImportProblem) {

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// What has to be written so that the store says what the rows say, in an order in which no reference dangles.
+/// The edits that make the store say what the rows say, in an order in which no reference dangles.
 ///
 /// A row follows those that it must refer to. An optional reference that would point forward is left out at first, and
 /// set in a second round: user and avatar can name each other whatever their order and distance in the input.

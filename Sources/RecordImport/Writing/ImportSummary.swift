@@ -1,4 +1,4 @@
-/// What an import did, or stopped before doing.
+/// The counts of an import that has ended, or was stopped.
 public struct ImportSummary: Hashable, Sendable {
     public var created = 0
     public var updated = 0

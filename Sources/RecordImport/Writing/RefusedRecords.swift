@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// What the journal tells of records that the server knows as deleted, which nothing else here does.
+/// The deleted records that the server refuses to create, as only the journal tells.
 ///
 /// The server refuses a transaction as a whole when one of its records was deleted, and names the first one. The entries
 /// that nobody has dealt with count: whoever dismisses one wants to try again.

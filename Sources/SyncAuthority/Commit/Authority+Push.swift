@@ -47,7 +47,7 @@ extension Authority {
         return answered.reply
     }
 
-    /// What can be seen without the store.
+    /// Checks everything that can be seen without the store.
     private func check(_ request: PushRequest) throws(AuthorityFailure) {
         let limits = policy.limits
         guard request.cursors.count <= ModelLimits.shownCursors else {
@@ -85,7 +85,7 @@ extension Authority {
     }
 }
 
-/// What a group of transactions came to.
+/// The results of a group of transactions.
 struct Answer {
     var results: [TransactionResult]
     /// The spaces that have new commits.

@@ -1,7 +1,7 @@
 package import SyncModel
 
 extension CommitPlan {
-    /// What carrying a plan out has done.
+    /// The effect of a plan that was carried out.
     package struct Effect: Hashable, Sendable {
         package let outcome: Outcome
         /// The new version of the space; nil when clients see no difference.
@@ -82,7 +82,7 @@ extension AuthorityTransaction {
 }
 
 extension PlannedRecord {
-    /// What the feed says of the record; nil when clients see no difference.
+    /// Returns the change of the record for the feed; nil when clients see no difference.
     fileprivate func change(uid: UID) -> RecordChange? {
         let effect: RecordChange.Effect
         if deletion != nil {

@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// What a transaction will do, decided before anything is written. A value: it prints and compares.
+/// The decision about a transaction, made before anything is written. A value: it prints and compares.
 package struct CommitPlan: Hashable, Sendable {
     package let space: SpaceID
     /// The records that the transaction touches, in the order in which it first names them.
@@ -22,7 +22,7 @@ package struct CommitPlan: Hashable, Sendable {
     package var changesSomething: Bool { records.contains(where: \.isVisible) }
 }
 
-/// What becomes of one record.
+/// The decision about one record.
 package struct PlannedRecord: Hashable, Sendable {
     package let address: RecordAddress
     /// As it is stored; nil when the transaction creates it.

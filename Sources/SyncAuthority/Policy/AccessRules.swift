@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// Who may do what in which space. What no rule grants is refused (I21).
+/// The rights of each principal in each space. Everything that no rule grants is refused (I21).
 public struct AccessRules: Hashable, Sendable {
     public var rules: [Rule]
 
@@ -51,7 +51,7 @@ public struct AccessRules: Hashable, Sendable {
         }
     }
 
-    /// Who may write may read: an outcome shows the values that it met.
+    /// The right to write includes the right to read: an outcome shows the values that it met.
     public enum Access: Hashable, Sendable {
         case read
         case readAndWrite

@@ -2,7 +2,7 @@ public import SyncModel
 
 /// How an authority behaves: what it takes, what it gives, and to whom.
 public struct AuthorityPolicy: Hashable, Sendable {
-    /// What `hello` tells.
+    /// The limits that `hello` tells.
     public var limits: ServerLimits
     /// How far after the server's own time a stamp may lie before it is clamped (I22).
     public var permittedSkew: Duration

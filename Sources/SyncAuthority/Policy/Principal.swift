@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// Who asks: made by the server from a credential, never by a client.
+/// The account behind a request: made by the server from a credential, never by a client.
 public struct Principal: Hashable, Sendable {
     public let name: String
 
@@ -8,7 +8,7 @@ public struct Principal: Hashable, Sendable {
         self.name = name
     }
 
-    /// What clients know the principal by.
+    /// The name of the principal for clients.
     public var account: AccountID { AccountID(rawValue: name) }
 
     /// A request on behalf of one account may come with the token of another: when the user of a device changes, what

@@ -3,7 +3,7 @@ public import SyncModel
 /// Where the authority keeps everything. Each call is one database transaction, synchronous, and may be made from any
 /// thread; it may wait for a disk or for other writers, but never without bound.
 ///
-/// What `body` sees is one moment of the database. Bodies make no other call of the store, and are not repeated.
+/// `body` sees one moment of the database. Bodies make no other call of the store, and are not repeated.
 public protocol AuthorityStore: Sendable {
     /// Reads at one moment. Does not wait for writers, nor they for it.
     func read<Result>(
@@ -12,14 +12,14 @@ public protocol AuthorityStore: Sendable {
 
     /// Writes all that `body` writes, durably, or, when it throws or the commit fails, nothing.
     ///
-    /// What `body` has read stays true until its end: an implementation that lets writers run beside each other locks
+    /// Everything that `body` has read stays true until its end: an implementation that lets writers run beside each other locks
     /// the ledger and the records that are read, or fails with `busy` where that cannot be kept.
     func write<Result>(
         _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result
 }
 
-/// What a decision about a transaction may ask.
+/// The questions that a decision about a transaction may ask.
 public protocol RecordLookup {
     /// The record, alive or deleted, in whatever space.
     func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord?
@@ -67,7 +67,7 @@ public protocol AuthorityView: RecordLookup {
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreFailure) -> [Commit]
 
-    /// Who made a commit; nil when there is none, or it has been trimmed.
+    /// Returns the author of a commit; nil when there is none, or it has been trimmed.
     func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor?
 
     /// `.empty` for a client that has never pushed.
@@ -189,7 +189,7 @@ public struct PageBudget: Hashable, Sendable {
 /// Live records of one collection, in the order of their ids.
 public struct RowSlice: Hashable, Sendable {
     public let records: [StoredRecord]
-    /// What they weigh in the budget.
+    /// The weight of the commits in the budget, in bytes.
     public let bytes: Int
     /// Whether no record of the collection follows.
     public let isComplete: Bool

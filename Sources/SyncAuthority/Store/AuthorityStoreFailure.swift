@@ -1,7 +1,7 @@
 /// Why the authority's store did not do what it was asked. Nothing was changed.
 public struct AuthorityStoreFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// What was wrong and what was expected. Holds no value of a record and no secret; a path only when a database
+    /// Says what was wrong and what was expected. Holds no value of a record and no secret; a path only when a database
     /// could not be opened.
     public let message: String
 

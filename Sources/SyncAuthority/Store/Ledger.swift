@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// Whose transactions are counted together. The principal belongs to the key: nobody can use up or read the numbers
+/// The client whose transactions are counted together. The principal belongs to the key: nobody can use up or read the numbers
 /// of another's device by naming its client id.
 public struct LedgerKey: Hashable, Sendable {
     public let principal: Principal
@@ -28,7 +28,7 @@ public struct Ledger: Hashable, Sendable {
     public static let empty = Ledger(next: .first, acknowledged: .first)
 }
 
-/// What became of a transaction, with the hash that tells a repeat from a re-used number.
+/// The outcome of a transaction, with the hash that tells a repeat from a re-used number.
 public struct StoredOutcome: Hashable, Sendable {
     public let hash: PayloadHash
     public let outcome: Outcome
@@ -39,7 +39,7 @@ public struct StoredOutcome: Hashable, Sendable {
     }
 }
 
-/// Who made a commit: what `explain` answers with.
+/// The author of a commit.
 public struct CommitAuthor: Hashable, Sendable {
     public let principal: Principal
     public let identity: ClientIdentity
@@ -62,7 +62,7 @@ public struct RecordedConflict: Hashable, Sendable {
     public let space: SpaceID
     /// The version of the outcome that tells of it.
     public let version: Version
-    /// Who pushed the edit that met another.
+    /// The author of the edit that met another.
     public let author: CommitAuthor
     public let conflict: FieldConflict
 

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What an operator does to a server's history.
+/// The operator's tasks on a server's history.
 extension Authority {
     /// Takes the commits before `version` out of the feed of a space: cursors that need one of them start again with
     /// a snapshot. Records and tombstones stay. Nothing happens when they are gone already.
@@ -65,7 +65,7 @@ extension Authority {
         }
     }
 
-    /// What became of a transaction, as the ledger has it; nil when it never took effect, or when its client has
+    /// Returns the outcome of a transaction from the ledger; nil when it never took effect, or when its client has
     /// acknowledged the answer.
     package func outcome(
         of number: MutationNumber, from identity: ClientIdentity, of principal: Principal

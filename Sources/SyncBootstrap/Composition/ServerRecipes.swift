@@ -28,14 +28,14 @@ public struct ServerRecipes: Sendable {
         self.listener = listener
     }
 
-    /// What becomes of a store that is not there.
+    /// How a store is opened that may not be there.
     public enum StoreOpening: Sendable {
         case makingIfMissing
         /// It is a problem: looking at a store must not begin one.
         case existing
     }
 
-    /// What a listener serves, and by whose leave.
+    /// The parts that a listener serves.
     public struct Service: Sendable {
         public let settings: ServerSettings
         public let authority: any AuthorityService

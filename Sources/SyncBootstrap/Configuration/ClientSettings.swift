@@ -1,6 +1,6 @@
 public import SyncCore
 
-/// What the parts of a client need to know. Read once, at the start.
+/// The settings of a client. Read once, at the start.
 public struct ClientSettings: Sendable {
     public let environment: Environment
     public let logLevel: LogLevel

@@ -12,7 +12,7 @@ public struct ConfigurationKey<Value: Sendable>: Sendable {
     }
 }
 
-/// What there is to know about a key, whatever its type.
+/// The description of a key, whatever its type.
 public struct KeyDescription: Hashable, Sendable {
     /// Dotted, lower case, words joined by hyphens: `server.token-file`.
     public let name: String
@@ -38,7 +38,7 @@ public enum Program: String, Hashable, Sendable, CaseIterable {
     case syncctl, syncd
 }
 
-/// What kind of value a key takes, with its unit and range.
+/// The kind of value that a key takes, with its unit and range.
 public enum ValueKind: Hashable, Sendable {
     case text
     /// A file or a folder; `~/` at the beginning is the home folder.
@@ -50,7 +50,7 @@ public enum ValueKind: Hashable, Sendable {
     case integer(ClosedRange<Int>, unit: String)
     case duration(ClosedRange<Duration>)
 
-    /// What is expected, for errors and documents: "a duration from 1s to 1h".
+    /// The expected value, for errors and documents: "a duration from 1s to 1h".
     public var expectation: String {
         switch self {
         case .text: "text"
@@ -65,7 +65,7 @@ public enum ValueKind: Hashable, Sendable {
     }
 }
 
-/// What holds when nobody gave a value.
+/// The value that holds when nobody gave one.
 public enum DefaultValue: Hashable, Sendable {
     /// There is none: what needs the key says so.
     case none

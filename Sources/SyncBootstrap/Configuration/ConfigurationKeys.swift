@@ -123,7 +123,7 @@ public enum ConfigurationKeys {
     ]
 }
 
-/// What an acknowledged write survives.
+/// The failure that an acknowledged write survives.
 public enum Durability: String, Hashable, Sendable, CaseIterable {
     /// The crash of the process.
     case normal

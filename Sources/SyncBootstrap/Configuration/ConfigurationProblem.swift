@@ -2,7 +2,7 @@
 public struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// Names the key, where its value came from, what was wrong and what was expected. Holds no secret.
     public let message: String
-    /// What to do about it, when there is more to say than the message does.
+    /// The remedy, when there is more to say than the message does.
     public let advice: String?
 
     public init(_ message: String, advice: String? = nil) {

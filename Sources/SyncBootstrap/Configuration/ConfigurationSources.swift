@@ -110,7 +110,7 @@ public struct ConfigurationSources: Sendable {
     }
 }
 
-/// Who gave a value.
+/// The source that gave a value.
 public enum ValueSource: Hashable, Sendable, CustomStringConvertible {
     case flag(String)
     case variable(String)

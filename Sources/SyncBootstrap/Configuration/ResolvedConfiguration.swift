@@ -13,7 +13,7 @@ public struct ResolvedConfiguration: Sendable {
         public let text: String?
         public let source: ValueSource
 
-        /// What may be shown: secrets are masked.
+        /// The text that may be shown: secrets are masked.
         public var shownText: String? {
             text.map { key.isSecret ? "********" : $0 }
         }

@@ -1,4 +1,4 @@
-/// What the parts of a server need to know. Read once, at the start.
+/// The settings of a server. Read once, at the start.
 public struct ServerSettings: Sendable {
     public let environment: Environment
     public let logLevel: LogLevel

@@ -14,6 +14,6 @@ public enum ProgramOutput {
     @discardableResult
     public static func note(_ text: TerminalText) -> Int32? { ByteSink.standardError.write(text.rendered) }
 
-    /// What the shell reports of a program whose reader has gone: the exit status for `EPIPE`.
+    /// The exit status that a shell reports for a program whose reader has gone: the one for `EPIPE`.
     public static let brokenPipeStatus = ByteSink.brokenPipeStatus
 }

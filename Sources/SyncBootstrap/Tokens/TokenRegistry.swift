@@ -47,7 +47,7 @@ public struct TokenRegistry: Sendable {
         return count
     }
 
-    /// Who has tokens, and how many each, in the order of the names.
+    /// Returns all principals with tokens, and how many each has, in the order of the names.
     public func principals() throws(ConfigurationProblem) -> [(name: String, tokens: Int)] {
         var counts: [String: Int] = [:]
         for line in try read() { if let name = Self.principal(of: line) { counts[name, default: 0] += 1 } }

@@ -67,7 +67,7 @@ public actor SyncEngine {
 
     // MARK: The host's side. Safe from any thread, and never waiting.
 
-    /// What the engine is doing now.
+    /// The engine's activity now.
     public nonisolated var currentStatus: SyncStatus {
         lastStatus.withLock { $0 }
     }
@@ -187,7 +187,7 @@ public actor SyncEngine {
         if isNew { status.publish(new) }
     }
 
-    /// What the device tells by itself: commits in the store, and changes of links and routes.
+    /// Watches the device: commits in the store, and changes of links and routes.
     private func watch() -> [Task<Void, Never>] {
         let mailbox = mailbox
         let commits = store.changes.subscribe()

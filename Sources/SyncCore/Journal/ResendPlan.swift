@@ -1,11 +1,11 @@
 package import SyncModel
 
-/// What is written when a person sends an entry of the journal again: edits over what the records are now.
+/// The edits that send an entry of the journal again, over what the records are now.
 package struct ResendPlan: Hashable, Sendable {
     package let space: SpaceID
     /// The edits of each transaction, in the order in which they are to be written.
     package private(set) var transactions: [[RecordEdit]] = []
-    /// What needs a record that is not here, or whose id another space has: it stays in the journal, in an entry of its own.
+    /// Mutations that need a record that is not here, or whose id another space has: they stay in the journal, in an entry of their own.
     package private(set) var left: [Mutation] = []
     /// The records that take the place of deleted ones.
     package private(set) var replacements: [Replacement] = []

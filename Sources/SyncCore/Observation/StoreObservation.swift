@@ -1,7 +1,7 @@
 import SyncConcurrency
 public import SyncModel
 
-/// What a question to the store answers, now and after each change that may change the answer.
+/// The answers to a question to the store: one now, and one after each change that may change the answer.
 ///
 /// The first element comes at once. Equal answers in a row are given once; a slow reader sees the newest, not all.
 /// Iterate in any task; cancel the task to stop.

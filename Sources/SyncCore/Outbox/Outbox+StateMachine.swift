@@ -30,14 +30,14 @@ package struct OutboxMachine: Hashable, Sendable {
         case resting
         case taking
         case inFlight(request: Serial, deadline: ArmedTimer, load: Load)
-        /// What was answered lies in these spaces.
+        /// The answered transactions lie in these spaces.
         case recording(spaces: [SpaceID])
         case waiting(ArmedTimer, Obstacle)
         case withdrawing
         case renewing
     }
 
-    /// What a push carries, as far as its answer needs it.
+    /// The part of a push that its answer needs.
     package struct Load: Hashable, Sendable {
         package let identity: ClientIdentity
         package let count: Int
@@ -105,7 +105,7 @@ package struct OutboxMachine: Hashable, Sendable {
         case identity(String)
     }
 
-    /// What happened besides the actions, for the session to pass on.
+    /// Events besides the actions, for the session to pass on.
     enum News: Hashable, Sendable {
         /// The server has said what became of transactions in these spaces: it is there to be pulled.
         case answered(in: [SpaceID])

@@ -70,7 +70,7 @@ package struct PullMachine: Hashable, Sendable {
         case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
     }
 
-    /// What follows the pull that is under way.
+    /// The step that follows the pull that is under way.
     package enum Then: Hashable, Sendable {
         case rest
         /// This version was heard of meanwhile: pull again, unless the page under way has heard of it, too.
@@ -113,7 +113,7 @@ package struct PullMachine: Hashable, Sendable {
     mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         if case .news(let version) = reason, version <= head { return [] }
         switch state {
-        // What was pushed to a space without access was most likely refused: nothing is there to be pulled at once.
+        // A push to a space without access was most likely refused: nothing is there to be pulled at once.
         case .resting where reason == .answer && !stored.hasAccess:
             return pollSooner(&turn)
         case .resting(let poll):
@@ -436,7 +436,7 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// What a page says that it must not say: each would otherwise be a way to loop or to go back.
+    /// Returns the first claim of a page that must not be: each would otherwise be a way to loop or to go back.
     private func fault(of page: PullPage, after cursor: Cursor?) -> String? {
         if page.hasMore, let trail, trail.mark == page.cursor {
             return "the server leads in a circle: its pages of space \(space) come back to an earlier cursor"

@@ -3,7 +3,7 @@ public import SyncConcurrency
 /// Whether this device has a way to the network, by its links and routes. It is a hint: only the server's answer
 /// proves that it is reachable, and the engine asks it when in doubt.
 public protocol Reachability: Sendable {
-    /// What is known now.
+    /// The state of the link as last known.
     var current: LinkState { get }
     /// Tells each change.
     var changes: CoalescingFeed<LinkState> { get }

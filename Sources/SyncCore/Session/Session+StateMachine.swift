@@ -20,7 +20,7 @@ package struct SessionMachine: Hashable, Sendable {
     package enum Phase: Hashable, Sendable {
         case notStarted
         case running
-        /// What is on its way may still arrive, until the timer.
+        /// Requests on their way may still be answered, until the timer.
         case stopping(ArmedTimer)
         case finished
     }
@@ -255,7 +255,7 @@ package struct SessionMachine: Hashable, Sendable {
                 _ = atPull(of: stored.space) { $0.identityChanged(stored) }
             }
         }
-        // Who only takes another incarnation has had contact all the time: pulls that wait go on waiting.
+        // A device that only takes another incarnation has had contact all the time: pulls that wait go on waiting.
         guard contact != nil, isNewEpoch || isFirstContact else { return actions }
         return actions + contactMade(&turn)
     }
@@ -278,7 +278,7 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func stopRequested(_ turn: inout Turn) -> [SyncAction] {
-        // Who asks twice does not get more time.
+        // A second request to stop does not give more time.
         guard case .running = phase else { return [] }
         var actions = hints.contactLost()
         // Waits and polls end now; only what is on its way is waited for.

@@ -40,7 +40,7 @@ package enum SyncEvent: Hashable, Sendable {
     case storeFailed(StoreTask, StoreFailure)
 }
 
-/// What the store was doing when it failed.
+/// The task of the store that failed.
 package enum StoreTask: Hashable, Sendable {
     case countingOutbox, takingBatch, recordingResults, withdrawing, applyingPage(SpaceID), resettingCursor(SpaceID),
         vacatingSpace(SpaceID), adopting, renewingIdentity

@@ -1,7 +1,7 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// What the engine is doing, and why not more. Derived from the machines each time, never kept beside them.
+/// The engine's activity, and the reason why it does not do more. Derived from the machines each time, never kept beside them.
 public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var connection: Connection
     public var push: Activity

@@ -1,4 +1,4 @@
-/// What a machine gets from outside for one event: the time and chance as arguments, never looked up.
+/// The input of a machine for one event: time and chance are arguments, never looked up.
 package struct Turn {
     /// Monotonic time since some fixed moment.
     package let now: Duration

@@ -4,7 +4,7 @@ public import SyncModel
 ///
 /// Only the holder of the sync lease calls the methods that change something (I24).
 public protocol EngineStore: Sendable {
-    /// What is durable, read when the engine starts.
+    /// Returns the durable state; the engine reads it when it starts.
     func session() throws(StoreFailure) -> StoredSession
 
     /// The oldest unanswered transactions, numbered and frozen from now on; nil when there are none.
@@ -64,7 +64,7 @@ public protocol EngineStore: Sendable {
     /// history (I21). What is deleted is overwritten in the database file, and the log is written back and cut: at once, or where
     /// somebody reads from it or the disk fails, with a later checkpoint of this process.
     ///
-    /// What this device has written stays, with the values that it replaced: transactions without an answer in the outbox, and
+    /// Everything that this device has written stays, with the values that it replaced: transactions without an answer in the outbox, and
     /// what was refused or cancelled in the journal. Answered ones leave the outbox, as no page will show them. Calling it again
     /// removes what was answered since, and changes nothing when that is nothing.
     ///
@@ -98,7 +98,7 @@ public protocol EngineStore: Sendable {
     func checkpoint() throws(StoreFailure)
 }
 
-/// What the store remembers between two runs of the engine.
+/// The state that the store remembers between two runs of the engine.
 public struct StoredSession: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The server's history; nil before the first contact.
@@ -206,21 +206,21 @@ public struct PushBatch: Hashable, Sendable {
     }
 }
 
-/// What applying a page did.
+/// The result of applying a page.
 public enum ApplyResult: Hashable, Sendable {
     case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
     /// The page would delete too much without proof; nothing was applied.
     case braked(deletes: Int, of: Int)
 }
 
-/// What vacating a space did.
+/// The result of vacating a space.
 public enum VacateResult: Hashable, Sendable {
     case vacated(VacatedSpace)
     /// It would remove too much without proof; nothing was changed.
     case braked(deletes: Int, of: Int)
 }
 
-/// What is left of a space to which the account has no access.
+/// The rest of a space to which the account has no access.
 public struct VacatedSpace: Hashable, Sendable {
     public let stored: StoredSpace
     public let outbox: OutboxSummary

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What an application asks the store to do with one record.
+/// An edit of one record that an application asks the store for.
 public enum RecordEdit: Hashable, Sendable {
     case create(CollectionName, RecordID, Patch)
     /// Fields whose value is already the asked one are left alone.

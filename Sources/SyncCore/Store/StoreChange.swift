@@ -1,7 +1,7 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// What a commit in the local store touched. It says where to look again, never what is there.
+/// The places that a commit in the local store touched. It says where to look again, never what is there.
 public struct StoreChange: Coalescing, Hashable, Sendable {
     public var extents: [CollectionName: Extent]
     /// Whether a transaction was written, answered, confirmed, rejected or cancelled.

@@ -1,7 +1,7 @@
 /// Why a local store did not do what it was asked. Nothing was changed: every call is all or nothing.
 public struct StoreFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// What was wrong, where, and what was expected. Holds no value of a record and no secret.
+    /// Says what was wrong, where, and what was expected. Holds no value of a record and no secret.
     public let message: String
 
     public init(_ code: Code, _ message: String) {
@@ -10,7 +10,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
     }
 
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        // What the caller asked for cannot be.
+        // The request cannot be carried out as it is.
         case unknownCollection, invalidValue, missingRecord, duplicateRecord, danglingReference, stillReferenced
         case tooLarge
         /// The outbox has reached its limit: sync, or discard something, before writing more.
@@ -41,7 +41,7 @@ extension StoreFailure: CustomStringConvertible {
 }
 
 extension StoreFailure {
-    /// What can be done about it.
+    /// The remedy that the caller has.
     public var advice: Advice {
         switch code {
         case .unknownCollection, .invalidValue, .missingRecord, .duplicateRecord, .danglingReference, .stillReferenced,

@@ -1,7 +1,7 @@
 /// Why a call to the server brought no usable answer.
 public struct TransportFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// What was wrong and what was expected. Holds no secret.
+    /// Says what was wrong and what was expected. Holds no secret.
     public let message: String
     /// How long the server asked to be left alone, when it did.
     public let retryAfter: Duration?

@@ -1,4 +1,4 @@
-/// What became of a transaction: kept on both sides until the client has seen it.
+/// The result of a transaction: kept on both sides until the client has seen it.
 public enum Outcome: Hashable, Sendable {
     /// It took effect. Fields on which it met another edit are in `conflicts`: the transaction was *merged*.
     case applied(version: Version, uids: [AssignedUID], conflicts: [FieldConflict])
@@ -30,7 +30,7 @@ public struct AssignedUID: Hashable, Sendable {
 /// Why a transaction was refused: a result, not an error.
 public struct Rejection: Hashable, Sendable {
     public let code: RejectionCode
-    /// What was wrong and what was expected, for a person.
+    /// Says what was wrong and what was expected, for a person.
     public let message: String
     /// The position of the mutation at fault, when there is one.
     public let mutation: Int?

@@ -1,6 +1,6 @@
 /// Whom a server takes the bearer of a token for.
 ///
-/// What was written under one account is never sent with the token of another, and what one may see never gets into the
+/// Edits written under one account are never sent with the token of another, and what one may see never gets into the
 /// other's database (I21): a database belongs to the account that it first met the server with.
 public struct AccountID: RawRepresentable, Hashable, Sendable {
     public let rawValue: String

@@ -25,7 +25,7 @@ extension ClientID: CustomStringConvertible {
     public var description: String { bits.description }
 }
 
-/// Who pushes: a client id and its incarnation.
+/// The sender of a push: a client id and its incarnation.
 ///
 /// The next incarnation follows another history of the server, whose numbers start again at 0 (I15). A database that was
 /// copied or rolled back re-uses numbers that the server has seen with other contents; it takes a new client id, because

@@ -13,7 +13,7 @@ extension MergeRule {
     }
 }
 
-/// What becomes of one pushed field.
+/// The fate of one pushed field.
 public enum FieldMerge: Hashable, Sendable {
     /// The field takes the pushed value. With a conflict when another value had to give way.
     case take(Contender, FieldConflict?)

@@ -58,7 +58,7 @@ extension Mutation {
         patch.compactMap { if case .reference(let id) = $0.value { id } else { nil } }
     }
 
-    /// What this mutation weighs against limits, in bytes: its values and a constant for the rest.
+    /// The weight of this mutation against limits, in bytes: its values and a constant for the rest.
     public var byteCount: Int {
         let values =
             switch intent {

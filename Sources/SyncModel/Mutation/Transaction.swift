@@ -81,7 +81,7 @@ public struct FormerNumber: Hashable, Sendable {
 }
 
 extension SchemaCatalog {
-    /// What is wrong with a transaction that any party can see without looking at a record; nil when nothing is.
+    /// Returns the first error of a transaction that any party can see without looking at a record; nil when there is none.
     ///
     /// The client asks before it writes, and the server before it applies.
     public func rejection(of transaction: Transaction) -> Rejection? {

@@ -1,4 +1,4 @@
-/// What one commit did to one record, as the server's feed shows it.
+/// The change of one record by one commit, as the server's feed shows it.
 public struct RecordChange: Hashable, Sendable {
     public let collection: CollectionName
     public let id: RecordID

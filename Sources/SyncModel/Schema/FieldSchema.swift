@@ -2,9 +2,9 @@
 public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     /// The edit with the greater stamp wins. Stamps from the future are clamped first.
     case latestEdit
-    /// What the server has stays.
+    /// The server's value stays.
     case serverWins
-    /// What is pushed wins.
+    /// The pushed value wins.
     case clientWins
 }
 
@@ -99,7 +99,7 @@ public struct FieldSchema: Hashable, Sendable {
     }
 }
 
-/// What is wrong with a value that was meant for a field. The words name the field, and what was expected.
+/// An error in a value that was meant for a field. The words name the field, and what was expected.
 public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     public let collection: CollectionName
     public let field: FieldName
@@ -140,7 +140,7 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FieldSchema {
-    /// What is wrong with `value` for this field, or nil. Null is allowed here; a create asks for required fields.
+    /// Returns the problem of `value` for this field, or nil. Null is allowed here; a create asks for required fields.
     public func problem(with value: FieldValue) -> InvalidValue.Problem? {
         guard let found = value.type else { return isRequired ? .missing : nil }
         guard found == type else { return .wrongType(expected: type, found: found) }

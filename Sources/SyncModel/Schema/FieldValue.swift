@@ -42,7 +42,7 @@ extension FieldValue: Hashable {
         if case .null = self { true } else { false }
     }
 
-    /// What this value weighs against limits and budgets, in bytes.
+    /// The weight of this value against limits and budgets, in bytes.
     public var byteCount: Int {
         switch self {
         case .null, .boolean: 1
@@ -53,7 +53,7 @@ extension FieldValue: Hashable {
     }
 }
 
-/// What kind of value a field holds.
+/// The kind of value that a field holds.
 public enum FieldType: String, Hashable, Sendable, CaseIterable {
     case boolean, integer, real, text, reference, json
 }

@@ -1,4 +1,4 @@
-/// What a wall clock shows: milliseconds since 1970-01-01T00:00:00Z.
+/// The time of a wall clock: milliseconds since 1970-01-01T00:00:00Z.
 ///
 /// Used for stamps and for display; never to measure how long something took.
 public struct WallTime: Hashable, Comparable, Sendable {

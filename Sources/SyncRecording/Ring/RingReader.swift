@@ -1,7 +1,7 @@
 package import SyncCore
 package import SyncModel
 
-/// What stands in a ring, as entries again: for an export.
+/// Reads a ring as entries again, for an export.
 package struct RingReader {
     package private(set) var entries: [RecordingEntry] = []
     /// Lines that cannot be read: they, and what follows them in their segment, are left out.

@@ -16,7 +16,7 @@ package struct RingRecorder: FlightRecorder {
     private var segment: Segment?
     private var isOff = false
 
-    /// What has been written since the last start.
+    /// The entries that have been written since the last start.
     private struct Segment {
         var turns = 0
         var bytes = 0
@@ -74,7 +74,7 @@ package struct RingRecorder: FlightRecorder {
             // Another program writes: the next turn tries again.
             if unsaved.count >= RecordingBounds.heldLines || unsavedBytes >= RecordingBounds.heldBytes {
                 forget()
-                // What follows does not continue what was kept.
+                // The next entries do not continue the kept ones.
                 segment = nil
             }
         }

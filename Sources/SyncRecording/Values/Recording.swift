@@ -1,7 +1,7 @@
 package import SyncCore
 package import SyncModel
 
-/// What a flight recorder kept: turns, in the order in which they happened, and places to start from.
+/// The contents of a flight recorder: turns, in the order in which they happened, and places to start from.
 package struct Recording: Hashable, Sendable {
     package var header: RecordingHeader
     package var entries: [RecordingEntry]

@@ -54,7 +54,7 @@ public struct FaultCoverage: Hashable, Sendable {
         case .staleAnswer: phase == .pullTravels || phase == .greeting
         case .refused, .busy, .requestLost, .requestDamaged, .serverGone, .unauthorized, .forbidden, .requestTimeout,
             .retryLater, .serverError, .wrongShape:
-            // What befalls a request befalls it before the server has done anything.
+            // A fault of a request happens before the server has done anything.
             phase != .pushCommitted && phase != .pageTravels
         case .answerBroken, .answerLost, .answerDamaged: phase != .pushTravels && phase != .pullTravels
         case .doubled: phase != .pushCommitted && phase != .pageTravels

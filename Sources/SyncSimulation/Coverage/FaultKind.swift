@@ -1,4 +1,4 @@
-/// What can go wrong in a world.
+/// Everything that can go wrong in a world.
 public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     // On the way between a device and the server.
     case refused = "connection refused"

@@ -1,4 +1,4 @@
-/// What was going on when a fault struck.
+/// The activity that a fault has struck.
 public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     // Between a device and the server.
     case idle

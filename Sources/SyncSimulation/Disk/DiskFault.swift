@@ -1,6 +1,6 @@
 import CFaultVFS
 
-/// What SQLite asks of a disk.
+/// The operations that SQLite asks of a disk.
 public struct DiskOperations: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -27,7 +27,7 @@ public struct DiskOperations: OptionSet, Hashable, Sendable {
     static let names = ["open", "read", "write", "truncate", "sync", "delete", "lock", "shmLock", "shmMap", "access"]
 }
 
-/// What a file is to SQLite.
+/// The kinds of files that SQLite has.
 public struct DiskFiles: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 

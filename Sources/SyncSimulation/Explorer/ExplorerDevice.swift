@@ -6,7 +6,7 @@ struct ExplorerDevice: Hashable, Sendable {
     let name: String
     private(set) var session = SessionMachine()
     var store: ModelStore
-    /// What the application will still write, in order.
+    /// The writes that the application will still make, in order.
     var script: [ExplorerWrite]
     private(set) var timers: [Serial: Duration] = [:]
     /// Requests on their way, and answers on their way back.
@@ -88,7 +88,7 @@ struct ExplorerDevice: Hashable, Sendable {
     }
 }
 
-/// What the application does once the record is there; creates need nothing.
+/// A write of the application, made once the record is there; creates need nothing.
 struct ExplorerWrite: Hashable, Sendable {
     let record: RecordID
     let kind: Kind

@@ -27,7 +27,7 @@ extension ExplorerWorld {
         return nil
     }
 
-    /// What must hold when nothing can happen any more.
+    /// Returns the broken promise when nothing can happen any more; nil when all are kept.
     func violationAtRest() -> String? {
         for device in devices {
             if !device.store.outbox.isEmpty {

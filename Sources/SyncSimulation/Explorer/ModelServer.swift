@@ -10,7 +10,7 @@ struct ModelServer: Hashable, Sendable {
     private var alive: [RecordID: Record] = [:]
     private var stamps: [RecordID: Stamp] = [:]
     private var deleted: Set<RecordID> = []
-    /// Who may not use the space now.
+    /// The clients that may not use the space now.
     private(set) var shutOut: Set<ClientID> = []
     private var ledger: [ClientIdentity: [Answer]] = [:]
 

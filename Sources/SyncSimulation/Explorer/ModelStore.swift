@@ -163,7 +163,7 @@ struct ModelStore: Hashable, Sendable {
 }
 
 extension [RecordID: Record] {
-    /// What a commit of the feed does to the records that a client or a naive reducer holds.
+    /// Applies a commit of the feed to the records that a client or a naive reducer holds.
     mutating func apply(_ change: RecordChange, at version: Version) {
         let schema = ExplorerWorld.schema
         switch change.effect {

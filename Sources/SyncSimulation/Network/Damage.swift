@@ -1,4 +1,4 @@
-/// What can happen to bytes on their way.
+/// The damage that bytes can take on their way.
 enum Damage: Hashable, Sendable {
     /// One byte gets its highest bit, which no text that is read here has; the place is a fraction of the length.
     /// (Damage that makes other valid text is found by TLS, not by us.)

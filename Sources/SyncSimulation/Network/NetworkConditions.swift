@@ -1,4 +1,4 @@
-/// What a network does to those who use it. Each rate is the fraction of messages that it happens to.
+/// The behavior of a network. Each rate is the fraction of messages that it happens to.
 public struct NetworkConditions: Hashable, Sendable {
     /// How long a message takes each way.
     public var delay: ClosedRange<Duration>

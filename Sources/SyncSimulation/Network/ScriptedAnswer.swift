@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// What something between a device and the server says instead of the server: a proxy, a gateway, a cache, or the
+/// The answers of something between a device and the server in its place: a proxy, a gateway, a cache, or the
 /// server's own door.
 public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
     /// 401: the token has expired, until the device is given a new one.
@@ -23,7 +23,7 @@ public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
     /// 200, with what was answered to the same request before; to what only reads.
     case stale
 
-    /// What the device's transport makes of it; nil for those that come as bytes.
+    /// The failure that the device's transport makes of it; nil for those that come as bytes.
     var failure: TransportFailure? {
         switch self {
         case .unauthorized: TransportFailure(.unauthorized, "the token has expired")

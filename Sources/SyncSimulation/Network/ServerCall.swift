@@ -33,7 +33,7 @@ public enum ServerCall: Hashable, Sendable {
     }
 }
 
-/// What a server answers to a call.
+/// The server's answer to a call.
 public enum ServerAnswer: Hashable, Sendable {
     case hello(ServerHello)
     case push(PushReply)
@@ -49,6 +49,6 @@ public protocol SimulatedWire: Sendable {
     /// Throws when the bytes are no call.
     func decodeCall(_ bytes: [UInt8]) throws -> ServerCall
     func encode(_ answer: ServerAnswer) throws -> [UInt8]
-    /// What the bytes say in answer to `call`. Throws what a client's transport would throw of them.
+    /// Decodes the bytes as an answer to `call`. Throws what a client's transport would throw.
     func decodeAnswer(_ bytes: [UInt8], to call: ServerCall) throws(TransportFailure) -> ServerAnswer
 }

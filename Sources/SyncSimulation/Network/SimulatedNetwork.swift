@@ -15,16 +15,16 @@ public final class SimulatedNetwork: Sendable {
         var conditions = NetworkConditions.calm
         /// Ways on which nothing passes.
         var cuts: [Direction: Set<String>] = [:]
-        /// What is on its way, in the order of its beginning.
+        /// The exchanges on their way, in the order of their beginning.
         var exchanges: [Int: Exchange] = [:]
         var nextExchange = 0
-        /// What the next requests of a device meet on their way.
+        /// The answers that the next requests of a device meet on their way.
         var scripted: [String: (answer: ScriptedAnswer, times: Int)] = [:]
         /// How the server lies to the next requests of a device.
         var lies: [String: (lie: Lie, times: Int)] = [:]
         /// The first page of each space that each device was shown.
         var firstPages: [String: [SpaceID: PullPage]] = [:]
-        /// What a cache has kept. Without being told to, none gives one user what was meant for another (RFC 9111 §3.5).
+        /// The contents of a cache. Without being told to, none gives one user what was meant for another (RFC 9111 §3.5).
         var cache: [Caller: [[UInt8]: [UInt8]]] = [:]
     }
 
@@ -34,7 +34,7 @@ public final class SimulatedNetwork: Sendable {
         var phase: OperationPhase
     }
 
-    /// What will become of one copy of a request, drawn when it is sent.
+    /// The fate of one copy of a request, drawn when it is sent.
     fileprivate struct Journey: Sendable {
         var requestDelay: Duration
         var isLate = false
@@ -49,7 +49,7 @@ public final class SimulatedNetwork: Sendable {
         var busy: Duration??
     }
 
-    /// What a request meets.
+    /// The fate of a request.
     enum Delivery: Sendable {
         case answer(Answer)
         case failed(TransportFailure)
@@ -139,7 +139,7 @@ public final class SimulatedNetwork: Sendable {
         state.withLock { $0.cuts[direction]?.contains(device) ?? false }
     }
 
-    /// What is going on between a device and the server, or between any and the server.
+    /// Returns the activities between a device and the server, or between any and the server.
     func phases(of device: String?) -> Set<OperationPhase> {
         let phases = state.withLock { state in
             Set(state.exchanges.values.filter { device == nil || $0.device == device }.map(\.phase))
@@ -311,7 +311,7 @@ public final class SimulatedNetwork: Sendable {
 
     // MARK: Hints
 
-    /// What will become of one hint: how long it takes, or nil when it is lost; and whether the stream ends with it.
+    /// Draws the fate of one hint: how long it takes, or nil when it is lost; and whether the stream ends with it.
     func drawHint() -> (delay: Duration?, endsStream: Bool) {
         state.withLock { state in
             let delay = state.random.duration(in: state.conditions.delay)
@@ -372,7 +372,7 @@ extension SimulatedNetwork.State {
 }
 
 extension ServerCall {
-    /// What is going on while this call travels, and while its answer does.
+    /// The activities while this call travels, and while its answer does.
     fileprivate var phases: (onItsWay: OperationPhase, answered: OperationPhase) {
         switch self {
         case .hello: (.greeting, .greeting)

@@ -54,7 +54,7 @@ final class AccessWatch: Sendable {
         state.withLock { $0.everWithdrawn.contains(Right(principal: principal, space: space)) }
     }
 
-    /// What a process of the server reads when it starts.
+    /// The rules that a process of the server reads when it starts.
     var rules: AccessRules {
         AccessRules(
             spaces.map { space in
@@ -65,7 +65,7 @@ final class AccessWatch: Sendable {
             })
     }
 
-    /// What a device that has been refused a space holds of it: what its user has made there since, and no more.
+    /// Checks what a device holds of a refused space: the edits of its user since the refusal, and no more.
     func check(
         _ held: [CollectionName: [Record]], in space: SpaceID, of device: String, owing entries: [OutboxEntry],
         _ journal: [JournalEntry]

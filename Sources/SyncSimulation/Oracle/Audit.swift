@@ -2,7 +2,7 @@ public import SyncCore
 
 /// Looks at the files of one machine, through its process and past the code under test.
 ///
-/// What has been opened is kept while the process lives: to open a database takes longer than to read a small one.
+/// An open database is kept while the process lives: to open one takes longer than to read a small one.
 struct Audit<Look> {
     private let open: @Sendable (DiskProcess) throws -> Look
     private var opened: (process: DiskProcess, look: Look)?
@@ -33,7 +33,7 @@ struct ReplicaFiles {
         try audit.look(through: process).facts()
     }
 
-    /// What is in the outbox, as the store shows it.
+    /// Returns the outbox as the store shows it.
     mutating func outbox(
         of store: SimulatedDevice.Store, through process: DiskProcess, on device: String
     ) throws -> [OutboxEntry] {
@@ -44,7 +44,7 @@ struct ReplicaFiles {
 /// An open look at the files of a device's process: each call reads them anew.
 public protocol ReplicaLook {
     func facts() throws -> ReplicaFacts
-    /// What the file holds of each entry of the outbox, in their order.
+    /// Returns the contents of the file for each entry of the outbox, in their order.
     func outbox() throws -> [OutboxRow]
 }
 

@@ -9,7 +9,7 @@ final class BrakeWatch: PageWatch {
 
     private let brake: DeleteBrake?
     private let violations: ViolationLog
-    /// Whose users have agreed to something that has not been done yet, and in which spaces.
+    /// The devices whose users have agreed to something that has not been done yet, and in which spaces.
     private let agreed = Guarded([String: Set<SpaceID>]())
     /// How many records a device held at least, and at most, when the snapshot in progress of a space began. The brake counts what
     /// the server had shown, and here nobody knows whether that is true of a record with a pending edit.
@@ -48,7 +48,7 @@ final class BrakeWatch: PageWatch {
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }
         let shown = try Self.places(in: store, page.space)
-        // What becomes of what waits in the outbox is decided with its answers, not with the page.
+        // The fate of what waits in the outbox is decided with its answers, not with the page.
         let pending = try store.outbox(limit: .max).flatMap(\.transaction.mutations).map {
             Place(collection: $0.collection, id: $0.record)
         }

@@ -12,7 +12,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         var identity: ClientIdentity?
         /// Its disk was rolled back or copied: that the server knows its numbers better is no wonder.
         var isOfDoubtfulOrigin = false
-        /// What one engine of a database changes, the other is not told.
+        /// One engine of a database is not told what the other changes.
         var hasTwoEngines = false
         /// It was answered with what is not true, or no more.
         var isMisled = false
@@ -45,7 +45,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     /// Another disk is in the device now.
     func rolledBack(_ device: String) {
         state.withLock { state in
-            // What stands on its way to the server stays there.
+            // A cache or a liar on its way to the server stays there.
             let isMisled = state.devices[device]?.isMisled ?? false
             state.devices[device] = Device(isOfDoubtfulOrigin: true, isMisled: isMisled)
         }
@@ -147,7 +147,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
-    /// What is wrong with a batch, when it is compared with the outbox that it was taken from.
+    /// Returns the error of a batch in comparison with the outbox that it was taken from; nil when it has none.
     private func violation(in batch: PushBatch, _ entries: [OutboxEntry], _ device: String) -> Violation? {
         var sent: [MutationNumber: Transaction] = [:]
         var last: MutationNumber?
@@ -223,7 +223,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {}
 
-    /// What was written under one account never takes effect with the token of another, and what one may see never gets
+    /// Edits written under one account never take effect with the token of another, and what one may see never gets
     /// into the other's database (I21).
     func served(_ caller: Caller, on device: String) {
         guard caller.owner != caller.bearer else { return }

@@ -13,7 +13,7 @@ final class FeedWitness: ServerWitness {
         /// The commits as they were first told.
         var commits: [SpaceID: [Version: Commit]] = [:]
         var heads: [SpaceID: Version] = [:]
-        /// What the operator has had removed.
+        /// The horizons up to which the operator has removed commits.
         var horizons: [SpaceID: Version] = [:]
     }
 

@@ -10,11 +10,11 @@ final class JournalWatch: Sendable {
     private struct Device: Sendable {
         /// The entries when the file was last looked at, and whether each was active.
         var entries: [Int64: Bool] = [:]
-        /// What the user may have dealt with.
+        /// The entries that the user may have dealt with.
         var dealtWith: Set<Int64> = []
         /// The spaces of those of them that others have written.
         var others: [Int64: SpaceID] = [:]
-        /// What was vacated since the file was last looked at.
+        /// The spaces that were vacated since the file was last looked at.
         var vacated: Set<SpaceID> = []
     }
 

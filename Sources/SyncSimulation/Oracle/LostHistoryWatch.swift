@@ -21,7 +21,7 @@ final class LostHistoryWatch: PageWatch {
         former.withLock { $0[device] = nil }
     }
 
-    /// What a store shows before it adopts a history; empty when that is the one it knows.
+    /// Returns all that a store shows before it adopts a history; empty when that is the one it knows.
     func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [Place: Record] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
         return try Self.places(in: store).mapValues(\.record)
@@ -47,7 +47,7 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreFailure) in
             let after = try Self.places(in: store)
             var lost: [Place: [FieldName: FieldValue]] = [:]
-            // What waits in another space may have come to light in its place.
+            // An edit that waits in another space may have come to light in its place.
             for (place, (old, space)) in before
             where old.version == .zero && after[place]?.space != space && told[place] == nil {
                 lost[place] = Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }
@@ -71,7 +71,7 @@ final class LostHistoryWatch: PageWatch {
                 if !values.isEmpty { lost[place] = values }
             }
             let offered = try Self.offers(in: store, after: newest).filter { place, _ in
-                // What an older image of the disk knew of histories before it, nobody has seen.
+                // Nobody has seen what an older image of the disk knew of histories before it.
                 guard let (old, _) = before[place] else { return false }
                 return old.version > .zero || after[place] == nil || former[place] != nil
             }
@@ -106,7 +106,7 @@ final class LostHistoryWatch: PageWatch {
         return records
     }
 
-    /// What a page shows whole: the rows of a snapshot, and what the feed makes.
+    /// Returns the records that a page shows whole: the rows of a snapshot, and the creations in the feed.
     private static func records(of page: PullPage, in catalog: SchemaCatalog) -> [Place: Record] {
         var records: [Place: Record] = [:]
         switch page.content {
@@ -135,7 +135,7 @@ final class LostHistoryWatch: PageWatch {
         for transaction in try store.outbox(limit: .max).map(\.transaction) {
             for mutation in transaction.mutations {
                 let place = Place(collection: mutation.collection, id: mutation.record)
-                // What waits in another space has no part in what is shown in this one.
+                // An edit that waits in another space has no part in what is shown in this one.
                 if records[place]?.space == transaction.space { records[place] = nil }
             }
         }
@@ -149,7 +149,7 @@ final class LostHistoryWatch: PageWatch {
         return Dictionary(zip(fields.map(\.name), record.values)) { $1 }
     }
 
-    /// What the journal offers of each record, in the entries behind this one.
+    /// Returns the journal's offers for each record, in the entries behind this one.
     private static func offers(
         in store: SimulatedDevice.Store, after number: Int64
     ) throws(StoreFailure) -> [Place: [FieldName: FieldValue]] {

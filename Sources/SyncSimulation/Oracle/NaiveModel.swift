@@ -1,6 +1,6 @@
 import SyncModel
 
-/// What a space holds according to a reading of the rules that is as simple as can be: no database, no cursors, no
+/// The contents of a space according to a reading of the rules that is as simple as can be: no database, no cursors, no
 /// outbox, and no code of the parts under test. The oracles compare everything with it.
 struct NaiveModel: Hashable, Sendable {
     struct Place: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ struct NaiveModel: Hashable, Sendable {
         var description: String { "\(collection) \(id)" }
     }
 
-    /// Who said something, and when.
+    /// The author of a value, and the time.
     struct Origin: Hashable, Sendable {
         let identity: ClientIdentity
         let time: HybridTime
@@ -75,10 +75,10 @@ struct NaiveModel: Hashable, Sendable {
         let loser: FieldValue
     }
 
-    /// What a transaction says of one field.
+    /// A transaction's edit of one field.
     private struct Pushed {
         let value: FieldValue
-        /// What its author saw.
+        /// The value that its author saw.
         let before: FieldValue
         let origin: Origin
         /// The version of the field that its author had seen; `.zero` for a claim that cannot be true.
@@ -169,7 +169,7 @@ struct NaiveModel: Hashable, Sendable {
     /// Whether there is such a record, or was.
     func knows(_ place: Place) -> Bool { rows[place] != nil || dead.contains(place) }
 
-    /// What a record needs is there (I11).
+    /// Checks that all records have the ones that they need (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
         let touched = Set(transaction.mutations.map { Place(collection: $0.collection, id: $0.record) })
         var dangling: [String] = []

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// What the files of a replica say, read past the code under test with SQL of one's own.
+/// The contents of a replica's files, read past the code under test with SQL of one's own.
 public struct ReplicaFacts: Hashable, Sendable {
     /// Where a record stands as its server last showed it.
     public struct Base: Hashable, Sendable {
@@ -58,7 +58,7 @@ public struct ReplicaBounds: Hashable, Sendable {
     }
 }
 
-/// What the server's files say.
+/// The contents of the server's files.
 public struct AuthorityFacts: Hashable, Sendable {
     /// The latest stamp of any field or record.
     public var latestStamp = HybridTime.zero

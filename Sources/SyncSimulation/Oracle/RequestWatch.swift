@@ -75,7 +75,7 @@ final class RequestWatch: Sendable {
         }
     }
 
-    /// What was waited for is worth another try at once: another life of the process, or another link.
+    /// A new life of the process, or a new link, makes another try worth it at once.
     func beginsAnew(_ device: String) {
         devices.withLock { devices in
             devices[device]?.failed = [:]
@@ -84,7 +84,7 @@ final class RequestWatch: Sendable {
         }
     }
 
-    /// What stood in the way may be gone: another link, or other credentials.
+    /// The obstacle may be gone: another link, or other credentials.
     func hasReason(toTryAgain device: String) {
         devices.withLock { devices in
             for name in devices.keys where name == device || name.hasPrefix(device + ".") {

@@ -6,13 +6,13 @@ struct Settlement {
     let device: String
     let sequence: OutboxSequence
     let debt: History.Owed
-    /// What the server has answered, as far as is known.
+    /// The server's answer, as far as is known.
     let outcome: Outcome?
-    /// What it had answered in histories that it has lost.
+    /// The server's answers in histories that it has lost.
     let former: [Outcome]
-    /// What the journal says of it.
+    /// The journal's entries about it.
     let told: [JournalEntry.Event]
-    /// What the journal calls refused of all that was written earlier.
+    /// The refused transactions among all that was written earlier, as the journal tells.
     let refusedBefore: [Transaction]
     /// Whether what it met may have gone with the access to its space.
     let mayBeUntold: Bool

@@ -1,6 +1,6 @@
 import SyncConcurrency
 
-/// What the witnesses of one world have found broken, in the order in which they found it.
+/// The broken promises that the witnesses of one world have found, in the order in which they found them.
 ///
 /// It calls nobody, so that a witness may report under a lock of its own.
 final class ViolationLog: Sendable {

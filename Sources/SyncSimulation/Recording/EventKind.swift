@@ -1,4 +1,4 @@
-/// What sort of thing an event is: how a report marks it, and by what a reader filters. It is no part of the trace:
+/// The kind of an event: how a report marks it, and by what a reader filters. It is no part of the trace:
 /// the trace's hash knows texts alone.
 public enum EventKind: String, Hashable, Sendable, CaseIterable {
     /// A turn of a machine, or anything that has no mark of its own.

@@ -1,4 +1,4 @@
-/// What one party holds at a moment, in words. What its disk holds is read from a copy of the disk, so that looking
+/// The contents of one party at a moment, in words. Those of its disk are read from a copy of the disk, so that looking
 /// changes nothing.
 public struct Holdings: Hashable, Sendable {
     /// Whether its process runs.

@@ -18,7 +18,7 @@ public struct RecordedEvent: Hashable, Sendable {
     public let message: RecordedMessage.ID?
 }
 
-/// What the world looked like at the end of a step.
+/// The state of the world at the end of a step.
 public struct RecordedStep: Hashable, Sendable {
     /// "step 12", "at rest, second 3".
     public let name: String

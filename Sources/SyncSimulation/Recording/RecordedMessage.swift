@@ -11,7 +11,7 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
     public let sender: String
     public let receiver: String
     public internal(set) var label: String
-    /// What it carries, in words; empty when the label says it all.
+    /// The contents in words; empty when the label says it all.
     public internal(set) var detail: String
     public let sent: RecordedMoment
     /// When it arrived, or was lost; nil while it is on its way.
@@ -19,7 +19,7 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
     public internal(set) var fate = Fate.onItsWay
     /// Whether it takes much longer than others.
     public internal(set) var isLate = false
-    /// What happened to its bytes.
+    /// The damage to its bytes; nil when there is none.
     public internal(set) var damage: String?
 
     public enum Kind: String, Hashable, Sendable, CaseIterable {

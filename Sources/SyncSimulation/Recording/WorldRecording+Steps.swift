@@ -29,7 +29,7 @@ extension WorldRecording {
         }
     }
 
-    /// What a disk holds, read again when it has been written to; faults that it has met are marked.
+    /// Reads the contents of a disk again when it has been written to, and marks the faults that it has met.
     private func look(
         at disk: SimulatedDisk, of party: String, isUp: Bool, _ simulation: Simulation, _ read: () -> Holdings
     ) -> Holdings {

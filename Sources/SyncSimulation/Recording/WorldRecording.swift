@@ -1,6 +1,6 @@
 import SyncConcurrency
 
-/// What happens in a simulation, kept whole for a report: events, messages, and what every party holds after each step.
+/// A simulation kept whole for a report: events, messages, and the contents of every party after each step.
 ///
 /// It only listens. It draws no numbers, runs no jobs and touches no disk but copies: a run is the same with it and
 /// without it. Without one, nothing of it is done.
@@ -45,9 +45,9 @@ public final class WorldRecording: Sendable {
 
     // MARK: What was recorded
 
-    /// What the run is called.
+    /// The name of the run.
     public var title: String { state.withLock { $0.title } }
-    /// What is worth knowing of the whole run, such as its seed and its faults.
+    /// Facts about the whole run, such as its seed and its faults.
     public var facts: [Holdings.Fact] { state.withLock { $0.facts } }
     /// Devices and the server.
     public var parties: [String] { state.withLock { $0.parties } }
@@ -57,7 +57,7 @@ public final class WorldRecording: Sendable {
     public var messages: [RecordedMessage] { state.withLock { $0.traffic.entries } }
     /// The last ones, in their order.
     public var steps: [RecordedStep] { state.withLock { $0.steps.entries } }
-    /// What was found broken; nil when nothing was.
+    /// The broken promise; nil when none was found.
     public var failure: String? { state.withLock { $0.failure } }
     /// How many events, messages and steps at the beginning were too many to be kept.
     public var forgotten: Int {
@@ -176,7 +176,7 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// What the server noted about the request in hand.
+    /// Returns the server's note about the request in hand.
     func answered() -> (label: String, detail: String)? {
         state.withLock { state in
             state.inHand = nil
@@ -223,7 +223,7 @@ extension WorldRecording.State {
 }
 
 extension WorldRecording.State {
-    /// Who recovers is woken and connected whether it slept or not: only what ends something is marked.
+    /// A party that recovers is woken and connected whether it slept or not: only the end of something is marked.
     private mutating func settled(_ kind: EventKind, of party: String) -> EventKind {
         switch kind {
         case .suspended: asleep.insert(party)

@@ -25,7 +25,7 @@ extension Patch {
 }
 
 extension PushReply {
-    /// What an answer to a push is to the server: something new, or what it has said before.
+    /// Returns whether an answer to a push is something new to the server, or one that it has given before.
     func kind(to request: PushRequest, _ recording: WorldRecording) -> EventKind {
         guard case .answered(let results, let epoch, _) = self else { return .rejection }
         var kind = EventKind.note

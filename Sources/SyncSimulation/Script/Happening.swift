@@ -16,9 +16,9 @@ public enum Happening: Hashable, Sendable {
     }
 }
 
-/// What can happen to a device, its process and its link.
+/// The faults of a device, its process and its link.
 public enum DeviceFault: Hashable, Sendable {
-    /// What is down comes back, what sleeps wakes, and what is cut off is connected again.
+    /// A dead device starts, a sleeping one wakes, and one that is cut off is connected again.
     case recovers
     case killed
     /// Its engine is asked to stop, as when an application is closed; a new process starts when it recovers.

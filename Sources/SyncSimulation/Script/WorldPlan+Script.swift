@@ -1,5 +1,5 @@
 extension WorldPlan {
-    /// What happens in the world of this plan.
+    /// The happenings in the world of this plan.
     public var script: WorldScript {
         var author = Author(plan: self)
         var script = WorldScript(setting: setting)

@@ -30,7 +30,7 @@ public struct WorldPlan: Hashable, Sendable {
         /// Someone keeps a backup of the server's disk, or restores the last one and starts a new epoch.
         public var restoreServer = 0.0
         public var serverDiskFault = 0.0
-        /// What stands between a device and the server answers instead.
+        /// A gateway between a device and the server answers in its place.
         public var scriptAnswer = 0.0
         public var driftClock = 0.0
         /// Another device's disk is copied to this one.
@@ -158,7 +158,7 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.2) { rates.lie = lie }
     }
 
-    /// What was thought of later has chances of its own, so that the worlds of seeds stay what they were, but for that.
+    /// Draws later faults with chances of their own, so that the worlds of seeds stay as they were, but for these.
     private mutating func drawLater() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.later")
         let brake = DeleteBrake(records: random.below(20), percent: random.within(5...60))

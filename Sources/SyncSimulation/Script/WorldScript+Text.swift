@@ -207,7 +207,7 @@ extension Happening {
     }
 }
 
-/// What can happen to a device and to the server alike.
+/// The faults of a device and of the server alike.
 private protocol MachineFault {
     static var recovers: Self { get }
     static var killed: Self { get }

@@ -42,7 +42,7 @@ public struct WorldScript: Hashable, Sendable {
     public var size: Int { moments.reduce(planned.count) { $0 + $1.happenings.count } }
 }
 
-/// Who is in a world.
+/// A member of a world.
 public enum Party: Hashable, Sendable, CustomStringConvertible {
     case server
     /// By its place, from 0.
@@ -56,7 +56,7 @@ public enum Party: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a world is like from its beginning to its end.
+/// The properties of a world from its beginning to its end.
 public struct WorldSetting: Hashable, Sendable {
     /// Of everything that is not in the script: the scheduler, the network, the noise on disks.
     public var seed: UInt64

@@ -4,7 +4,7 @@
 /// It is delta debugging (Zeller and Hildebrandt, 2002) over the moments and then over the happenings, after whole
 /// kinds of trouble have been tried at once.
 public struct Shrinker {
-    /// What kind of failure it is: only scripts that fail alike count as smaller forms of it.
+    /// The kind of a failure: only scripts that fail alike count as smaller forms of it.
     public struct Failure: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -95,7 +95,7 @@ public struct Shrinker {
     }
 
     private mutating func dropMoments(_ script: inout WorldScript, _ failure: Failure) {
-        // What comes after the failure cannot be its cause; half by half is quicker than step by step.
+        // Nothing after the failure can be its cause; half by half is quicker than step by step.
         var length = script.moments.count / 2
         while length > 0, budget > 0 {
             var start = script.moments.count - length

@@ -26,7 +26,7 @@ public struct VirtualClock: Clock {
         }
     }
 
-    /// Whose clock this is.
+    /// The device of this clock.
     public let device: String
     let timeline: VirtualTimeline
 

@@ -35,7 +35,7 @@ final class VirtualTimeline: Sendable {
 
     var now: Duration { state.withLock { $0.now } }
 
-    /// What the clock of a device shows.
+    /// Returns the time of a device's clock.
     func now(of device: String) -> Duration {
         state.withLock { state in
             let moment =
@@ -132,7 +132,7 @@ final class VirtualTimeline: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    /// Who sleeps and until when, in the order of these times and then of falling asleep.
+    /// The devices that sleep and until when, in the order of these times and then of falling asleep.
     var sleepers: [(device: String, time: Duration)] {
         state.withLock { state in
             state.sleepers.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }

@@ -1,10 +1,10 @@
 import SyncConcurrency
 public import SyncModel
 
-/// What the wall clock of one device shows: it follows virtual time, but can be wrong, jump and drift.
+/// The wall clock of one device: it follows virtual time, but can be wrong, jump and drift.
 public final class VirtualWallClock: Sendable {
     private struct State: Sendable {
-        /// What it showed at the virtual moment `since`, in microseconds.
+        /// Its time at the virtual moment `since`, in microseconds.
         var shown: Int64
         var since: Duration
         /// How much too fast it goes, in parts per million; negative is too slow.

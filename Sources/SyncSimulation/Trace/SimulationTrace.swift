@@ -1,6 +1,6 @@
 import SyncConcurrency
 
-/// What happened in a simulation, in its order: a hash over everything, and the last lines in words.
+/// The events of a simulation, in their order: a hash over everything, and the last lines in words.
 ///
 /// Lines must not hold addresses, task ids, or anything whose order depends on hashing: two runs of one seed are
 /// compared by the hash.
@@ -16,7 +16,7 @@ public final class SimulationTrace: Sendable {
     public struct Line: Hashable, Sendable, CustomStringConvertible {
         /// Since the simulation began.
         public let time: Duration
-        /// Who did it, or to whom it happened: a device, the server, the network.
+        /// The party of an event: a device, the server, the network.
         public let party: String
         public let text: String
 

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// What the users do: everything that an application may ask of its local store, at random.
+/// The users' deeds: everything that an application may ask of its local store, at random.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
@@ -27,13 +27,13 @@ struct Workload: Sendable {
 
     enum Deed: Hashable, Sendable {
         case write([RecordEdit], in: SpaceID)
-        /// What waits, so many places from its newest.
+        /// Takes back an entry that waits, so many places from the newest.
         case cancel(back: Int)
         case resendNewest
         case dismissNewest
     }
 
-    /// What a user of this store does next; nil when there is nothing to do it to.
+    /// Draws the next deed of a user of this store; nil when there is nothing to do it to.
     ///
     /// An application of the earlier build offers its users what it knows, and nothing else.
     mutating func next(_ store: any LocalStore, now: WallTime) throws -> Deed? {

@@ -7,7 +7,7 @@ public struct DeviceStorage: Hashable, Sendable {
     /// The build of the application that opens it.
     public var build = WorldBuild.current
 
-    /// What the store promises of a commit that has returned.
+    /// The store's promise for a commit that has returned.
     public enum Durability: Hashable, Sendable {
         /// It survives a loss of power.
         case full

@@ -61,7 +61,7 @@ public final class SimulatedDevice: Sendable {
         var life: Life?
         /// To whom the device's database belongs.
         var owner: Principal
-        /// Who has logged in instead.
+        /// The user who has logged in instead.
         var guest: Principal?
         /// Another engine on the same database.
         var rival: Life?
@@ -72,7 +72,7 @@ public final class SimulatedDevice: Sendable {
         var ending: String?
         /// When the engine of this life was asked to stop, or woke up after that.
         var stopping: Duration?
-        /// What may move versions back: starts and new identities those of all spaces, a reset of a cursor that of one.
+        /// Counts the events that may move versions back: starts and new identities those of all spaces, a reset of a cursor that of one.
         var setbacks = 0
         var resets: [SpaceID: Int] = [:]
     }
@@ -345,7 +345,7 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// What the device holds: of its disk, as a copy of it shows.
+    /// Returns the contents of the device's disk, as a copy of it shows.
     func holdings() -> Holdings {
         var holdings = Holdings(isUp: isUp)
         guard !disk.fileNames.isEmpty else {

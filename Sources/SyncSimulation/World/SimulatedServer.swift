@@ -161,7 +161,7 @@ public final class SimulatedServer: Sendable {
         return try body(oldest.authority, wallClock.now)
     }
 
-    /// What the server holds: of its disk, as a copy of it shows.
+    /// Returns the contents of the server's disk, as a copy of it shows.
     func holdings() -> Holdings {
         var holdings = Holdings(isUp: isUp)
         // One that runs without a file keeps what it holds elsewhere.

@@ -2,7 +2,7 @@ import SyncAuthority
 import SyncCore
 import SyncModel
 
-// What the files of the replicas say, past the code under test.
+// Checks of the replicas' files, past the code under test.
 extension World {
     /// Reads on in the feeds, as a client that the network never touches.
     func followFeed() throws {
@@ -54,7 +54,7 @@ extension World {
         checked["server"] = changes
     }
 
-    /// What a device's file says of versions (I7), references (I11), counts (I18), sizes (I19) and the journal.
+    /// Checks a device's file: versions (I7), references (I11), counts (I18), sizes (I19) and the journal.
     func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         guard let process = device.process, !process.isDead,
             let facts = try replicaFiles[device.name]?.facts(through: process)
@@ -91,7 +91,7 @@ extension World {
         }
     }
 
-    /// What only serves until something has arrived is gone when everything has (I19).
+    /// Checks that rows which only serve until something has arrived are gone when everything has (I19).
     func checkNothingIsLeft(of device: SimulatedDevice) throws {
         guard let process = device.process, let facts = try replicaFiles[device.name]?.facts(through: process) else {
             return
@@ -101,7 +101,7 @@ extension World {
         }
     }
 
-    /// What is in the outbox of a device.
+    /// Returns the outbox of a device.
     func outbox(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> [OutboxEntry] {
         guard let process = device.process, !process.isDead,
             let entries = try replicaFiles[device.name]?.outbox(of: store, through: process, on: device.name)

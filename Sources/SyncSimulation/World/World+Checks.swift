@@ -21,7 +21,7 @@ extension World {
         for device in devices {
             guard let store = device.store else { continue }
             try checkItStops(device)
-            // What has not been written to since it was found right is still right.
+            // A file that has not been written to since it was found right is still right.
             let changes = device.disk.count(of: .changes)
             guard checked[device.name] != changes else { continue }
             do {
@@ -70,7 +70,7 @@ extension World {
         }
     }
 
-    /// Who was refused a space has nothing of it (I21).
+    /// A device that was refused a space has nothing of it (I21).
     private func checkAccess(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         let refused = try store.session().spaces.filter { !$0.hasAccess }
         guard !refused.isEmpty else { return }
@@ -146,7 +146,7 @@ extension World {
         }
     }
 
-    /// What must be the same on every replica.
+    /// The part of a record that must be the same on every replica.
     private struct Comparison: Hashable {
         let id: RecordID
         let uid: UID

@@ -163,7 +163,7 @@ extension World {
 
     // MARK: The server
 
-    /// What befalls the server, and what its operators do to it: compaction, backups, and the restoring of backups.
+    /// Strikes the server, or lets its operators work: compaction, backups, and the restoring of backups.
     private func strikeServer(_ fault: ServerFault) throws {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: nil)) }
         switch fault {

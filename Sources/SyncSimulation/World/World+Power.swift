@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What a loss of power may take with it.
+// The permitted losses of a power failure.
 extension World {
     /// A device that does not flush each commit has come up after its power failed: what it has lost is known from its file,
     /// and is permitted when it is the newest, and was not flushed.

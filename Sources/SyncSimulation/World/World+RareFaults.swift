@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 
 extension World {
-    /// What befalls a device less often than death.
+    /// Strikes a device with a fault that is rarer than death.
     func strikeRarely(_ device: SimulatedDevice, _ fault: DeviceFault) throws {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: device.name)) }
         switch fault {

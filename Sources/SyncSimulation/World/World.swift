@@ -44,13 +44,13 @@ public final class World {
     var latestServerTime = Simulation.dawn
     /// Whether the server was ever put back to an earlier state.
     var wasRestored = false
-    /// What was known when the server was new.
+    /// The knowledge of the server when it was new.
     var beginning: History.Memory?
     /// The images of disks that someone has kept.
     var images: [String: KeptImage] = [:]
     /// How often each device had lost power when it was last known what that took.
     var powerLosses: [String: Int] = [:]
-    /// Who is suspended.
+    /// The devices that are suspended.
     var asleep: Set<String> = []
     /// How far each device had come in each space when it was last looked at.
     var versions: [String: [SpaceID: (version: Version, setbacks: Int)]] = [:]
@@ -74,7 +74,7 @@ public final class World {
         let build: WorldBuild
     }
 
-    /// What the users' tasks have found.
+    /// The findings of the users' tasks.
     struct Deeds: Sendable {
         var done = 0
         var refusals: [String: Int] = [:]
@@ -322,7 +322,7 @@ public final class World {
         return true
     }
 
-    /// Who has had all the time to hear of it knows that it may not read a space (I21).
+    /// A device that has had all the time to hear of it knows that it may not read a space (I21).
     private func checkRefusalsAreHeeded() throws {
         for device in devices {
             for stored in try device.store?.session().spaces ?? [] {

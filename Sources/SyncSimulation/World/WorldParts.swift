@@ -21,10 +21,10 @@ public struct WorldParts: Sendable {
         @Sendable (_ process: DiskProcess, _ build: WorldBuild, _ rules: AccessRules, _ histories: any HistoryKeeper)
         throws -> any AuthorityService
 
-    /// What an operator does to the authority that runs; nil when it knows no upkeep.
+    /// Carries out an operator's task on the authority that runs; nil when it knows no upkeep.
     public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
 
-    /// What the authority's ledger says of a transaction: its outcome, and the hash of what it was. Nil when the parts
+    /// Returns a transaction's entry in the authority's ledger: its outcome, and the hash of its contents. Nil when the parts
     /// cannot tell; a world whose server dies over a commit then knows less.
     public var outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
 
@@ -35,7 +35,7 @@ public struct WorldParts: Sendable {
     /// Gives each device's engine a flight recorder over the store that `openStore` has made; nil gives none.
     package var recorder: SimulatedDevice.Recorder?
 
-    /// Who sent a transaction, and under which number.
+    /// The sender of a transaction, and its number.
     public struct Sender: Hashable, Sendable {
         public let principal: Principal
         public let identity: ClientIdentity
@@ -49,7 +49,7 @@ public struct WorldParts: Sendable {
         case startEpoch(HistoryIdentity)
     }
 
-    /// What a device's engine talks through, given the way to the server: the way itself, unless a test puts something
+    /// Makes the transport of a device's engine from the way to the server: the way itself, unless a test puts something
     /// between them.
     public var wrapTransport: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport = { way, _ in way }
 

@@ -1,4 +1,4 @@
-/// What a run of a world has seen.
+/// The counts of a run of a world.
 public struct WorldReport: Hashable, Sendable {
     public let seed: UInt64
     /// Deeds of users that were done.
@@ -24,7 +24,7 @@ public struct WorldReport: Hashable, Sendable {
 /// A run that found something broken.
 public struct WorldFailure: Error, CustomStringConvertible {
     public let script: WorldScript
-    /// What the users had done when it was found.
+    /// The number of steps when it was found.
     public let step: Int
     public let cause: any Error
     public let lastLines: [SimulationTrace.Line]

@@ -21,7 +21,7 @@ struct RecordTable: Hashable, Sendable {
     /// The columns before the first field, in `columns`.
     static let fixedColumns: Int32 = 7
 
-    /// What a row is read from, in this order.
+    /// The columns of a row, in this order.
     let columns: String
 
     var name: String { model.collection.rawValue }

@@ -3,7 +3,7 @@ import GRDBSQLite
 import SyncCore
 
 extension StoreFailure {
-    /// What SQLite's result code means to the caller of a store.
+    /// Translates SQLite's result code for the caller of a store.
     static func sqlite(_ code: Int32, _ message: String, while action: String) -> StoreFailure {
         let text = "SQLite could not \(action): \(message) (code \(code))"
         switch code & 0xFF {

@@ -177,7 +177,7 @@ public final class SQLiteStore: Sendable {
         return writer
     }
 
-    /// What is written to a file that was deleted is lost; better to say so.
+    /// Writes to a file that was deleted are lost; better to say so.
     private func checkFileIsThere() throws(StoreFailure) {
         guard let identity else { return }
         guard files.identity() == identity else {

@@ -10,7 +10,7 @@ public struct StoreConfiguration: Hashable, Sendable {
     /// whoever made that VFS.
     public var vfs: String?
 
-    /// What survives when.
+    /// The failures that a commit survives.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
         /// A committed write survives the crash of the process. After a power loss the newest ones may be missing.
         case normal

@@ -25,7 +25,7 @@ final class Writer {
     /// begins with whether there is such a space.
     var owesCut = false
 
-    /// What the commit that cuts a log leaves in it, at most.
+    /// The most frames that the commit which cuts a log leaves in it.
     private static let cutLogFrames: Int64 = 4
     /// Bytes before each page in the log (https://sqlite.org/fileformat2.html#walformat).
     private static let frameHeader: Int64 = 24
@@ -160,7 +160,7 @@ final class Writer {
         try connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)")
     }
 
-    /// What every connection of ours refuses to do for a hostile file.
+    /// Makes a connection refuse what only a hostile file would ask.
     static func harden(_ connection: Connection) throws(StoreFailure) {
         try connection.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
         let code = csqlitestore_set_defensive(connection.handle)
@@ -191,12 +191,12 @@ final class Writer {
         try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }
         takeOverFromGRDB()
         let catalog = CatalogMigration(tables: tables, connection: connection)
-        // What SQLite has just recovered from the log of a process that was killed over a commit is visible, but perhaps not
+        // Rows that SQLite has just recovered from the log of a process that was killed over a commit are visible, but perhaps not
         // on the medium. What is shown, and pushed, would be taken back by the next loss of power.
         let flushes = configuration.durability == .full
         // An exclusive lock is taken with the first transaction that writes.
         let writes = flushes || configuration.connections == .exclusive
-        // Who only wants to look must not wait for the turn of those who write.
+        // A reader must not wait for the turn of those who write.
         if !writes, try catalog.isDone(), try Meta.load(connection) != nil { return }
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
@@ -315,7 +315,7 @@ final class Writer {
         if cuts { try connection.execute("PRAGMA journal_size_limit = 0") }
         defer { if cuts { try? connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)") } }
         try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
-        // Who still reads from its end keeps it: then the commit stands behind what is in it.
+        // A reader that still reads from its end keeps the log: then the commit stands behind what is in it.
         if cuts, csqlitestore_log_size(connection.handle) <= Self.cutLogFrames * frameBytes { owesCut = false }
     }
 

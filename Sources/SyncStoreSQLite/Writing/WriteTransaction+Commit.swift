@@ -28,7 +28,7 @@ extension WriteTransaction {
 
     // MARK: What the edits mean
 
-    /// What becomes of one record in this transaction: several edits of it are one mutation.
+    /// The draft of one record in this transaction: several edits of it are one mutation.
     struct Draft {
         let place: RecordPlace
         /// The row before; nil when there was none.
@@ -308,7 +308,7 @@ extension Patch {
 }
 
 extension StoreFailure {
-    /// What the model's own check of a transaction says, in the store's terms.
+    /// Translates the model's own check of a transaction into the store's terms.
     init(_ rejection: Rejection) {
         let code: Code =
             switch rejection.code {

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What only a lost history of the server had: offered in the journal, so that it does not just disappear (I15).
+// Records that only a lost history of the server had: offered in the journal, so that they do not just disappear (I15).
 //
 // A server that was restored from a backup does not have what was confirmed after the backup. Whether a record that it does
 // not show was lost or has been deleted since, a device cannot know: to bring it back by itself could undo a deletion.
@@ -69,7 +69,7 @@ extension WriteTransaction {
             references.append(try creation(ofLost: place, in: space)?.references.compactMap { positions[$0] } ?? [])
         }
         var entry = TransactionPacker(space: space)
-        // What belongs together stays in one entry. Contents are read when their turn comes: they may be many.
+        // Records that belong together stay in one entry. Contents are read when their turn comes: they may be many.
         for group in ReferenceGroups.of(references) {
             var creations: [Mutation] = []
             for position in group {
@@ -81,7 +81,7 @@ extension WriteTransaction {
         if let rest = entry.take() { try note(forgotten: rest, now: now) }
     }
 
-    /// What would make a record anew that only a lost history has shown; nil when the user has deleted it here, or when its
+    /// Returns the create of a record that only a lost history has shown; nil when the user has deleted it here, or when its
     /// creation is still to be sent there.
     private func creation(ofLost place: RecordPlace, in space: SpaceID) throws(StoreFailure) -> Mutation? {
         guard let row = try row(place)?.record else { return nil }

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Who the database is, and which history of the server it follows (I15, I16).
+// The identity of the database, and the history of the server that it follows (I15, I16).
 extension WriteTransaction {
     func session() throws(StoreFailure) -> StoredSession {
         StoredSession(
@@ -72,7 +72,7 @@ extension WriteTransaction {
         try connection.execute("UPDATE sync_foreign SET version = 0")
     }
 
-    /// What another history has deleted, this one may never have heard of: a create that is still to be sent will bring it
+    /// Forgets the deletions of another history, which this one may never have heard of: a create that is still to be sent will bring it
     /// to the server, so it is shown (I15).
     private func forgetDeletions() throws(StoreFailure) {
         for table in tables {

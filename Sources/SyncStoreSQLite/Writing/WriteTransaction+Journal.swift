@@ -80,7 +80,7 @@ extension WriteTransaction {
         statement.bind(column + 3, side.account?.rawValue)
     }
 
-    /// What only a lost history of the server had, as what would bring it back.
+    /// Notes a record that only a lost history of the server had, with the transaction that would bring it back.
     func note(forgotten transaction: Transaction, now: WallTime) throws(StoreFailure) {
         try insert(
             event: "forgotten", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),

@@ -140,7 +140,7 @@ extension WriteTransaction {
         statement.bind(3, Int64(payload.count))
         statement.bind(4, now?.milliseconds)
         try statement.run()
-        // What it no longer refers to, it no longer depends on.
+        // An entry no longer depends on records that it no longer refers to.
         try unlink(entry)
         for link in try links(of: transaction) { try insert(link, entry.sequence) }
         meta.outbox.bytes += payload.count - entry.bytes
@@ -216,7 +216,7 @@ extension WriteTransaction {
         return places
     }
 
-    /// What links a transaction to records: those it changes, and those it refers to while no server has them.
+    /// Returns a transaction's links to records: those it changes, and those it refers to while no server has them.
     private func links(of transaction: Transaction) throws(StoreFailure) -> [Link] {
         let changed = try changedPlaces(of: transaction)
         var links = changed.map { Link(place: $0, kind: .changes) }
@@ -308,7 +308,7 @@ extension WriteTransaction {
         return transactions
     }
 
-    /// What had been seen by those whose values of these fields are pending. Who edits over such a value has not seen what the
+    /// Returns the versions that the authors of pending values had seen. An edit over such a value has not seen what the
     /// server has shown since.
     func versionsSeen(
         of fields: Set<FieldName>, at place: RecordPlace, in space: SpaceID

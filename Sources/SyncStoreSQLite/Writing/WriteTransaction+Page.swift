@@ -381,7 +381,7 @@ extension WriteTransaction {
             // It was deleted before the snapshot came to it; the feed tells so soon.
             return .absent
         case (.created, .deleted), (.updated, .deleted):
-            // What is deleted does not come back.
+            // A deleted record does not come back.
             return .deleted
         case (.deleted, .shown), (.deleted, .deleted):
             return .deleted

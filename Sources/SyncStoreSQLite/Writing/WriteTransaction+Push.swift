@@ -27,7 +27,7 @@ private struct BatchDraft {
     }
 }
 
-// What goes to the server, and what it answers.
+// Pushes to the server, and its answers.
 extension WriteTransaction {
     /// Numbers and freezes the oldest unanswered transactions that the server knows.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What the server has shown of a space leaves the device when the account may not read it any more (I21).
+// A space leaves the device when the account may not read it any more (I21).
 extension WriteTransaction {
     func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
         var space = try SpaceRow.load(name, connection)
@@ -62,7 +62,7 @@ extension WriteTransaction {
             defer { former.reset() }
             if try former.step() { count += Int(former.integer(0)) }
         }
-        // What it had is offered in the journal alone, where the history after it had nothing, either.
+        // A lost space is offered in the journal alone, where the history after it had nothing, either.
         guard space.phase == .empty, space.completeAt == .zero else { return count }
         let offers = try connection.statement(
             "SELECT count(*) FROM sync_journal WHERE event = 'forgotten' AND state = 'active' AND space = ?1")

@@ -11,7 +11,7 @@ final class WriteTransaction {
     let limits: StoreLimits
     var meta: Meta
     private let loadedMeta: Meta
-    /// What to tell the observers once the transaction is durable.
+    /// The news for the observers once the transaction is durable.
     var change = StoreChange()
     /// Whether a uid may stand at a record that got it from another history of the server.
     var mayHoldOldUIDs = false

@@ -83,7 +83,7 @@ private struct FaultyTransaction: AuthorityTransaction {
     let store: FaultyAuthorityStore
 }
 
-/// What both share: each read is counted, and then made.
+/// The part that both share: each read is counted, and then made.
 private protocol Counted {
     associatedtype Base
     var base: Base { get }

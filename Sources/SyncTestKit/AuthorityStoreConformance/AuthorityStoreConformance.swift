@@ -1,7 +1,7 @@
 public import SyncAuthority
 import SyncModel
 
-/// What any store of an authority must do, whatever it is made of: plain checks that any test framework can run.
+/// The rules for any store of an authority, whatever it is made of: plain checks that any test framework can run.
 ///
 /// ```swift
 /// let suite = AuthorityStoreConformance { history in try MyStore(newHistory: history) }

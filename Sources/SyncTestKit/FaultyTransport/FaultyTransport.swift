@@ -12,7 +12,7 @@ public final class FaultyTransport: RemoteTransport {
         var struck = 0
     }
 
-    /// What becomes of one call.
+    /// The fate of one call.
     fileprivate enum Fate: Sendable {
         case passes, refused, throttled(Duration?), requestLost, answerLost, repeated
     }

@@ -1,4 +1,4 @@
-/// What a `FaultyTransport` does to calls. Each rate is the fraction of calls that it happens to, from 0 to 1.
+/// The faults of a `FaultyTransport`. Each rate is the fraction of calls that it happens to, from 0 to 1.
 public struct TransportFaults: Hashable, Sendable {
     /// The request never arrives, and the caller is told after `patience`.
     public var loseRequests = 0.0

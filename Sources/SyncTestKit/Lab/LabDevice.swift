@@ -124,7 +124,7 @@ public final class LabDevice: Sendable {
     /// Time and chance of this device. The device must be on.
     public var runtime: EngineRuntime { life.runtime }
 
-    /// What the engine does now; nil when the device is off.
+    /// The engine's status; nil when the device is off.
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
 
     /// Asks for a push and a pull now.
@@ -140,7 +140,7 @@ public final class LabDevice: Sendable {
         return "\(status)"
     }
 
-    /// What waits for something, in words.
+    /// The tasks that still wait, in words.
     var leftovers: [String] {
         var left: [String] = []
         if server.remainingSteps > 0 { left.append("\(name): the script has \(server.remainingSteps) steps left") }

@@ -112,7 +112,7 @@ public final class SyncLab {
     }
 }
 
-/// What a test has left behind, or waited for in vain.
+/// The leftovers of a test, or the state that it waited for in vain.
 public struct LabFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 

@@ -59,7 +59,7 @@ public final class MockServer: RemoteTransport {
         state.withLock { state in state.hintSteps += steps }
     }
 
-    /// What was called so far, in order, with the step that was taken.
+    /// The calls so far, in order, with the step that was taken.
     public var log: [MockEntry] {
         state.withLock { state in state.log }
     }

@@ -18,9 +18,9 @@ public enum MockCall: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What a `MockServer` does with one call.
+/// The step of a `MockServer` for one call.
 public indirect enum MockStep: Hashable, Sendable {
-    /// What the authority says.
+    /// The authority answers.
     case pass
     /// The request never arrives.
     case dropRequest
@@ -43,9 +43,9 @@ public indirect enum MockStep: Hashable, Sendable {
     case cutReply(bytes: Int)
 }
 
-/// What a `MockServer` does when hints are opened.
+/// The step of a `MockServer` when hints are opened.
 public enum MockHintStep: Hashable, Sendable {
-    /// What the authority says.
+    /// The authority answers.
     case pass
     case fail(TransportFailure)
     /// These hints, and the end.

@@ -2,7 +2,7 @@ import SyncConcurrency
 public import SyncCore
 import SyncSimulation
 
-/// What anything that watches a device's links must do: plain checks that any test framework can run.
+/// The rules for anything that watches a device's links: plain checks that any test framework can run.
 ///
 /// Links that a test can set are checked on virtual time, where "nothing more will happen" can be known; they may have no
 /// thread of their own. Of real links only what needs no such proof is checked. No rule waits in real time.
@@ -13,7 +13,7 @@ public struct ReachabilityConformance: Sendable {
         self.subject = subject
     }
 
-    /// What is under test.
+    /// The subject of the checks.
     public struct Subject: Sendable {
         /// Made anew for each rule.
         public var make: @Sendable () throws -> any Reachability

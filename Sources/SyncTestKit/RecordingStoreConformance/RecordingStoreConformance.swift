@@ -1,6 +1,6 @@
 public import SyncCore
 
-/// What any ring of a flight recorder must do, whatever it is made of: plain checks that any test framework can run.
+/// The rules for any ring of a flight recorder, whatever it is made of: plain checks that any test framework can run.
 public struct RecordingStoreConformance {
     /// Makes an empty ring of its own for each call.
     private let makeStore: () throws -> any RecordingStore

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Who may not read a space any more keeps nothing of it but what they have written (I21).
+// A device that may not read a space any more keeps nothing of it but its own edits (I21).
 extension LocalStoreConformance {
     var accessChecks: [Check] {
         [

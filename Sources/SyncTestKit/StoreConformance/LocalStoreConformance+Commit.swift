@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What a local write does.
+// Local writes.
 extension LocalStoreConformance {
     var commitChecks: [Check] {
         [

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What people can do with what is owed and what was refused.
+// The outbox and the journal, as people use them.
 extension LocalStoreConformance {
     private func restoresDeleted(in world: StoreWorld<Store>, pageIsFirst: Bool) throws {
         let id = try world.syncedUser("ada")
@@ -135,7 +135,7 @@ extension LocalStoreConformance {
         ]
     }
 
-    // Who the store is, and which history it follows.
+    // The identity of the store, and the history that it follows.
     var identityChecks: [Check] {
         [
             Check("the first epoch is noted, and what was sent keeps its numbers") { world in

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What a page of the feed does.
+// Pages of the feed.
 extension LocalStoreConformance {
     var pullChecks: [Check] {
         [

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What goes to the server, and what its answers do.
+// Pushes to the server, and its answers.
 extension LocalStoreConformance {
     var pushChecks: [Check] {
         [

@@ -18,13 +18,13 @@ extension LocalStoreConformance {
 private struct RandomHistory<Store: LocalStore & EngineStore> {
     let world: StoreWorld<Store>
     var random: SeededRandom
-    /// What the server has, and how it came to it.
+    /// The server's records, and how each came to be.
     var server: [RecordID: Record] = [:]
     var dead: Set<RecordID> = []
     var commits: [Commit] = []
     var nextUID: Int64 = 0
     var outcomes: [MutationNumber: Outcome] = [:]
-    /// What the store has been shown, and up to where.
+    /// The records that the store has been shown, and up to where.
     var shown: [RecordID: Record] = [:]
     var shownDead: Set<RecordID> = []
     var cursor = 0

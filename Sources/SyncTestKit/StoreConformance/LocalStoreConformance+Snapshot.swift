@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// What a snapshot does, beside live rows too.
+// Snapshots, beside live rows too.
 extension LocalStoreConformance {
     var snapshotChecks: [Check] {
         [

@@ -1,7 +1,7 @@
 public import SyncCore
 public import SyncModel
 
-/// What any local cache must do, whatever it is made of: plain checks that any test framework can run.
+/// The rules for any local cache, whatever it is made of: plain checks that any test framework can run.
 ///
 /// ```swift
 /// let suite = LocalStoreConformance { catalog in try MyStore.inMemory(catalog) }
@@ -65,7 +65,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
 /// A rule that an implementation breaks.
 public struct ConformanceViolation: Error, Hashable, Sendable, CustomStringConvertible {
     public let rule: String
-    /// What was seen, and what was expected.
+    /// Says what was seen, and what was expected.
     public let detail: String
 
     public init(rule: String, detail: String) {

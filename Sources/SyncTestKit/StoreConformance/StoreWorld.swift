@@ -90,7 +90,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         return (id, try written(.create("users", id, ["username": .text(name)])))
     }
 
-    /// What the journal offers of a lost history.
+    /// Returns the journal's offers from a lost history.
     func offers() throws -> [Mutation] {
         try store.journal(state: .active, limit: 9).flatMap { entry in
             if case .forgotten(let transaction) = entry.event { transaction.mutations } else { [] as [Mutation] }

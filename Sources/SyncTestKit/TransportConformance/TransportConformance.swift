@@ -1,7 +1,7 @@
 public import SyncCore
 public import SyncModel
 
-/// What any server must do, over whatever transport: plain checks that a test, or a program, can run.
+/// The rules for any server, over whatever transport: plain checks that a test, or a program, can run.
 ///
 /// The server may hold other records and serve other clients meanwhile. Each rule makes records and clients of its own,
 /// and leaves them there. None waits by a clock; those about hints wait for the stream, so that a transport which

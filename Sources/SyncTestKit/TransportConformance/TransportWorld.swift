@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-/// What the rules of a transport work with: one server, and clients that they make.
+/// The world of a transport's rules: one server, and clients that they make.
 struct TransportWorld: Sendable {
     let subject: TransportConformance.Subject
     let rule: String

@@ -36,7 +36,7 @@ package struct ErrorBody: Hashable, Sendable {
     }
 
     package let code: Code
-    /// What was wrong and what was expected, for a person.
+    /// Says what was wrong and what was expected, for a person.
     package let message: String
     /// The id of the request that this answers; nil when the request carried none.
     package let request: WireRequestID?

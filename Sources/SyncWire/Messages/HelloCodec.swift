@@ -1,7 +1,7 @@
 import SyncJSON
 package import SyncModel
 
-/// What a server says of itself.
+/// The server's description of itself.
 package enum HelloCodec {
     package static func encode(_ hello: ServerHello) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)

@@ -1,7 +1,7 @@
 import SyncJSON
 package import SyncModel
 
-/// What is new in a space: the question and its answer.
+/// The news of a space: the question and its answer.
 package enum PullCodec {
     // MARK: Request
 

@@ -1,7 +1,7 @@
 package import SyncJSON
 package import SyncModel
 
-/// What became of a transaction: `{"applied":{…}}` or `{"rejected":{…}}`.
+/// The result of a transaction: `{"applied":{…}}` or `{"rejected":{…}}`.
 package enum OutcomeCodec {
     package static func encode(_ outcome: Outcome) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)

@@ -73,7 +73,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// What server, laptop and kiosk hold at the end.
+/// The records of server, laptop and kiosk at the end.
 struct DemoHoldings {
     private var rows: [(name: String, counts: [String: Int], digests: [String: String], owed: Int, journal: Int)] = []
 

@@ -4,7 +4,7 @@ import SyncBootstrap
 import SyncCore
 import SyncJSON
 
-/// What happens in the demonstration, in order, and how long each part took.
+/// The events of the demonstration, in order, and how long each part took.
 final class DemoStory {
     let world: DemoWorld
     let terminal: Terminal

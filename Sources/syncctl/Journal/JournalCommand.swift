@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// What a person should be able to look up: nothing that they typed just disappears.
+/// The journal, where a person looks up what was refused or gave way: nothing that they typed just disappears.
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",

@@ -103,7 +103,7 @@ struct DeleteRecords<Kind: RecordKind>: AsyncParsableCommand {
     }
 }
 
-/// What a writing command answers.
+/// The answer of a writing command.
 enum RecordAnswer {
     static func print(
         _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal

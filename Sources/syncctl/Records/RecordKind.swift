@@ -36,7 +36,7 @@ enum ProfileKind: RecordKind {
     static var example: String { "user='Ned Stark' full_name='Eddard Stark'" }
 }
 
-/// What people call the records of this application.
+/// The names for the records of this application.
 enum RecordNames {
     /// The fields by which a person names a record, of the collections that have one.
     static let fields: [CollectionName: FieldName] = [UserSchema.schema.collection: "username"]

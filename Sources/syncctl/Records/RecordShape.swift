@@ -49,7 +49,7 @@ struct RecordShape {
         }
     }
 
-    /// What people call a record: its name, else its uid, else its id.
+    /// Returns the name of a record for people: its name, else its uid, else its id.
     static func name(of record: Record, _ collection: CollectionName, _ catalog: SchemaCatalog) -> String {
         if let name = RecordNames.nameField(of: collection), let position = catalog[collection]?.position(of: name),
             case .text(let text) = record.values[position]

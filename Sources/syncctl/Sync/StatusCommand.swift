@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// What this device holds, owes and can reach.
+/// Shows what this device holds, owes and can reach.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "What this device holds, what it owes, and whether the server is reachable.")

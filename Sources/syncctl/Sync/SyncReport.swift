@@ -2,7 +2,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// What a sync did, and how it ended.
+/// The result of a sync.
 struct SyncReport {
     let ending: SyncEnding
     let after: OutboxSummary
@@ -16,7 +16,7 @@ struct SyncReport {
     /// is left, it may have been written meanwhile.
     let confirmed: Int
 
-    /// What there was at the beginning.
+    /// The state at the beginning.
     struct Start {
         let outbox: OutboxSummary
         /// The number of the newest entry of the journal; 0 when there was none.

@@ -2,7 +2,7 @@ import Foundation
 import SyncSimulation
 import TestRings
 
-/// What a seed decides: the shape of a run and its rates, of which many are zero.
+/// The choices of a seed: the shape of a run and its rates, of which many are zero.
 ///
 /// The choices are the seed's; when they meet the programs is the machine's. A seed is a kind of weather, not a replay.
 struct ChaosPlan: Sendable {
@@ -32,7 +32,7 @@ struct ChaosPlan: Sendable {
         self.seed = seed
         duration = Self.duration
         devices = 2 + random.below(3)
-        // What damages bytes in plain text damages values, and nobody can notice: that is what TLS is for.
+        // Damage to bytes in plain text damages values, and nobody can notice: that is what TLS is for.
         isEncrypted = random.below(3) == 0
         killedCommands = random.below(2) == 0 ? 0 : random.within(5...40)
         syncs = random.within(10...40)

@@ -4,11 +4,11 @@ import Testing
 
 /// The checker, shown that it sees: each fault is planted in databases that were found whole, and it names the promise.
 @Suite(.ring(.check)) struct BlackBoxCheckerTests {
-    /// What is done to the databases or the evidence, and what has to be found.
+    /// A change of the databases or the evidence, and the finding that has to follow.
     struct Plant: Sendable {
         let what: String
         let invariant: String
-        /// What one of the findings against the invariant has to say, all of it.
+        /// The words of one of the findings against the invariant, all of them.
         let says: [String]
         /// SQL on the server's database, on the laptop's, on the phone's.
         var server: [String] = []

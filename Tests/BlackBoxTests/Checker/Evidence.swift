@@ -4,13 +4,13 @@ struct Evidence {
     let server: String
     let devices: [(name: String, database: String)]
     let writes: [Write]
-    /// What replicas showed at moments in between.
+    /// The records that replicas showed at moments in between.
     var samples: [Sample] = []
-    /// What `syncctl digest` says, by whose it is.
+    /// The answers of `syncctl digest`, by whose they are.
     var digests: [String: String] = [:]
-    /// What went through each device's proxy while nobody did anything.
+    /// The traffic through each device's proxy while nobody did anything.
     var quiet: [QuietTime] = []
-    /// What a device that did not come to rest said last.
+    /// The last words of a device that did not come to rest.
     var complaints: [String: String] = [:]
 }
 
@@ -25,7 +25,7 @@ struct Sample: Sendable {
     let users: [(id: String, name: String)]
 }
 
-/// What a device asked while nobody did anything.
+/// The requests of a device while nobody did anything.
 struct QuietTime: Sendable {
     let device: String
     let requests: Int

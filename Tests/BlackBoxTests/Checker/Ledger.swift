@@ -55,7 +55,7 @@ struct GroupText: Hashable {
     }
 }
 
-/// What was written, told by the commands that wrote it.
+/// All that was written, told by the commands that wrote it.
 final class Ledger: Sendable {
     private let all = Guarded<[Write]>([])
 

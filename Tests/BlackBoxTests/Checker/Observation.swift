@@ -1,4 +1,4 @@
-/// What the databases say, read with SQL of the checker's own.
+/// The contents of the databases, read with SQL of the checker's own.
 ///
 /// Rows are compared as text: id, uid, version and the values of the fields.
 enum Observation {
@@ -162,7 +162,7 @@ enum Observation {
         }
     }
 
-    /// What a replica shows now: little, as it is asked often.
+    /// Reads a replica now: little, as it is asked often.
     static func sample(_ name: String, device path: String) throws -> Sample {
         try Database(path).snapshot { database in
             let (version, isComplete) = try place(database)

@@ -5,7 +5,7 @@ extension Town {
     /// Heals everything, syncs until nothing is left to do, watches a quiet time, ends all processes, and gives what
     /// the checker needs.
     ///
-    /// What does not come to rest in time is not an error here: the checker says which promise that breaks.
+    /// A device that does not come to rest in time is not an error here: the checker says which promise that breaks.
     ///
     /// - Parameters:
     ///   - quiet: how long to watch devices that have nothing to do; zero does not.

@@ -43,7 +43,7 @@ final class SmallDisk {
         _ = try? Self.tool(["umount", "-l", folder], log)
     }
 
-    /// What stands before the words of every program that is to meet this disk.
+    /// The words before those of every program that is to meet this disk.
     var launcher: [String] {
         switch kind {
         case .tmpfs: []

@@ -174,7 +174,7 @@ struct ProxyLoop {
             }
             lane.passed += sent
             if let cut, lane.passed >= cut {
-                // What went before the cut is to arrive: the end of a stream, where a reset could overtake it.
+                // Bytes from before the cut are to arrive: the end of a stream, where a reset could overtake it.
                 traffic.cut += 1
                 lane.waiting = []
                 shutdown(lane.to, Int32(SHUT_WR))

@@ -1,4 +1,4 @@
-/// What a proxy does to the bytes that pass it.
+/// A proxy's behavior toward the bytes that pass it.
 struct ProxyWeather: Hashable, Sendable {
     /// How long each piece waits, both ways.
     var delay = Duration.zero
@@ -19,7 +19,7 @@ struct ProxyWeather: Hashable, Sendable {
     static let fair = ProxyWeather()
 }
 
-/// What has passed a proxy since it was made.
+/// The traffic of a proxy since it was made.
 struct ProxyTraffic: Hashable, Sendable {
     var connections = 0
     /// Heads of HTTP/1.1 requests, as far as they can be read.

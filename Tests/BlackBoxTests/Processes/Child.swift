@@ -30,7 +30,7 @@ final class Child: Sendable {
         for descriptor in 3...(Self.highestDescriptor() + 64) {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
-        // What Foundation or a test's thread has masked or ignored is not to reach a program.
+        // Signals that Foundation or a test's thread has masked or ignored must reach a program all the same.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

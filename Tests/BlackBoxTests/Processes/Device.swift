@@ -43,7 +43,7 @@ final class Device: Sendable {
 
     var database: String { folder + "/tombolo.sqlite" }
 
-    /// What stands before the program's words from now on.
+    /// Sets the words before the program's own from now on.
     func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
 
     /// Gives a connection and a request this long, from the next process on.

@@ -2,7 +2,7 @@ import Foundation
 import TestRings
 import Testing
 
-/// What a test demanded and did not get, in words.
+/// An unmet demand of a test, in words.
 struct Unmet: Error, CustomStringConvertible {
     let description: String
 

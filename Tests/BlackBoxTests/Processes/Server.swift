@@ -34,7 +34,7 @@ final class Server: Sendable {
 
     var database: String { folder + "/authority.sqlite" }
 
-    /// What stands before the program's words from the next start on.
+    /// Sets the words before the program's own from the next start on.
     func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
 
     func addToken(_ name: String, to file: String) throws {
@@ -81,7 +81,7 @@ final class Server: Sendable {
 
     var isRunning: Bool { state.withLock { $0.child }?.isRunning ?? false }
     var process: pid_t? { state.withLock { $0.child?.process } }
-    /// What the last process said on standard error.
+    /// The last process's standard error.
     var errors: String { state.withLock { $0.last }?.errors ?? "" }
 
     func send(_ signal: Int32) { state.withLock { $0.child }?.send(signal) }

@@ -20,7 +20,7 @@ final class Town: Sendable {
     ) throws {
         let folder = NSTemporaryDirectory() + "tombolo-box-\(UUID().uuidString.prefix(13))"
         self.folder = folder
-        // What a sanitizer is told holds for the programs, too.
+        // The options of a sanitizer hold for the programs, too.
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
         let own = [
             "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TOMBOLO_ENVIRONMENT": "test", "NO_COLOR": "1",
@@ -28,7 +28,7 @@ final class Town: Sendable {
         ]
         let variables = inherited.merging(own) { $1 }.merging(settings) { $1 }
         self.variables = variables
-        // What has begun when something fails, which no deinit of an object half made would end.
+        // The server that has begun when something fails, which no deinit of an object half made would end.
         var started: Server?
         do {
             for part in ["logs", "server"] {

@@ -27,7 +27,7 @@ import Testing
             try eventually("the laptop sees that it is offline") {
                 laptop.lastWatchLine.contains(#""connection":"offline""#)
             }
-            // What was open stays silent for ever; only what is opened from now on works.
+            // Open connections stay silent for ever; only new ones work.
             laptop.proxy.setWeather(.fair)
             try eventually("the laptop has caught up") {
                 let texts = try Database(laptop.database).rows(

@@ -11,7 +11,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     let name: String
     /// Those of the invariants by which it may be noticed; the first is the one that it breaks first of all.
     let breaks: [Invariant]
-    /// What goes wrong, in one sentence.
+    /// Says what goes wrong, in one sentence.
     let sentence: String
     var parts: @Sendable () -> WorldParts
     /// Makes the world such that the bug can show: rare faults more often, policies out of range.

@@ -121,7 +121,7 @@ extension Mutant {
             },
             shape: { plan in
                 changesRights(&plan)
-                // Who starts again has forgotten it.
+                // A device that starts again has forgotten it.
                 plan.rates.killDevice = 0
                 plan.rates.losePowerOfDevice = 0
                 plan.rates.deviceDiskFault = 0

@@ -85,7 +85,7 @@ extension Mutant {
                 return .onSQLite(settings)
             },
             shape: {
-                // Who comes back after long has full pages to read.
+                // A device that comes back after long has full pages to read.
                 $0.setting.policy.pageRows = 40
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = 0.1

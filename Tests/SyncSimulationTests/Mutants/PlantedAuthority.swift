@@ -8,7 +8,7 @@ import SyncSimulation
 /// The real authority with a bug in front of it.
 struct PlantedAuthority: AuthorityService {
     let base: Authority
-    /// Who may do what, as the world says; `base` may have been made with others.
+    /// The rights as the world says; `base` may have been made with others.
     var rules = AccessRules([])
     var onHello: @Sendable (ServerHello) -> ServerHello = { $0 }
     var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityFailure) -> PushReply = {

@@ -63,7 +63,7 @@ struct WorldRecordingTests {
                 if found > 0 { seen.insert(fault) }
             }
             if count({ $0.isLate }) > 0 { seen.insert(.late) }
-            // What arrives at the server is answered, or the server is gone.
+            // A request that arrives at the server is answered, or the server is gone.
             let arrived = count { $0.kind == .request && $0.fate == .arrived }
             #expect(arrived == count { $0.kind == .answer }, "seed \(seed)")
             #expect(

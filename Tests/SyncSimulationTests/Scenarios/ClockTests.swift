@@ -7,7 +7,7 @@ import Testing
 /// Wall clocks decide nothing but which of two edits is the later (I22).
 @Suite(.ring(.check), .onWorldThreads)
 struct ClockTests {
-    /// What may not depend on the clock: everything but names and stamps.
+    /// The part that may not depend on the clock: everything but names and stamps.
     struct Outcome: Hashable {
         let deeds: Int
         let commits: Int

@@ -176,7 +176,7 @@ final class ScopeWorld {
         answers[name, default: []] += try wire.encode(answer)
     }
 
-    /// Whose bytes hold what is not theirs; nil when none do.
+    /// The first device whose bytes hold what is not theirs; nil when there is none.
     var leak: Violation? {
         for (name, secret) in Self.foreign.sorted(by: { $0.key < $1.key }) {
             if (answers[name] ?? []).contains(secret) {

@@ -9,7 +9,7 @@ import SyncWire
 import TestRings
 import Testing
 
-/// What worlds of many seeds have found, each as a story of its own.
+/// Findings of worlds of many seeds, each as a story of its own.
 @Suite(.ring(.unit), .onWorldThreads)
 struct FoundBySeedsTests {
     private let old = Epoch(rawValue: "old")

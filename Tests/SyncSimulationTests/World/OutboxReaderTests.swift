@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// What is read through the store, and how many entries of it.
+    /// Returns the entries read through the store, and how many they are.
     private func read(
         _ reader: inout OutboxReader, _ show: @escaping @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
     ) throws -> (entries: [OutboxEntry], decoded: Int) {

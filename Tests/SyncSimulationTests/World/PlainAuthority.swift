@@ -35,7 +35,7 @@ final class PlainAuthority: AuthorityService {
         case trustsItsMemory
     }
 
-    /// What survives the process: everything, at each call.
+    /// The disk, which survives the process: everything, at each call.
     final class Disk: Sendable {
         fileprivate let state: Guarded<State>
 
@@ -74,7 +74,7 @@ final class PlainAuthority: AuthorityService {
         let catalog: SchemaCatalog
         var rows: [CollectionName: [RecordID: Row]] = [:]
         var dead: Set<RecordID> = []
-        /// Who made each record, and when they say to have done it.
+        /// The maker of each record, and when they say to have made it.
         var origins: [RecordID: Stamp] = [:]
         var clients: [ClientIdentity: Client] = [:]
         var commits: [Commit] = []
@@ -91,7 +91,7 @@ final class PlainAuthority: AuthorityService {
     let commits = CoalescingFeed<SpaceHeads>()
     private let disk: Disk
     private let mutant: Mutant?
-    /// What a process remembers that trusts its memory.
+    /// The memory of a process that trusts it.
     private let remembered: Guarded<[ClientIdentity: Client]>
     private static let epoch = Epoch(rawValue: "first")
     private static let limits = ServerLimits(pushBytes: 1_000_000, pushTransactions: 1_000, pageRows: 200)

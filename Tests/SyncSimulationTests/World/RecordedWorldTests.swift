@@ -35,7 +35,7 @@ private final class CountingRing: RecordingStore {
 
 /// Devices that live through faults with a flight recorder in their databases: what the ring holds is run again.
 @Suite(.ring(.check), .onWorldThreads) struct RecordedWorldTests {
-    /// What was found in the rings.
+    /// The findings in the rings.
     private struct Found: Sendable {
         var lives = 0
         var turns = 0

@@ -12,7 +12,7 @@ public protocol Address: Sendable {
     func validate() throws(InvalidAddress)
 }
 
-/// What is wrong with an address: which part of which kind, and what was expected.
+/// An error in an address: which part of which kind, and what was expected.
 public struct InvalidAddress: Error, Hashable, Sendable, CustomStringConvertible {
     public let kind: String
     public let part: String

@@ -19,7 +19,7 @@ public struct AddressPart<Owner>: Sendable {
     }
 }
 
-/// What a part of an address has to be.
+/// The rule for one part of an address.
 public struct AddressRule: Sendable {
     /// In words, behind "has to be".
     public let expected: String

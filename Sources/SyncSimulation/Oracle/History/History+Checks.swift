@@ -109,7 +109,7 @@ extension History {
 }
 
 extension History.State {
-    /// What waits to be changed in a space although another one has it, or had it: two devices have made one id in two spaces.
+    /// Places that wait to be changed in a space although another one has them, or had: two devices have made one id in two spaces.
     /// Until the server has refused one of them, it is shown where the server has shown it, and what waits for it is not.
     fileprivate func placesOfOtherSpaces(
         in pending: [Transaction], _ shown: [SpaceID: [CollectionName: [Record]]], _ spaces: [StoredSpace],
@@ -152,13 +152,13 @@ extension History.State {
         return sent.outcome
     }
 
-    /// What servers have made of it in histories that are lost.
+    /// Returns the server's outcomes of it in histories that are lost.
     private func formerOutcomes(of debt: History.Owed) -> [Outcome] {
         guard let operation = debt.operation, let sent = sent[operation] else { return [] }
         return sent.former.filter { $0.hash == debt.hash }.map(\.outcome)
     }
 
-    /// What waits or has been sent says what it said before (I10).
+    /// An entry that waits or has been sent keeps its contents (I10).
     fileprivate mutating func check(_ entries: [OutboxEntry], of device: String) throws(Violation) {
         for entry in entries {
             guard let owed = owed[device]?[entry.sequence] else { continue }
@@ -174,7 +174,7 @@ extension History.State {
         }
     }
 
-    /// What is owed to a device and has left its outbox.
+    /// Returns the debts to a device that have left its outbox.
     func settled(
         _ device: String, _ entries: [OutboxEntry]
     ) -> [(sequence: OutboxSequence, debt: History.Owed)] {

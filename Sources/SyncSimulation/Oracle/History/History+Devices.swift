@@ -3,7 +3,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// What the devices are told, and what they lose.
+// The promises to the devices, and their losses.
 extension History: DeviceWitness {
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         let sent = Dictionary(batch.transactions.map { ($0.number, $0) }) { $1 }
@@ -80,7 +80,7 @@ extension History: DeviceWitness {
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
     func pageRefused(_ failure: StoreFailure, by device: String) {}
 
-    /// What a device owes at this moment, to be put back with an old image of its disk.
+    /// Returns the debts of a device at this moment, to be put back with an old image of its disk.
     func debts(of device: String) -> Debts {
         state.withLock { state in
             Debts(
@@ -147,12 +147,12 @@ extension History: DeviceWitness {
 }
 
 extension History.State {
-    /// What the device's transactions say is to be seen anew.
+    /// Forgets the contents of the device's transactions, until they are seen anew.
     fileprivate mutating func forgetContents(of device: String) {
         for sequence in owed[device, default: [:]].keys { owed[device]?[sequence]?.transaction = nil }
     }
 
-    /// What is owed for an entry that is in an outbox, as its file tells.
+    /// Returns the debt for an entry that is in an outbox, as its file tells.
     func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
         let number: MutationNumber
         switch entry.state {

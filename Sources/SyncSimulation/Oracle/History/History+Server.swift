@@ -3,7 +3,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// What the server is seen to do.
+// The server's observed actions.
 extension History: ServerWitness {
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
         state.withLock { state in
@@ -101,7 +101,7 @@ extension History: ServerWitness {
         state.withLock { $0.replay() }
     }
 
-    /// What is known of the server at this moment, to be put back with a backup.
+    /// The knowledge of the server at this moment, to be put back with a backup.
     var memory: Memory {
         state.withLock { state in
             Memory(
@@ -145,7 +145,7 @@ extension History: ServerWitness {
 }
 
 extension History.State {
-    /// What is done for the first time is done with the rights of this moment (I21).
+    /// A first effect needs the rights of this moment (I21).
     fileprivate func checkAccess(_ sent: History.Sent, answered outcome: Outcome, _ operation: History.Operation) {
         let space = sent.transaction.transaction.space
         guard case .applied = outcome, !access.has(Principal(name: sent.device), accessTo: space),

@@ -3,7 +3,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// What the world has seen: which transactions reached the server and what became of them, and what devices were
+/// The world's own record: which transactions reached the server and with which outcome, and what devices were
 /// told to be safe. Kept outside of all parts under test.
 final class History: Sendable {
     /// The idempotency key of a transaction.
@@ -21,13 +21,13 @@ final class History: Sendable {
 
     struct Sent: Sendable {
         var transaction: NumberedTransaction
-        /// What else came under the same number before it was known what became of the first, and when it came last.
+        /// Other transactions under the same number before the outcome of the first was known, and when each came last.
         var others: [(transaction: NumberedTransaction, now: WallTime)] = []
         let device: String
         /// The clock of the server, when it may have been applied.
         var now: WallTime
         var outcome: Outcome?
-        /// What histories have answered that the server has lost since, and to which contents.
+        /// The outcomes in histories that the server has lost since, and the contents that they were for.
         var former: [(hash: PayloadHash, outcome: Outcome)] = []
     }
 
@@ -35,7 +35,7 @@ final class History: Sendable {
         var sent: [Operation: Sent] = [:]
         let violations: ViolationLog
         let access: AccessWatch
-        /// What each device has been told to be committed and is not yet known to have arrived.
+        /// The transactions that each device was told to be committed and that are not yet known to have arrived.
         var owed: [String: [OutboxSequence: Owed]] = [:]
         /// Applied operations of each space, in the order of their versions, as far as they are known without a gap.
         var replays: [SpaceID: Replay]
@@ -43,14 +43,14 @@ final class History: Sendable {
         var uids: [CollectionName: [UID: RecordID]] = [:]
         /// Devices with a failed commit that the next process may find done.
         var uncertain: Set<String> = []
-        /// What users have taken back.
+        /// The entries that users have taken back.
         var cancelled: [String: Set<OutboxSequence>] = [:]
-        /// What users have read in their journals before they dealt with it: it may be forgotten then.
+        /// The entries that users have read in their journals before they dealt with them: each may be forgotten then.
         var seen: [String: [JournalEntry]] = [:]
         /// The newest commit of each device, and the newest that no loss of power can take back.
         var newest: [String: OutboxSequence] = [:]
         var flushed: [String: OutboxSequence] = [:]
-        /// What was applied, and lost with a server that was restored: also of devices that only an old image of a disk
+        /// Operations that were applied, and lost with a server that was restored: also of devices that only an old image of a disk
         /// brings back.
         var lost: Set<Operation> = []
         /// The transactions that a hostile server has refused.
@@ -62,7 +62,7 @@ final class History: Sendable {
         /// another transaction before.
         var operation: Operation?
         var hash: PayloadHash?
-        /// What it says, as it was last seen in the outbox; nil when it may say something else since.
+        /// The contents as last seen in the outbox; nil when they may be others since.
         var transaction: Transaction?
     }
 
