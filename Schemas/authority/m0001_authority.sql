@@ -20,7 +20,7 @@ CREATE TABLE space (
     CHECK (0 <= horizon AND horizon <= head)
 ) STRICT, WITHOUT ROWID;
 
--- Records, alive and deleted. A deleted one keeps its id and uid for ever, so that neither comes back.
+-- Records, alive and deleted. A deleted one keeps its id and uid forever, so that neither comes back.
 CREATE TABLE record (
     collection TEXT NOT NULL,
     id BLOB NOT NULL CHECK (length(id) = 16),
@@ -127,7 +127,7 @@ CREATE TABLE conflict (
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
     incarnation INTEGER NOT NULL,
-    mutation_number INTEGER NOT NULL,
+    transaction_number INTEGER NOT NULL,
     at INTEGER NOT NULL
 ) STRICT;
 

@@ -50,15 +50,15 @@ int tombolo_netlink_request_routes(int descriptor, uint32_t sequence) {
     return request(descriptor, RTM_GETROUTE, sequence, sizeof(struct rtmsg));
 }
 
-int tombolo_bell_open(void) {
-    int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return bell < 0 ? -errno : bell;
+int tombolo_wake_open(void) {
+    int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return wake < 0 ? -errno : wake;
 }
 
-void tombolo_bell_ring(int bell) {
+void tombolo_wake_ring(int wake) {
     uint64_t one = 1;
     /* It only fails when it has been rung very often, and then it is readable already. */
-    ssize_t ignored = write(bell, &one, sizeof one);
+    ssize_t ignored = write(wake, &one, sizeof one);
     (void)ignored;
 }
 

@@ -7,7 +7,7 @@ public import SyncModel
 public struct Authority: AuthorityService {
     public let catalog: SchemaCatalog
     public let policy: AuthorityPolicy
-    public let commits = CoalescingFeed<SpaceHeads>()
+    public let commits = Broadcast<SpaceHeads>()
     let store: any AuthorityStore
     let histories: any HistoryKeeper
 
@@ -68,7 +68,7 @@ extension AuthorityState {
     /// as the wall clock does not go back, and those who hear of it keep the greatest.
     func time(at now: WallTime) -> HybridTime {
         var clock = clock
-        _ = clock.heal(now: now, permitting: ModelLimits.permittedSkew)
+        _ = clock.heal(now: now, permitting: SchemaLimits.permittedSkew)
         return clock.tick(now: now)
     }
 }

@@ -27,7 +27,7 @@ public protocol AuthorityService: Sendable {
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
 
     /// Tells which spaces have new commits, after they are durable.
-    var commits: CoalescingFeed<SpaceHeads> { get }
+    var commits: Broadcast<SpaceHeads> { get }
 }
 
 extension AuthorityService {

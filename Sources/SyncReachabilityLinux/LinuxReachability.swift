@@ -7,7 +7,7 @@ public import SyncCore
 ///
 /// Where the kernel does not tell (a sandbox without netlink), the way counts as open, and the server decides.
 public final class LinuxReachability: Reachability {
-    public let changes = CoalescingFeed<LinkState>()
+    public let changes = Broadcast<LinkState>()
     private let serverIsLoopback: Bool
     private let state: Guarded<LinkState>
 
@@ -23,25 +23,25 @@ public final class LinuxReachability: Reachability {
     ///
     /// - Throws: `NetlinkFailure`, or `CancellationError`.
     public func run() async throws {
-        let bell = try Bell()
+        let wake = try WakeSignal()
         let isStopped = Guarded(false)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
                 let work = { @Sendable [self] in
-                    done.resume(with: Result { try watch(until: { isStopped.withLock { $0 } }, bell) })
+                    done.resume(with: Result { try watch(until: { isStopped.withLock { $0 } }, wake) })
                 }
                 DispatchQueue(label: "tombolo.links").async(execute: work)
             }
         } onCancel: {
             isStopped.withLock { $0 = true }
-            bell.ring()
+            wake.ring()
         }
         try Task.checkCancellation()
     }
 
-    private func watch(until isStopped: () -> Bool, _ bell: Bell) throws(NetlinkFailure) {
+    private func watch(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkFailure) {
         do throws(NetlinkFailure) {
-            try follow(until: isStopped, bell)
+            try follow(until: isStopped, wake)
         } catch {
             // Nobody tells any more when a link comes back: the way counts as open.
             tell(.up, always: false)
@@ -50,12 +50,12 @@ public final class LinuxReachability: Reachability {
     }
 
     /// Sleeps in the kernel until it has something to tell.
-    private func follow(until isStopped: () -> Bool, _ bell: Bell) throws(NetlinkFailure) {
+    private func follow(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkFailure) {
         let socket = try NetlinkSocket()
         var table = try Self.list(socket)
         tell(table.state, always: false)
         while !isStopped() {
-            switch try socket.receive(within: nil, until: bell) {
+            switch try socket.receive(within: nil, until: wake) {
             case .overrun:
                 table = try Self.list(socket)
                 tell(table.state, always: true)

@@ -28,12 +28,12 @@ struct NetlinkSocket: ~Copyable {
         var description: String { rawValue }
     }
 
-    /// Waits for at most `milliseconds` (nil: for ever), or until `bell` rings. Empty when nothing came; `overrun` when
+    /// Waits for at most `milliseconds` (nil: forever), or until `wake` rings. Empty when nothing came; `overrun` when
     /// so much came that some of it is lost.
-    borrowing func receive(within milliseconds: Int32?, until bell: Bell?) throws(NetlinkFailure) -> Received {
+    borrowing func receive(within milliseconds: Int32?, until wake: WakeSignal?) throws(NetlinkFailure) -> Received {
         let (count, messages) = withUnsafeTemporaryAllocation(byteCount: Self.datagramBytes, alignment: 8) { buffer in
             let count = tombolo_netlink_receive(
-                descriptor, bell?.descriptor ?? -1, buffer.baseAddress, buffer.count, milliseconds ?? -1)
+                descriptor, wake?.descriptor ?? -1, buffer.baseAddress, buffer.count, milliseconds ?? -1)
             return (count, count > 0 ? RouteMessage.read(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : [])
         }
         if count == -Int(ENOBUFS) { return .overrun }
@@ -51,18 +51,18 @@ struct NetlinkSocket: ~Copyable {
 }
 
 /// Wakes a thread that waits for the kernel. Once rung it stays rung.
-final class Bell: Sendable {
+final class WakeSignal: Sendable {
     let descriptor: Int32
 
     init() throws(NetlinkFailure) {
-        let result = tombolo_bell_open()
-        guard result >= 0 else { throw NetlinkFailure("making a bell", errno: -result) }
+        let result = tombolo_wake_open()
+        guard result >= 0 else { throw NetlinkFailure("making a wake", errno: -result) }
         descriptor = result
     }
 
     deinit { close(descriptor) }
 
-    func ring() { tombolo_bell_ring(descriptor) }
+    func ring() { tombolo_wake_ring(descriptor) }
 }
 
 /// The kernel does not tell of links and routes.

@@ -59,10 +59,10 @@ extension Routes {
     }
 
     private func send(
-        _ heads: [SpaceID: Version], _ commits: CoalescingFeed<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
+        _ heads: [SpaceID: Version], _ commits: Broadcast<SpaceHeads>.Subscription, of spaces: Set<SpaceID>,
         to writer: inout any ResponseBodyWriter, while isWelcome: @Sendable () async throws -> Bool
     ) async throws {
-        let news = CoalescingFeed<StreamNews>()
+        let news = Broadcast<StreamNews>()
         let subscription = news.subscribe()
         let interval = TimeAmount(configuration.heartbeat)
         let heartbeat = MultiThreadedEventLoopGroup.singleton.any()

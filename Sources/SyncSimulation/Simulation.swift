@@ -58,7 +58,8 @@ public final class Simulation: Sendable {
         self.timeline = timeline
         taskExecutor = SimulationTaskExecutor(scheduler: scheduler)
         spawner = EngineRuntime(
-            clock: VirtualClock(device: "simulation", timeline: timeline), now: { Self.dawn }, uptime: { timeline.now },
+            clock: VirtualClock(device: "simulation", timeline: timeline), now: { Self.startTime },
+            uptime: { timeline.now },
             random: { 0 }, taskExecutor: taskExecutor)
         haste = Guarded(Haste(chance: slowProcessor, random: SeededRandom(seed: seed, stream: "processor")))
     }
@@ -78,12 +79,12 @@ public final class Simulation: Sendable {
     }
 
     /// A wall clock that shows `start` now.
-    public func makeWallClock(start: WallTime = Simulation.dawn) -> VirtualWallClock {
+    public func makeWallClock(start: WallTime = Simulation.startTime) -> VirtualWallClock {
         VirtualWallClock(start: start, timeline: timeline)
     }
 
     /// The time of wall clocks at the beginning, unless told otherwise: 2026-01-01T00:00:00Z.
-    public static let dawn = WallTime(milliseconds: 1_767_225_600_000)
+    public static let startTime = WallTime(milliseconds: 1_767_225_600_000)
 
     /// Time, chance and threads for one device. Its actors get an executor each time this is called.
     ///

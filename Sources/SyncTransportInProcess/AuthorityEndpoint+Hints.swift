@@ -33,11 +33,11 @@ extension AuthorityEndpoint {
 /// Takes the news of an authority apart into hints. One reader at a time.
 private actor HintSource {
     private let spaces: Set<SpaceID>
-    private var news: CoalescingFeed<SpaceHeads>.Subscription.Iterator
+    private var news: Broadcast<SpaceHeads>.Subscription.Iterator
     /// The last news, the first to be given out at the end.
     private var waiting: [Hint]
 
-    init(_ heads: SpaceHeads, _ subscription: CoalescingFeed<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
+    init(_ heads: SpaceHeads, _ subscription: Broadcast<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
         news = subscription.makeAsyncIterator()
         self.spaces = spaces
         waiting = Self.hints(heads, of: spaces)

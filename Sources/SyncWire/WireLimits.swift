@@ -8,6 +8,6 @@ package enum WireLimits {
     /// The longest text of a rejection or an error, in bytes: a journal keeps it.
     static let messageBytes = 16 * 1_024
     /// The columns of a page and the fields of a record, known and unknown: far more than a schema may have
-    /// (`ModelLimits.fields`).
+    /// (`SchemaLimits.fields`).
     static let columns = 1_024
 }

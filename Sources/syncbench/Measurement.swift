@@ -16,7 +16,7 @@ struct Cost {
 }
 
 /// Two subjects that do the same work, measured in turn: the machine's mood then touches both.
-struct Duel {
+struct Comparison {
     let name: String
     /// How many units of work one run does.
     let units: Int

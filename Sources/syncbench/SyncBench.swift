@@ -7,7 +7,7 @@ import SyncRuntimeLive
 struct SyncBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "syncbench", abstract: "Measure the engine beside the SQLite C API.",
-        subcommands: [MeasureCommand.self, MainlandCommand.self, IslandCommand.self],
+        subcommands: [MeasureCommand.self, ServerCommand.self, DeviceCommand.self],
         defaultSubcommand: MeasureCommand.self)
 }
 
@@ -33,8 +33,8 @@ struct MeasureCommand: ParsableCommand {
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
 
-        for row in try LocalDuels(folder: folder, rows: rows).run(rounds: rounds) { Self.show(row) }
-        let sync = SyncDuels(folder: folder)
+        for row in try LocalBenchmarks(folder: folder, rows: rows).run(rounds: rounds) { Self.show(row) }
+        let sync = SyncBenchmarks(folder: folder)
         let first = try sync.firstSync(of: rows, rounds: rounds)
         Self.show(first.row)
         say("  its peak memory: \(Int(first.peakBytes / 1_048_576)) MiB")

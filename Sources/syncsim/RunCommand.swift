@@ -31,7 +31,7 @@ struct RunCommand: ParsableCommand {
         Output.answer(
             """
             seed \(report.seed): every promise was kept
-              \(report.deeds) deeds, \(report.commits) commits of the server, \(report.duration) of virtual time
+              \(report.operations) operations, \(report.commits) commits of the server, \(report.duration) of virtual time
               at rest \(report.timeToRest) after the last fault
               \(report.jobs) jobs, \(report.diskOperations) operations of disks, trace \(String(report.hash, radix: 16))
             """)
@@ -39,7 +39,7 @@ struct RunCommand: ParsableCommand {
             Output.answer("  \(report.lostCommits) commits lost with the power of devices that do not flush each")
         }
         for (refusal, count) in report.refusals.sorted(by: { $0.key < $1.key }) {
-            Output.answer("  \(count) deeds refused: \(refusal)")
+            Output.answer("  \(count) operations refused: \(refusal)")
         }
         for fault in FaultKind.allCases where report.coverage.total(of: fault) > 0 {
             Output.answer("  \(report.coverage.total(of: fault)) times \(fault.rawValue)")

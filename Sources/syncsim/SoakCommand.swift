@@ -19,7 +19,7 @@ struct SoakCommand: ParsableCommand {
     @Option(help: "How many seeds.")
     var seeds: UInt64 = 2_000
 
-    @Option(help: "How many deeds the users of one world do.")
+    @Option(help: "How many operations the users of one world do.")
     var steps = 500
 
     @Option(help: "End after so many operations of users.")
@@ -41,7 +41,7 @@ struct SoakCommand: ParsableCommand {
         var next: UInt64
         var worlds = 0
         var operations = 0
-        var deeds = 0
+        var effective = 0
         var commits = 0
         var longestRest = Duration.zero
         var coverage = FaultCoverage()
@@ -75,7 +75,7 @@ struct SoakCommand: ParsableCommand {
         for line in result.coverage.table { Output.answer(line) }
         Output.answer(
             """
-            \(result.worlds) worlds, \(result.operations) operations (\(result.deeds) had an effect), \(result.commits) commits, \(result.broken.count) broken promises
+            \(result.worlds) worlds, \(result.operations) operations (\(result.effective) had an effect), \(result.commits) commits, \(result.broken.count) broken promises
             \(Int(rate)) operations a second, \(Int(rate / Double(workers.count))) on each of \(workers.count) threads
             longest way to rest after the last fault: \(result.longestRest.components.seconds) seconds of virtual time
             trace of all: \(String(result.hash, radix: 16))
@@ -126,7 +126,7 @@ struct SoakCommand: ParsableCommand {
             Output.note("seed \(seed) breaks a promise")
         case .success(let report):
             tally.operations += steps
-            tally.deeds += report.deeds
+            tally.effective += report.operations
             tally.commits += report.commits
             tally.longestRest = max(tally.longestRest, report.timeToRest)
             tally.coverage.add(report.coverage)

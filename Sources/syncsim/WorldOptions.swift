@@ -13,7 +13,7 @@ struct WorldOptions: ParsableArguments {
     @Option(help: "How many devices there are, from 1 to 64; drawn from the seed when it is left out.")
     var clients: Int?
 
-    @Option(help: "How many deeds users do, over all devices.")
+    @Option(help: "How many operations users do, over all devices.")
     var steps = 500
 
     @Option(help: "The faults that may strike: \(FaultClass.list); separated by commas.")
@@ -21,7 +21,7 @@ struct WorldOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "End the safety phase after so many steps, each of one deed or a crowd of them.", valueName: "step"))
+            "End the safety phase after so many steps, each of one operation or a burst of them.", valueName: "step"))
     var until: Int?
 
     func validate() throws {

@@ -387,7 +387,7 @@ import Testing
             acknowledged: .first,
             transactions: [
                 NumberedTransaction(
-                    number: MutationNumber(Int64(number)), hash: PayloadHash(rawValue: "hash \(number)"),
+                    number: TransactionNumber(Int64(number)), hash: PayloadHash(rawValue: "hash \(number)"),
                     transaction: transaction)
             ])
     }

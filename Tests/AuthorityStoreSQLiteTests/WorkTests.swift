@@ -96,7 +96,7 @@ private struct Server {
 
     private func push(_ number: Int, _ mutation: Mutation) throws {
         let numbered = NumberedTransaction(
-            number: MutationNumber(Int64(number)), hash: PayloadHash(rawValue: "hash \(number)"),
+            number: TransactionNumber(Int64(number)), hash: PayloadHash(rawValue: "hash \(number)"),
             transaction: Transaction(space: .default, mutations: [mutation]))
         let request = PushRequest(
             identity: ClientIdentity(client: ClientID(bits: Identifier128(high: 0, low: 1)), incarnation: 0),

@@ -59,7 +59,7 @@ final class LiveDevice: Sendable {
 
 private final class AlwaysUp: Reachability {
     let current = LinkState.up
-    let changes = CoalescingFeed<LinkState>()
+    let changes = Broadcast<LinkState>()
     func run() async {}
 }
 

@@ -54,7 +54,7 @@ import Testing
         #expect(user.isValid)
     }
 
-    @Test func `a rejected creation leaves a draft that can be mended`() async throws {
+    @Test func `a rejected creation leaves a draft that can be fixed`() async throws {
         let user = community.users.make(username: "Ned")
         server.rejectNext(Rejection(code: .forbidden, message: "not you", mutation: nil))
         let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [
-        PushRefusal.gap(expected: MutationNumber(4)), .identityConflict(number: .first),
+        PushRefusal.gap(expected: TransactionNumber(4)), .identityConflict(number: .first),
         .epochChanged(Epoch(rawValue: "new")),
     ])
     func `a refused push is sent again under a new incarnation`(refusal: PushRefusal) async throws {

@@ -7,7 +7,7 @@ import SyncModel
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
-        var outcomes: [ClientIdentity: [MutationNumber: Outcome]] = [:]
+        var outcomes: [ClientIdentity: [TransactionNumber: Outcome]] = [:]
         var version = Version.zero
         var nextUID: [CollectionName: Int64] = [:]
         var pushes: [PushRequest] = []

@@ -17,7 +17,7 @@ final class TinyStore: LocalStore {
     }
 
     let catalog = CommunityCatalog.catalog
-    let changes = CoalescingFeed<StoreChange>()
+    let changes = Broadcast<StoreChange>()
     private let state = Guarded(State())
 
     var reads: Int { state.withLock { $0.reads } }

@@ -47,8 +47,8 @@ struct AuthorityWorld {
 struct Device {
     let principal: Principal
     var identity: ClientIdentity
-    var next = MutationNumber.first
-    var acknowledged = MutationNumber.first
+    var next = TransactionNumber.first
+    var acknowledged = TransactionNumber.first
 
     init(_ number: UInt64, principal: String = "anna", incarnation: Int = 0) {
         self.principal = Principal(name: principal)

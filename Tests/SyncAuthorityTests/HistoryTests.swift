@@ -179,7 +179,7 @@ import Testing
     @Test func `a push shows a bounded number of cursors`() throws {
         let world = AuthorityWorld()
         let device = Device(1)
-        let many = Array(repeating: Cursor(rawValue: "x"), count: ModelLimits.shownCursors + 1)
+        let many = Array(repeating: Cursor(rawValue: "x"), count: SchemaLimits.shownCursors + 1)
         let request = PushRequest(
             identity: device.identity, epoch: nil, cursors: many, acknowledged: .first, transactions: [])
         let failure = #expect(throws: AuthorityFailure.self) { try world.reply(request, by: device.principal) }
@@ -273,7 +273,7 @@ import Testing
         let next = CommitAuthor(
             principal: author.principal, identity: author.identity.next, number: author.number, at: author.at)
         let numbered = CommitAuthor(
-            principal: author.principal, identity: author.identity, number: MutationNumber(1), at: author.at)
+            principal: author.principal, identity: author.identity, number: TransactionNumber(1), at: author.at)
         let all: [HistoryChain] = [
             .start, chain([]), chain(plain), chain(plain, version: 2), chain(plain, by: later), chain(plain, by: other),
             chain(plain, by: next), chain(plain, by: numbered), chain(plain, after: chain(plain)),

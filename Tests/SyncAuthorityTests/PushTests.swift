@@ -56,9 +56,9 @@ import Testing
     @Test func `a transaction that meets too much is rejected, and takes nothing`() throws {
         let world = AuthorityWorld()
         var (ann, bo) = (Device(1), Device(2))
-        let long = String(repeating: "a", count: ModelLimits.textBytes)
+        let long = String(repeating: "a", count: SchemaLimits.textBytes)
         try world.push(&ann, create("user", 1, at: 5, ["username": .text("ann"), "bio": .text(long)]))
-        let count = AuthorityLimits.conflictBytes / ModelLimits.textBytes + 1
+        let count = AuthorityLimits.conflictBytes / SchemaLimits.textBytes + 1
         let edits = (0..<count).map { update("user", 1, at: 1, "bio", .text("b\($0)")) }
         let many = try bo.number(edits)
         let found = try outcomes(world.reply(bo.request([many]), by: bo.principal))
@@ -86,7 +86,7 @@ import Testing
         _ = try world.reply(device.request([batch[0]]), by: device.principal)
         #expect(
             try world.reply(device.request([batch[2]]), by: device.principal)
-                == .refused(.gap(expected: MutationNumber(1))))
+                == .refused(.gap(expected: TransactionNumber(1))))
         #expect(try world.head() == Version(1))
     }
 
@@ -96,12 +96,12 @@ import Testing
         let batch = try numbered(&device, 2)
         _ = try world.reply(device.request(batch), by: device.principal)
         var copy = Device(1)
-        copy.next = MutationNumber(1)
+        copy.next = TransactionNumber(1)
         let other = try copy.number([create("user", 55, ["username": .text("other")])])
         let more = try copy.number([create("user", 56, ["username": .text("more")])])
         #expect(
             try world.reply(device.request([other, more]), by: device.principal)
-                == .refused(.identityConflict(number: MutationNumber(1))))
+                == .refused(.identityConflict(number: TransactionNumber(1))))
         #expect(try world.head() == Version(2))
         #expect(try world.fetch("user", .id(id(56))) == nil)
     }
@@ -113,14 +113,14 @@ import Testing
         var device = Device(1)
         let batch = try numbered(&device, 2)
         _ = try world.reply(device.request(batch), by: device.principal)
-        device.acknowledged = MutationNumber(2)
+        device.acknowledged = TransactionNumber(2)
         #expect(try outcomes(world.reply(device.request([]), by: device.principal)).isEmpty)
         device.acknowledged = .first
         #expect(
             try outcomes(world.reply(device.request(batch), by: device.principal)).count == 2,
             "a device that was set back to a backup gets what it got")
         for _ in 2..<(AuthorityLimits.keptOutcomes + 1) { try world.push(&device, update("user", 9, "bio", .null)) }
-        device.acknowledged = MutationNumber(Int64(AuthorityLimits.keptOutcomes) + 1)
+        device.acknowledged = TransactionNumber(Int64(AuthorityLimits.keptOutcomes) + 1)
         _ = try world.reply(device.request([]), by: device.principal)
         device.acknowledged = .first
         #expect(
@@ -139,14 +139,14 @@ import Testing
         #expect(try world.reply(eve.request([eve.number([delete("user", 1)])]), by: eve.principal) == conflict)
         #expect(
             try world.reply(anna.request([batch[1]]), by: eve.principal)
-                == .refused(.identityConflict(number: MutationNumber(1))))
+                == .refused(.identityConflict(number: TransactionNumber(1))))
         #expect(try outcomes(world.reply(anna.request(batch), by: anna.principal)) == first)
     }
 
     @Test func `acknowledging more than was given out forgets nothing that is still to come`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
-        device.acknowledged = MutationNumber(5)
+        device.acknowledged = TransactionNumber(5)
         _ = try world.reply(device.request([]), by: device.principal)
         device.acknowledged = .first
         let batch = try numbered(&device, 1)
@@ -186,12 +186,12 @@ import Testing
         let world = AuthorityWorld()
         var device = Device(1)
         let transactions = try bad.numbers.map { number in
-            device.next = MutationNumber(number == .max ? .max - 1 : number)
+            device.next = TransactionNumber(number == .max ? .max - 1 : number)
             let made = try device.number([delete("user", 1)])
             return NumberedTransaction(
-                number: MutationNumber(number), hash: made.hash, transaction: made.transaction)
+                number: TransactionNumber(number), hash: made.hash, transaction: made.transaction)
         }
-        device.acknowledged = MutationNumber(bad.acknowledged)
+        device.acknowledged = TransactionNumber(bad.acknowledged)
         let failure = #expect(throws: AuthorityFailure.self) {
             try world.reply(device.request(transactions), by: device.principal)
         }

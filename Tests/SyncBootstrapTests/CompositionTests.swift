@@ -16,7 +16,7 @@ private final class Workshop: Sendable {
 
 private struct NoLinks: Reachability {
     let current = LinkState.down("unplugged")
-    let changes = CoalescingFeed<LinkState>()
+    let changes = Broadcast<LinkState>()
     func run() async throws {}
 }
 

@@ -220,7 +220,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         let stored = try String(contentsOf: Self.file("Schemas/config/configuration.schema.json"), encoding: .utf8)
         #expect(
             stored == ConfigurationSchema.text,
-            "mend it with: syncctl config schema > Schemas/config/configuration.schema.json")
+            "fix it with: syncctl config schema > Schemas/config/configuration.schema.json")
     }
 
     @Test func `the schema is JSON that names every key`() throws {

@@ -32,18 +32,18 @@ import Testing
             space: .default,
             mutations: [
                 Mutation(
-                    collection: "note", record: id, time: HybridTime(wall: Simulation.dawn),
+                    collection: "note", record: id, time: HybridTime(wall: Simulation.startTime),
                     intent: .create(["text": .text("\(number)")]))
             ])
         let client = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
         let reply = try authority.push(
             PushRequest(
-                identity: client, epoch: nil, acknowledged: MutationNumber(number),
+                identity: client, epoch: nil, acknowledged: TransactionNumber(number),
                 transactions: [
                     NumberedTransaction(
-                        number: MutationNumber(number), hash: try PayloadHash(of: transaction),
+                        number: TransactionNumber(number), hash: try PayloadHash(of: transaction),
                         transaction: transaction)
-                ]), by: Principal(name: "anna"), now: Simulation.dawn)
+                ]), by: Principal(name: "anna"), now: Simulation.startTime)
         guard case .answered = reply else {
             Issue.record("\(reply)")
             return

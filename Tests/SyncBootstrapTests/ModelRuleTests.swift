@@ -48,7 +48,7 @@ import Testing
     ) throws -> (client: Rejection?, server: Rejection?) {
         let id = RecordID(bits: Identifier128(high: 1, low: 1))
         let mutation = Mutation(
-            collection: collection, record: id, time: HybridTime(wall: Simulation.dawn, counter: 0),
+            collection: collection, record: id, time: HybridTime(wall: Simulation.startTime, counter: 0),
             intent: .create(patch))
         let transaction = Transaction(space: .default, mutations: [mutation])
         let catalog = CommunityCatalog.catalog
@@ -61,7 +61,7 @@ import Testing
                 NumberedTransaction(
                     number: .first, hash: try PayloadHash(of: transaction), transaction: transaction)
             ])
-        let reply = try authority.push(request, by: Principal(name: "anna"), now: Simulation.dawn)
+        let reply = try authority.push(request, by: Principal(name: "anna"), now: Simulation.startTime)
         guard case .answered(let results, _, _) = reply, let outcome = results.first?.outcome else {
             throw ModelFailure(.transport, "no outcome: \(reply)")
         }

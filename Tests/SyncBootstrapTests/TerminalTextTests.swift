@@ -57,7 +57,7 @@ import Testing
                 number: 3, space: .default, version: Version(7),
                 author: CommitAuthor(
                     principal: Principal(name: "ann"), identity: ClientIdentity(client: client, incarnation: 0),
-                    number: MutationNumber(0),
+                    number: TransactionNumber(0),
                     at: WallTime(milliseconds: 0)), conflict: conflict))
         let columns = line.rendered.split(separator: "\t").map(String.init)
         #expect(columns.prefix(2) == ["3", "version 7"])

@@ -36,7 +36,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Self.write("first\n", to: path)
         let simulation = Simulation(seed: 1)
-        let feed = CoalescingFeed<SyncStatus>()
+        let feed = Broadcast<SyncStatus>()
         let status = Guarded(Self.status(.online))
         let told = Guarded(0)
         let watch = TokenWatch(

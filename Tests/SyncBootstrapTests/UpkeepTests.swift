@@ -21,14 +21,14 @@ import Testing
         for number in numbers {
             let id = RecordID(bits: Identifier128(high: 2, low: UInt64(number)))
             let note = Mutation(
-                collection: "note", record: id, time: HybridTime(wall: Simulation.dawn, counter: UInt16(number)),
+                collection: "note", record: id, time: HybridTime(wall: Simulation.startTime, counter: UInt16(number)),
                 intent: .create(["text": .text("\(number)")]))
             let transaction = Transaction(space: .default, mutations: [note])
             let numbered = NumberedTransaction(
-                number: MutationNumber(number), hash: try PayloadHash(of: transaction), transaction: transaction)
+                number: TransactionNumber(number), hash: try PayloadHash(of: transaction), transaction: transaction)
             let request = PushRequest(
-                identity: client, epoch: Self.epoch, acknowledged: MutationNumber(number), transactions: [numbered])
-            let reply = try authority.push(request, by: principal, now: Simulation.dawn)
+                identity: client, epoch: Self.epoch, acknowledged: TransactionNumber(number), transactions: [numbered])
+            let reply = try authority.push(request, by: principal, now: Simulation.startTime)
             guard case .answered = reply else {
                 Issue.record("\(reply)")
                 return

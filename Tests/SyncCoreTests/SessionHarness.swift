@@ -168,10 +168,10 @@ struct SessionHarness {
         isWithdrawal: Bool = false
     ) -> PushBatch {
         PushBatch(
-            identity: identity, epoch: epoch, acknowledged: MutationNumber(numbers.lowerBound),
+            identity: identity, epoch: epoch, acknowledged: TransactionNumber(numbers.lowerBound),
             transactions: numbers.map {
                 NumberedTransaction(
-                    number: MutationNumber($0), hash: PayloadHash(rawValue: "\($0)"),
+                    number: TransactionNumber($0), hash: PayloadHash(rawValue: "\($0)"),
                     transaction: Transaction(space: space, mutations: text.map { [mutation(text: $0)] } ?? []))
             }, outbox: outbox, isWithdrawal: isWithdrawal)
     }
@@ -186,7 +186,7 @@ struct SessionHarness {
         .answered(
             numbers.map {
                 TransactionResult(
-                    number: MutationNumber($0),
+                    number: TransactionNumber($0),
                     outcome: .applied(version: Version(version + $0), uids: [], conflicts: []))
             }, epoch: epoch, serverTime: HybridTime(rawValue: 1))
     }

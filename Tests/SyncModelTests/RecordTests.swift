@@ -101,7 +101,7 @@ import Testing
         let rejection = catalog.rejection(of: Transaction(space: .default, mutations: [good, bad]))
         #expect(rejection?.code == .unknownCollection && rejection?.mutation == 1)
         let many = Transaction(
-            space: .default, mutations: Array(repeating: good, count: ModelLimits.mutationsPerTransaction + 1))
+            space: .default, mutations: Array(repeating: good, count: SchemaLimits.mutationsPerTransaction + 1))
         #expect(catalog.rejection(of: many)?.code == .tooLarge)
         let heavy = mutation(
             .update(

@@ -20,11 +20,11 @@ import Testing
     @Test(
         arguments: [
             ([], []), ([0], []), ([1], [1]), ([1, 2], [3]),
-            ([ModelLimits.mutationsPerTransaction], [ModelLimits.mutationsPerTransaction]),
-            ([ModelLimits.mutationsPerTransaction - 1, 1, 1], [ModelLimits.mutationsPerTransaction, 1]),
-            ([1, ModelLimits.mutationsPerTransaction], [1, ModelLimits.mutationsPerTransaction]),
+            ([SchemaLimits.mutationsPerTransaction], [SchemaLimits.mutationsPerTransaction]),
+            ([SchemaLimits.mutationsPerTransaction - 1, 1, 1], [SchemaLimits.mutationsPerTransaction, 1]),
+            ([1, SchemaLimits.mutationsPerTransaction], [1, SchemaLimits.mutationsPerTransaction]),
             // Groups that belong together are not cut.
-            ([1, ModelLimits.mutationsPerTransaction + 1, 1], [1, ModelLimits.mutationsPerTransaction + 1, 1]),
+            ([1, SchemaLimits.mutationsPerTransaction + 1, 1], [1, SchemaLimits.mutationsPerTransaction + 1, 1]),
         ] as [([Int], [Int])])
     func `groups are packed up to the limit of mutations`(groups: [Int], expected: [Int]) {
         #expect(Self.packed(groups.map(Self.deletions)).map(\.count) == expected)
@@ -32,11 +32,12 @@ import Testing
 
     @Test func `groups are packed up to the limit of bytes`() {
         let id = RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000))
-        let text = String(repeating: "x", count: ModelLimits.transactionBytes / 3)
+        let text = String(repeating: "x", count: SchemaLimits.transactionBytes / 3)
         let large = Mutation(collection: "users", record: id, time: .zero, intent: .create(["name": .text(text)]))
         let packed = Self.packed(Array(repeating: [large], count: 5))
         #expect(packed.map(\.count) == [2, 2, 1])
         #expect(
-            packed.allSatisfy { Transaction(space: .default, mutations: $0).byteCount <= ModelLimits.transactionBytes })
+            packed.allSatisfy { Transaction(space: .default, mutations: $0).byteCount <= SchemaLimits.transactionBytes }
+        )
     }
 }

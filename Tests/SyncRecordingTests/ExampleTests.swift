@@ -65,7 +65,7 @@ import Testing
             entries: RingReader((try? life.ring.recording()) ?? []).entries)
     }
 
-    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file anew after a change that was meant.
+    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file again after a change that was meant.
     @Test func `the example is what this build writes, and its replay does the same`() throws {
         let bytes = RecordingFile.bytes(Self.recording())
         if ProcessInfo.processInfo.environment["TOMBOLO_WRITE_GOLDEN"] != nil {

@@ -125,8 +125,8 @@ struct RandomLife {
     private mutating func pushResult(_ request: PushRequest) -> Result<PushReply, TransportFailure> {
         switch Int.random(in: 0..<12, using: &random) {
         case 0..<3: return .failure(failure())
-        case 3: return .success(.refused(.gap(expected: MutationNumber(4))))
-        case 4: return .success(.refused(.identityConflict(number: MutationNumber(5))))
+        case 3: return .success(.refused(.gap(expected: TransactionNumber(4))))
+        case 4: return .success(.refused(.identityConflict(number: TransactionNumber(5))))
         case 5: return .success(.refused(.epochChanged(Epoch(rawValue: "other \(Self.canary)"))))
         case 6: return .success(.answered([], epoch: epoch(), serverTime: time()))
         default:
@@ -197,10 +197,10 @@ struct RandomLife {
         let first = Int64.random(in: 0..<50, using: &random)
         let count = Int64.random(in: 1..<5, using: &random)
         return PushBatch(
-            identity: identity(), epoch: epoch(), acknowledged: MutationNumber(first),
+            identity: identity(), epoch: epoch(), acknowledged: TransactionNumber(first),
             transactions: (first..<(first + count)).map { number in
                 NumberedTransaction(
-                    number: MutationNumber(number), hash: PayloadHash(rawValue: Self.canary),
+                    number: TransactionNumber(number), hash: PayloadHash(rawValue: Self.canary),
                     transaction: Transaction(
                         space: space(),
                         mutations: [

@@ -62,7 +62,7 @@ import Testing
         #expect(log.all.first?.contains("flight recorder is off") == true)
     }
 
-    @Test func `a busy database is tried again, and a gap in the recording begins anew`() throws {
+    @Test func `a busy database is tried again, and a gap in the recording begins again`() throws {
         var life = RandomLife(seed: 3)
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 100_000, salt: life.salt, logger: .silent)

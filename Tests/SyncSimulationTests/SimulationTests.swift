@@ -128,12 +128,12 @@ struct SimulationTests {
         let simulation = Simulation(seed: 9)
         let never = AsyncStream.makeStream(of: Int.self)
         let failure = #expect(throws: SimulationFailure.self) {
-            try simulation.run(limit: .seconds(10), name: "waits for ever") {
+            try simulation.run(limit: .seconds(10), name: "waits forever") {
                 for await _ in never.stream {}
             }
         }
         #expect(failure?.kind == .deadlock)
-        #expect(failure?.unfinished == ["waits for ever"])
+        #expect(failure?.unfinished == ["waits forever"])
         #expect(failure?.seed == 9)
         try simulation.finish()
     }

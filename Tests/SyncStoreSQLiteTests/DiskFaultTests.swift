@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: 0..<32 as Range<UInt64>)
-    func `a copy of the log that is cut short is mended from it, also after a flush that failed`(seed: UInt64) throws {
+    func `a copy of the log that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let store = try open(disk.makeProcess(), durability: .normal)
         try store.checkpointNow()

@@ -17,7 +17,7 @@ import Testing
             collection: "avatars", fields: [.reference("author", to: "users", required: true), .json("kind")]),
     ])
 
-    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file anew after a change that was meant.
+    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file again after a change that was meant.
     @Test func `the schema of a fresh database is the golden one`() throws {
         let scratch = try Scratch()
         try scratch.open(Self.catalog).close()

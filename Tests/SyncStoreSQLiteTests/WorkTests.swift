@@ -143,7 +143,7 @@ private struct Device {
         let identity = try store.session().identity
         for part in parts(of: 0..<count) {
             let results = part.map { number in
-                TransactionResult(number: MutationNumber(Int64(number)), outcome: outcome(UInt64(number)))
+                TransactionResult(number: TransactionNumber(Int64(number)), outcome: outcome(UInt64(number)))
             }
             _ = try store.record(results, of: identity, now: Samples.now)
         }

@@ -34,7 +34,7 @@ import Testing
     }
 
     private final class FlawedReachability: Reachability {
-        let changes = CoalescingFeed<LinkState>()
+        let changes = Broadcast<LinkState>()
         private let flaw: Flaw
         private let base = SimulatedReachability()
 

@@ -37,7 +37,7 @@ import Testing
                 .push(
                     .answered(
                         [TransactionResult(number: .first, outcome: .rejected(rejection))],
-                        epoch: Epoch(rawValue: "lab"), serverTime: HybridTime(wall: Simulation.dawn)))))
+                        epoch: Epoch(rawValue: "lab"), serverTime: HybridTime(wall: Simulation.startTime)))))
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
         try lab.settle()
         let failure = try #require(throws: LabFailure.self) { try lab.finish() }

@@ -115,7 +115,7 @@ import Testing
 
     @Test func `canned replies come as they were given, and the authority is not asked`() async throws {
         let mock = makeMock()
-        let gap = PushReply.refused(.gap(expected: MutationNumber(9)))
+        let gap = PushReply.refused(.gap(expected: TransactionNumber(9)))
         mock.script(.push, .reply(.push(gap)))
         mock.script(.pull, .reply(.pull(.mustReset(.horizon))))
         mock.script(.fetch, .reply(.noRecord))
@@ -146,7 +146,7 @@ private struct CountingAuthority: AuthorityService {
     let authority: Authority
     let pushes = Guarded(0)
 
-    var commits: CoalescingFeed<SpaceHeads> { authority.commits }
+    var commits: Broadcast<SpaceHeads> { authority.commits }
 
     func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
         try authority.hello(for: principal, now: now)

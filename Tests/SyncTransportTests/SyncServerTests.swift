@@ -278,7 +278,7 @@ struct Revocable: Authenticator {
 /// An authority whose store cannot be used.
 struct FailingAuthority: AuthorityService {
     let failure: AuthorityFailure
-    let commits = CoalescingFeed<SpaceHeads>()
+    let commits = Broadcast<SpaceHeads>()
 
     func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello { throw failure }
     func push(

@@ -25,11 +25,11 @@ struct GoldenCase: Sendable, CustomTestStringConvertible {
                 .answered(
                     Samples.outcomes.enumerated().map { index, outcome in
                         TransactionResult(
-                            number: MutationNumber(Int64(index) + 4), outcome: outcome,
+                            number: TransactionNumber(Int64(index) + 4), outcome: outcome,
                             receipt: index == 1 ? Samples.receipt : nil)
                     }, epoch: Samples.epoch, serverTime: Samples.time)),
-            pushReply("push-reply-gap", .refused(.gap(expected: MutationNumber(4)))),
-            pushReply("push-reply-identity-conflict", .refused(.identityConflict(number: MutationNumber(6)))),
+            pushReply("push-reply-gap", .refused(.gap(expected: TransactionNumber(4)))),
+            pushReply("push-reply-identity-conflict", .refused(.identityConflict(number: TransactionNumber(6)))),
             pushReply("push-reply-epoch-changed", .refused(.epochChanged(Epoch(rawValue: "e2")))),
             pullRequest(
                 "pull-request",

@@ -74,7 +74,7 @@ enum Samples {
     static let push = PushRequest(
         identity: ClientIdentity(client: client, incarnation: 2), epoch: epoch, account: account,
         cursors: [Cursor(rawValue: "e1.c.12"), Cursor(rawValue: "e1.d.7")],
-        acknowledged: MutationNumber(3),
+        acknowledged: TransactionNumber(3),
         transactions: [
             number(4, transaction),
             number(5, smallTransaction, age: .seconds(30 * 86_400), formerly: [former]),
@@ -83,7 +83,7 @@ enum Samples {
     static let receipt = CommitReceipt(space: .default, version: Version(13), cursor: Cursor(rawValue: "e1.c.13"))
 
     static let former = FormerNumber(
-        identity: ClientIdentity(client: otherClient, incarnation: 1), number: MutationNumber(7),
+        identity: ClientIdentity(client: otherClient, incarnation: 1), number: TransactionNumber(7),
         hash: number(4, transaction).hash)
 
     static let notice = ConflictNotice(
@@ -104,7 +104,7 @@ enum Samples {
         // The canonical form of a sample always exists; a test of its own says so.
         let hash = try? PayloadHash(of: transaction)
         return NumberedTransaction(
-            number: MutationNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction,
+            number: TransactionNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction,
             age: age, formerly: formerly)
     }
 

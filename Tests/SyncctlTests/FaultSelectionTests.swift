@@ -39,7 +39,7 @@ import Testing
         #expect(plan.setting.slowProcessor == 0)
         for happening in plan.script.moments.flatMap(\.happenings) {
             switch happening {
-            case .deed, .device(_, .recovers), .server(.recovers): continue
+            case .operation, .device(_, .recovers), .server(.recovers): continue
             case .device, .server, .disk: Issue.record("\(happening)")
             }
         }

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// A server on a free port that sends the same bytes to everyone who has sent a request, and closes the connection; with no bytes,
-/// it says nothing for ever.
+/// it says nothing forever.
 final class ScriptedServer: Sendable {
     private let listener: Int32
     let port: Int

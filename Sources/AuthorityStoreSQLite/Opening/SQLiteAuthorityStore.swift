@@ -78,7 +78,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
                 return try database.read { database in try body(SQLiteTransaction(database: database)) }
             }
             // GRDB would switch the connection to read-only and back, which throws away its prepared statements, and would
-            // prepare the words around each reading anew. A view cannot write anyway.
+            // prepare the words around each reading again. A view cannot write anyway.
             return try single.inDatabase { database in
                 try database.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
                 do {

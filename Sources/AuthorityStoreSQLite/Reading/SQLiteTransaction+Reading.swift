@@ -163,10 +163,10 @@ extension SQLiteTransaction: AuthorityView {
             "read a ledger",
             "SELECT next, acknowledged FROM ledger WHERE principal = ? AND client = ? AND incarnation = ?",
             [key.principal.name, key.identity.client.bits.data, key.identity.incarnation])
-        return row.map { Ledger(next: MutationNumber($0[0]), acknowledged: MutationNumber($0[1])) } ?? .empty
+        return row.map { Ledger(next: TransactionNumber($0[0]), acknowledged: TransactionNumber($0[1])) } ?? .empty
     }
 
-    func outcome(of key: LedgerKey, _ number: MutationNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
         let row = try row(
             "read an outcome",
             "SELECT hash, outcome FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number = ?",
@@ -223,7 +223,7 @@ extension CommitAuthor {
         self.init(
             principal: Principal(name: row[column]),
             identity: ClientIdentity(client: client, incarnation: row[column + 2]),
-            number: MutationNumber(row[column + 3]), at: WallTime(milliseconds: row[column + 4]))
+            number: TransactionNumber(row[column + 3]), at: WallTime(milliseconds: row[column + 4]))
     }
 }
 
@@ -231,7 +231,7 @@ extension RecordedConflict {
     /// The columns that `init(row:)` reads, in its order; the last two are the owners of the two clients.
     fileprivate static let columns = """
         number, space, version, collection, id, field, rule, field_values, winner, loser,
-        principal, client, incarnation, mutation_number, at,
+        principal, client, incarnation, transaction_number, at,
         (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(winner, 9)),
         (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
         """

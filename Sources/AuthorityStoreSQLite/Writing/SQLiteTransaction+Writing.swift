@@ -120,7 +120,7 @@ extension SQLiteTransaction: AuthorityTransaction {
     }
 
     func keep(
-        _ outcome: StoredOutcome, of key: LedgerKey, _ number: MutationNumber
+        _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreFailure) {
         try execute(
             "write an outcome",
@@ -129,7 +129,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             """, key.arguments + [number.rawValue, outcome.hash.rawValue, try StoredText.encode(outcome.outcome)])
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) throws(AuthorityStoreFailure) {
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure) {
         try execute(
             "forget outcomes",
             "DELETE FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number < ?",
@@ -146,7 +146,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             "write a conflict",
             """
             INSERT INTO conflict (space, version, collection, id, field, rule, field_values, winner, loser, addressee,
-                principal, client, incarnation, mutation_number, at)
+                principal, client, incarnation, transaction_number, at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [

@@ -14,12 +14,12 @@ int tombolo_netlink_open(void);
 int tombolo_netlink_request_links(int descriptor, uint32_t sequence);
 int tombolo_netlink_request_routes(int descriptor, uint32_t sequence);
 
-/* Reads one datagram, waiting for at most `milliseconds` (-1: for ever), or until `wake` can be read (-1: nothing
+/* Reads one datagram, waiting for at most `milliseconds` (-1: forever), or until `wake` can be read (-1: nothing
    wakes it). Returns its length, 0 when nothing came, or -errno. What does not come from the kernel is skipped. */
 ssize_t tombolo_netlink_receive(int descriptor, int wake, void *buffer, size_t capacity, int milliseconds);
 
 /* A descriptor that becomes readable, and stays so, once it is rung. Returns it, or -errno. */
-int tombolo_bell_open(void);
-void tombolo_bell_ring(int bell);
+int tombolo_wake_open(void);
+void tombolo_wake_ring(int wake);
 
 #endif

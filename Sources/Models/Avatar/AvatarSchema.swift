@@ -5,7 +5,7 @@ public enum AvatarSchema {
     public static let schema = ModelSchema(
         collection: "avatar",
         fields: [
-            .text("image_url", bytes: ModelsLimits.imageURLBytes, rule: ImageURL.rule),
+            .text("image_url", bytes: CommunityLimits.imageURLBytes, rule: ImageURL.rule),
             .reference("author", to: "user", required: true),
         ])
 

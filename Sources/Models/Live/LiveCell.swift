@@ -260,7 +260,7 @@ final class LiveCell: Sendable {
     }
 
     /// Lets `other` speak for this record from now on.
-    func giveWay(to other: LiveCell) {
+    func redirect(to other: LiveCell) {
         state.withLock { state in
             state.successor = other
             state.revision += 1

@@ -10,7 +10,7 @@ public final class LiveObjects: Sendable {
     let runtime: EngineRuntime
 
     /// Tells of each change after the live objects show it.
-    let changes = CoalescingFeed<StoreChange>()
+    let changes = Broadcast<StoreChange>()
 
     private struct Key: Hashable, Sendable {
         let collection: CollectionName
@@ -37,7 +37,7 @@ public final class LiveObjects: Sendable {
 
     private let registry = Guarded(Registry())
     private let groups = Guarded(())
-    private let writes = Turnstile()
+    private let writes = AsyncMutex()
     private let watcher = Guarded<Task<Void, Never>?>(nil)
 
     public init(source: any ModelSource, runtime: EngineRuntime) {
@@ -210,7 +210,7 @@ public final class LiveObjects: Sendable {
         while true {
             let found = registry.withLock { $0.entries[new] }
             if let other = found?.cell, other !== cell {
-                cell.giveWay(to: other)
+                cell.redirect(to: other)
                 registry.withLock { registry in
                     registry.entries[old] = nil
                     registry.placeholders.remove(old)

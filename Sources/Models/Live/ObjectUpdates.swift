@@ -16,11 +16,11 @@ public struct ObjectUpdates: AsyncSequence, Sendable {
 
     public struct Iterator: AsyncIteratorProtocol {
         let cell: LiveCell
-        var news: CoalescingFeed<StoreChange>.Subscription.Iterator
+        var news: Broadcast<StoreChange>.Subscription.Iterator
         var seen: Int?
         var isOver = false
 
-        init(cell: LiveCell, news: CoalescingFeed<StoreChange>.Subscription.Iterator) {
+        init(cell: LiveCell, news: Broadcast<StoreChange>.Subscription.Iterator) {
             self.cell = cell
             self.news = news
         }

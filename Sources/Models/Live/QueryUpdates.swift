@@ -8,11 +8,11 @@ public struct QueryUpdates<Model: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = ModelFailure
 
     let collection: CollectionName
-    let changes: CoalescingFeed<StoreChange>
+    let changes: Broadcast<StoreChange>
     let query: @Sendable () async throws(ModelFailure) -> [Model]
 
     init(
-        collection: CollectionName, changes: CoalescingFeed<StoreChange>,
+        collection: CollectionName, changes: Broadcast<StoreChange>,
         query: @escaping @Sendable () async throws(ModelFailure) -> [Model]
     ) {
         self.collection = collection
@@ -34,12 +34,12 @@ public struct QueryUpdates<Model: Sendable>: AsyncSequence, Sendable {
 
     public struct Iterator: AsyncIteratorProtocol {
         let collection: CollectionName
-        var changes: CoalescingFeed<StoreChange>.Subscription.Iterator
+        var changes: Broadcast<StoreChange>.Subscription.Iterator
         let query: @Sendable () async throws(ModelFailure) -> [Model]
         var hasBegun = false
 
         init(
-            collection: CollectionName, changes: CoalescingFeed<StoreChange>.Subscription.Iterator,
+            collection: CollectionName, changes: Broadcast<StoreChange>.Subscription.Iterator,
             query: @escaping @Sendable () async throws(ModelFailure) -> [Model]
         ) {
             self.collection = collection

@@ -6,8 +6,8 @@ public enum ProfileSchema {
         collection: "profile",
         fields: [
             .reference("user", to: "user", required: true),
-            .text("full_name", bytes: ModelsLimits.fullNameBytes, rule: .name),
-            .json("address", bytes: ModelsLimits.addressBytes, rule: .address),
+            .text("full_name", bytes: CommunityLimits.fullNameBytes, rule: .name),
+            .json("address", bytes: CommunityLimits.addressBytes, rule: .address),
         ])
 
     static let user = schema.handle("user")

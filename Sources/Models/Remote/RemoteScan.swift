@@ -22,10 +22,10 @@ struct RemoteScan {
     /// The next request; nil when all is read.
     var next: PullRequest? {
         get throws(TransportFailure) {
-            guard pages <= ModelsLimits.remoteScanPages else {
+            guard pages <= CommunityLimits.remoteScanPages else {
                 throw TransportFailure(.notUnderstood, "the server's pages do not end")
             }
-            return isOver ? nil : PullRequest(space: space, cursor: cursor, limit: ModelsLimits.remotePageRecords)
+            return isOver ? nil : PullRequest(space: space, cursor: cursor, limit: CommunityLimits.remotePageRecords)
         }
     }
 
@@ -49,7 +49,7 @@ struct RemoteScan {
                 for change in commit.changes where change.collection == collection { take(change, at: commit.version) }
             }
         }
-        if records.count > ModelsLimits.remoteScanRecords {
+        if records.count > CommunityLimits.remoteScanRecords {
             isTooLarge = true
             throw TransportFailure(.tooLarge, tooMuch.message)
         }
@@ -72,7 +72,7 @@ struct RemoteScan {
     var tooMuch: ModelFailure {
         ModelFailure(
             .tooMuch,
-            "the server has more than \(ModelsLimits.remoteScanRecords) records of \(collection): ask by uid, or use a local cache"
+            "the server has more than \(CommunityLimits.remoteScanRecords) records of \(collection): ask by uid, or use a local cache"
         )
     }
 }

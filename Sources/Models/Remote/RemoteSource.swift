@@ -12,11 +12,11 @@ public final class RemoteSource: ModelSource {
     let space: SpaceID
     private let hash: @Sendable (Transaction) throws -> PayloadHash
     private let session: Guarded<Session>
-    private let pushes = Turnstile()
+    private let pushes = AsyncMutex()
 
     private struct Session: Sendable {
         var identity: ClientIdentity
-        var number = MutationNumber.first
+        var number = TransactionNumber.first
         var epoch: Epoch?
         var clock = HybridClock()
         var unanswered: Unanswered?
@@ -77,7 +77,7 @@ public final class RemoteSource: ModelSource {
         session.withLock { $0.unanswered?.edits.contains { $0.edit.record == id } ?? false }
     }
 
-    public var changes: CoalescingFeed<StoreChange>? { nil }
+    public var changes: Broadcast<StoreChange>? { nil }
 
     // MARK: Writes
 
@@ -176,7 +176,7 @@ public final class RemoteSource: ModelSource {
                     session.epoch = epoch
                     session.number = number.next
                     session.unanswered = nil
-                    session.clock.observe(serverTime, now: now, permitting: ModelLimits.permittedSkew)
+                    session.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)
                 }
                 return try applied(outcome)
             case .refused(let refusal):

@@ -27,7 +27,7 @@ public protocol ModelSource: Sendable {
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(ModelFailure) -> Bool
 
     /// Tells what others changed; nil when nothing changes but by `write`.
-    var changes: CoalescingFeed<StoreChange>? { get }
+    var changes: Broadcast<StoreChange>? { get }
 }
 
 /// The state of a record, as far as a source knows it at once.

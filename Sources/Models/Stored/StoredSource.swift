@@ -24,7 +24,7 @@ public struct StoredSource: ModelSource {
 
     public var catalog: SchemaCatalog { store.catalog }
 
-    public var changes: CoalescingFeed<StoreChange>? { store.changes }
+    public var changes: Broadcast<StoreChange>? { store.changes }
 
     public func look(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> Sighting {
         try asked { () throws(StoreFailure) in try store.record(collection, key) }.map { .here($0) } ?? .notHere

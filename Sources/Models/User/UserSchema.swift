@@ -5,7 +5,7 @@ public enum UserSchema {
     public static let schema = ModelSchema(
         collection: "user",
         fields: [
-            .text("username", required: true, bytes: ModelsLimits.usernameBytes, rule: .name),
+            .text("username", required: true, bytes: CommunityLimits.usernameBytes, rule: .name),
             .reference("avatar", to: "avatar"),
         ])
 

@@ -50,10 +50,10 @@ extension Authority {
     /// Checks everything that can be seen without the store.
     private func check(_ request: PushRequest) throws(AuthorityFailure) {
         let limits = policy.limits
-        guard request.cursors.count <= ModelLimits.shownCursors else {
+        guard request.cursors.count <= SchemaLimits.shownCursors else {
             throw AuthorityFailure(
                 .malformed,
-                "the push shows \(request.cursors.count) cursors, at most \(ModelLimits.shownCursors) expected")
+                "the push shows \(request.cursors.count) cursors, at most \(SchemaLimits.shownCursors) expected")
         }
         guard request.transactions.count <= limits.pushTransactions else {
             throw AuthorityFailure(

@@ -62,7 +62,7 @@ struct PushGroup {
         let acknowledged = min(request.acknowledged, ledger.next)
         if acknowledged > ledger.acknowledged {
             let horizon = acknowledged.rawValue - Int64(AuthorityLimits.keptOutcomes)
-            if horizon > 0 { try transaction.forgetOutcomes(of: key, below: MutationNumber(horizon)) }
+            if horizon > 0 { try transaction.forgetOutcomes(of: key, below: TransactionNumber(horizon)) }
             ledger.acknowledged = acknowledged
         }
         if ledger != known { try transaction.set(ledger, of: key) }

@@ -12,7 +12,7 @@ struct NoticeReader {
     func completing(_ reply: PullReply, in view: some AuthorityView) throws(AuthorityStoreFailure) -> PullReply {
         guard case .page(let page) = reply else { return reply }
         var own: [ClientID] = []
-        for client in request.clients.prefix(ModelLimits.formerClients + 1)
+        for client in request.clients.prefix(SchemaLimits.formerClients + 1)
         where try view.owner(of: client) == principal { own.append(client) }
         guard !own.isEmpty else { return reply }
         let found = try view.notices(

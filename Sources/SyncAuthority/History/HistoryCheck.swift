@@ -45,7 +45,7 @@ struct HistoryCheck {
     func firstLoss(
         shownBy cursors: [Cursor], in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> LostHistory? {
-        for cursor in cursors.prefix(ModelLimits.shownCursors) {
+        for cursor in cursors.prefix(SchemaLimits.shownCursors) {
             if case .lost(let lost) = try examine(cursor, in: view) { return lost }
         }
         return nil

@@ -17,7 +17,7 @@ public struct AuthorityPolicy: Hashable, Sendable {
         limits: ServerLimits = ServerLimits(
             pushBytes: AuthorityLimits.pushBytes, pushTransactions: AuthorityLimits.pushTransactions,
             pageRows: AuthorityLimits.pageRows),
-        permittedSkew: Duration = ModelLimits.permittedSkew, pageBytes: Int = AuthorityLimits.pageBytes,
+        permittedSkew: Duration = SchemaLimits.permittedSkew, pageBytes: Int = AuthorityLimits.pageBytes,
         transactionsPerWrite: Int = AuthorityLimits.transactionsPerWrite, access: AccessRules = .everyoneInDefaultSpace
     ) {
         precondition(limits.pushBytes > 0 && limits.pushTransactions > 0 && limits.pageRows > 0, "\(limits)")

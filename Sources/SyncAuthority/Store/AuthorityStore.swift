@@ -74,7 +74,7 @@ public protocol AuthorityView: RecordLookup {
     func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger
 
     /// Nil when there is none, or it is forgotten.
-    func outcome(of key: LedgerKey, _ number: MutationNumber) throws(AuthorityStoreFailure) -> StoredOutcome?
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome?
 
     /// The conflicts of a space after `number`, oldest first.
     func conflicts(
@@ -122,11 +122,11 @@ public protocol AuthorityTransaction: AuthorityView {
     func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure)
 
     func keep(
-        _ outcome: StoredOutcome, of key: LedgerKey, _ number: MutationNumber
+        _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreFailure)
 
     /// Forgets the outcomes of this key below `number`, and no other's.
-    func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) throws(AuthorityStoreFailure)
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure)
 
     /// Binds a client id, which has no owner yet, to a principal for good.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure)

@@ -15,11 +15,11 @@ public struct LedgerKey: Hashable, Sendable {
 /// How far the transactions of one incarnation of a client have come.
 public struct Ledger: Hashable, Sendable {
     /// The number of the next transaction: every smaller one has an outcome.
-    public var next: MutationNumber
+    public var next: TransactionNumber
     /// Outcomes below this number have been seen by the client, and are forgotten.
-    public var acknowledged: MutationNumber
+    public var acknowledged: TransactionNumber
 
-    public init(next: MutationNumber, acknowledged: MutationNumber) {
+    public init(next: TransactionNumber, acknowledged: TransactionNumber) {
         self.next = next
         self.acknowledged = acknowledged
     }
@@ -43,11 +43,11 @@ public struct StoredOutcome: Hashable, Sendable {
 public struct CommitAuthor: Hashable, Sendable {
     public let principal: Principal
     public let identity: ClientIdentity
-    public let number: MutationNumber
+    public let number: TransactionNumber
     /// The server's wall clock at the commit.
     public let at: WallTime
 
-    public init(principal: Principal, identity: ClientIdentity, number: MutationNumber, at: WallTime) {
+    public init(principal: Principal, identity: ClientIdentity, number: TransactionNumber, at: WallTime) {
         self.principal = principal
         self.identity = identity
         self.number = number

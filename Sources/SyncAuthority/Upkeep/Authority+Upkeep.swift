@@ -68,7 +68,7 @@ extension Authority {
     /// Returns the outcome of a transaction from the ledger; nil when it never took effect, or when its client has
     /// acknowledged the answer.
     package func outcome(
-        of number: MutationNumber, from identity: ClientIdentity, of principal: Principal
+        of number: TransactionNumber, from identity: ClientIdentity, of principal: Principal
     ) throws(AuthorityFailure) -> StoredOutcome? {
         try read { (view) throws(AuthorityStoreFailure) in
             try view.outcome(of: LedgerKey(principal: principal, identity: identity), number)

@@ -101,7 +101,7 @@ public enum ConfigurationKeys {
         default: .fixed("full"), for: [.syncd])
     static let authorityKeptCommits = ConfigurationKey<Int>.integer(
         "authority.kept-commits",
-        "How many commits of each space are kept to tell devices what has changed: more than are made while a device reads all anew, as who has been away for longer has to.",
+        "How many commits of each space are kept to tell devices what has changed: more than are made while a device reads all again, as who has been away for longer has to.",
         in: 10_000...1_000_000_000, unit: "commits", default: AuthorityLimits.keptCommits, for: [.syncd])
     static let authorityTokenFile = ConfigurationKey<String>.path(
         "authority.token-file", "The file of the tokens that are accepted; by default tokens beside the database.",

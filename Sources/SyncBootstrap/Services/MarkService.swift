@@ -14,7 +14,7 @@ actor MarkService: Service {
     private nonisolated let file: MarkFile
     private let clock: any Clock<Duration>
     private nonisolated let logger: Logger
-    private nonisolated let home: ActorHome
+    private nonisolated let home: ActorExecutor
     private var mark = HistoryMark()
     private var written: HistoryMark?
 
@@ -25,7 +25,7 @@ actor MarkService: Service {
         self.authority = authority
         self.file = file
         clock = runtime.clock
-        home = ActorHome(runtime)
+        home = ActorExecutor(runtime)
         self.logger = logger
     }
 
@@ -34,7 +34,7 @@ actor MarkService: Service {
         guard let mark = file.read() else {
             if file.isThere {
                 logger.warning(
-                    "The mark beside the database cannot be read, and is written anew: a restore before this start shows only when a device has seen more.",
+                    "The mark beside the database cannot be read, and is written again: a restore before this start shows only when a device has seen more.",
                     metadata: ["file": "\(file.path)"])
             }
             return

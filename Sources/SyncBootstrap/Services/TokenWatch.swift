@@ -8,7 +8,7 @@ import SyncCore
 /// The file is looked at only while the server refuses.
 struct TokenWatch: Service {
     let token: TokenSource
-    let status: CoalescingFeed<SyncStatus>
+    let status: Broadcast<SyncStatus>
     let currentStatus: @Sendable () -> SyncStatus
     let credentialsChanged: @Sendable () -> Void
     let clock: any Clock<Duration>
@@ -20,7 +20,7 @@ struct TokenWatch: Service {
     }
 
     init(
-        token: TokenSource, status: CoalescingFeed<SyncStatus>, currentStatus: @escaping @Sendable () -> SyncStatus,
+        token: TokenSource, status: Broadcast<SyncStatus>, currentStatus: @escaping @Sendable () -> SyncStatus,
         credentialsChanged: @escaping @Sendable () -> Void, clock: any Clock<Duration>
     ) {
         self.token = token

@@ -12,7 +12,7 @@ actor UpkeepService: Service {
     private let keptCommits: Int
     private let clock: any Clock<Duration>
     private let logger: Logger
-    private nonisolated let home: ActorHome
+    private nonisolated let home: ActorExecutor
 
     /// Between two slices: those who write have their turn.
     static let pause = Duration.milliseconds(10)
@@ -24,7 +24,7 @@ actor UpkeepService: Service {
         self.authority = authority
         self.keptCommits = keptCommits
         clock = runtime.clock
-        home = ActorHome(runtime)
+        home = ActorExecutor(runtime)
         self.logger = logger
     }
 

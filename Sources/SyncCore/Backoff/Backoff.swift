@@ -1,4 +1,4 @@
-/// How long to wait before the next try: grows with each failure, and starts anew after a success.
+/// How long to wait before the next try: grows with each failure, and starts again after a success.
 package struct Backoff: Hashable, Sendable {
     package private(set) var failures: Int
 

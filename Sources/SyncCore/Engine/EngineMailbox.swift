@@ -6,9 +6,9 @@ import SyncModel
 /// It holds no more than the engine can have a use for, however fast a server hints or a program asks: what is asked for twice is
 /// there once, and of each space only the newest hint. Answers and timers are as many as the tasks that wait for them.
 final class EngineMailbox: Sendable {
-    typealias Events = CoalescingFeed<WaitingEvents>.Subscription
+    typealias Events = Broadcast<WaitingEvents>.Subscription
 
-    private let feed = CoalescingFeed<WaitingEvents>()
+    private let feed = Broadcast<WaitingEvents>()
 
     func post(_ event: SyncEvent) {
         feed.publish(WaitingEvents(event))

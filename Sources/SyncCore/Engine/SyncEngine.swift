@@ -27,7 +27,7 @@ public actor SyncEngine {
     private nonisolated let lastStatus: Guarded<SyncStatus>
 
     /// Tells each change of the status.
-    public nonisolated let status = CoalescingFeed<SyncStatus>()
+    public nonisolated let status = Broadcast<SyncStatus>()
 
     /// One turn of the session, for recorders and tests.
     package struct Trace: Sendable {
@@ -62,7 +62,7 @@ public actor SyncEngine {
         self.trace = trace
         lastStatus = Guarded(SessionMachine().status(now: .zero))
         events = mailbox.events()
-        home = ActorHome(runtime)
+        home = ActorExecutor(runtime)
     }
 
     // MARK: The host's side. Safe from any thread, and never waiting.
@@ -244,7 +244,7 @@ public actor SyncEngine {
 
     // MARK: Executor
 
-    private nonisolated let home: ActorHome
+    private nonisolated let home: ActorExecutor
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { home.unownedExecutor }
 }

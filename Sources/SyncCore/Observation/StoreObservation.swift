@@ -17,7 +17,7 @@ public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sen
 
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let observation: StoreObservation
-        fileprivate var changes: CoalescingFeed<StoreChange>.Subscription.Iterator
+        fileprivate var changes: Broadcast<StoreChange>.Subscription.Iterator
         fileprivate var last: Answer?
 
         /// - Throws: `StoreFailure` when the store cannot answer; the observation has ended then.

@@ -3,7 +3,7 @@ public struct SyncPolicy: Hashable, Sendable {
     /// How long to rest between two pulls when nothing tells of news. Short enough for a person who looks at two
     /// devices, long enough to cost nothing.
     public var pollInterval = Duration.seconds(30)
-    /// The same while hints are open: they bring news at once, and polling only mends a lost hint.
+    /// The same while hints are open: they bring news at once, and polling only fixes a lost hint.
     public var pollIntervalWithHints = Duration.seconds(300)
     /// How long an answer may take. Longer than a slow mobile link needs for one page, shorter than patience. Batches and
     /// pages that come too late are cut; a transaction that is alone cannot be, and gets its upload time on top.
@@ -21,7 +21,7 @@ public struct SyncPolicy: Hashable, Sendable {
     public var smallestPage = 50
     public var backoff = BackoffPolicy()
     /// How long to wait before asking again when the server knows us not, or speaks another protocol: only a person
-    /// can mend that, and they say so with `credentialsChanged`.
+    /// can fix that, and they say so with `credentialsChanged`.
     public var refusalRetry = Duration.seconds(300)
     /// Snapshots and renewed identities in a row, without progress between them, before each waits its back-off.
     public var freeResets = 1
@@ -47,7 +47,7 @@ public struct BackoffPolicy: Hashable, Sendable {
     public var cap = Duration.seconds(120)
     /// No wait is shorter: a lucky draw must not make a storm.
     public var floor = Duration.milliseconds(100)
-    /// A server may ask for a longer pause than the cap, but not for ever.
+    /// A server may ask for a longer pause than the cap, but not forever.
     public var longestRetryAfter = Duration.seconds(3_600)
 
     public init() {}

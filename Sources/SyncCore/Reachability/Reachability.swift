@@ -6,7 +6,7 @@ public protocol Reachability: Sendable {
     /// The state of the link as last known.
     var current: LinkState { get }
     /// Tells each change.
-    var changes: CoalescingFeed<LinkState> { get }
+    var changes: Broadcast<LinkState> { get }
     /// Watches until the task is cancelled.
     func run() async throws
 }

@@ -20,7 +20,7 @@ package enum SyncAction: Hashable, Sendable {
     /// The cursor is the one that was asked with.
     case apply(PullPage, after: Cursor?, brake: DeleteBrake?)
     /// Give up a transaction that the server refuses to take. The identity is the one that it was pushed as.
-    case withdraw(MutationNumber, Rejection, of: ClientIdentity)
+    case withdraw(TransactionNumber, Rejection, of: ClientIdentity)
     case resetCursor(SpaceID)
     /// Remove what the server has shown of a space that it shows no more.
     case vacate(SpaceID, of: Epoch, brake: DeleteBrake?)

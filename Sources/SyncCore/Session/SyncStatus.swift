@@ -21,7 +21,7 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         case online
         /// The server did not answer, or failed: another try follows by itself.
         case waiting(TransportFailure, retryIn: Duration)
-        /// The server refuses us, or speaks another protocol: only a person can mend that.
+        /// The server refuses us, or speaks another protocol: only a person can fix that.
         case refused(TransportFailure)
         case stopped
     }

@@ -36,14 +36,14 @@ public protocol EngineStore: Sendable {
     ///
     /// Changes nothing when the entry is answered, or belongs to another identity. A new identity forgets the withdrawal.
     func withdraw(
-        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+        _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary
 
     /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
     /// and answered entries up to the page's version leave the outbox.
     ///
     /// A page that was asked for with another cursor than the stored one changes nothing, and the result tells where the
-    /// store stands: another engine of this database has gone on meanwhile, or begun anew.
+    /// store stands: another engine of this database has gone on meanwhile, or begun again.
     ///
     /// - Parameter cursor: the one that was asked with; nil for the beginning.
     /// Notices become entries of the journal in the same transaction, each once.
@@ -184,7 +184,7 @@ public struct PushBatch: Hashable, Sendable {
     public let identity: ClientIdentity
     public let epoch: Epoch?
     /// All outcomes below this number are known here.
-    public let acknowledged: MutationNumber
+    public let acknowledged: TransactionNumber
     public let transactions: [NumberedTransaction]
     public let outbox: OutboxSummary
     /// Whether the one transaction of the batch stands in for one that was withdrawn.
@@ -193,7 +193,7 @@ public struct PushBatch: Hashable, Sendable {
     public let cursors: [Cursor]
 
     public init(
-        identity: ClientIdentity, epoch: Epoch?, acknowledged: MutationNumber, transactions: [NumberedTransaction],
+        identity: ClientIdentity, epoch: Epoch?, acknowledged: TransactionNumber, transactions: [NumberedTransaction],
         outbox: OutboxSummary, isWithdrawal: Bool = false, cursors: [Cursor] = []
     ) {
         self.cursors = cursors

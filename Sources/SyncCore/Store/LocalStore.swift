@@ -79,7 +79,7 @@ public protocol LocalStore: Sendable {
 
     /// Tells what each commit touched, after it is durable: those of this process, and, some milliseconds later,
     /// those of others.
-    var changes: CoalescingFeed<StoreChange> { get }
+    var changes: Broadcast<StoreChange> { get }
 }
 
 extension LocalStore {

@@ -52,9 +52,9 @@ public struct OutboxEntry: Hashable, Sendable {
         /// Not sent under the present identity.
         case waiting
         /// Sent at least once, and frozen: the server may have it.
-        case sent(MutationNumber, attempts: Int)
+        case sent(TransactionNumber, attempts: Int)
         /// The server has applied it at this version; it leaves when the pull cursor arrives there.
-        case answered(MutationNumber, version: Version)
+        case answered(TransactionNumber, version: Version)
     }
 
     public init(

@@ -49,7 +49,7 @@ extension StoreFailure {
             .changeTheRequest
         case .diskFull, .outboxFull, .journalFull: .makeRoom
         case .busy, .inputOutput: .tryAgain
-        case .readOnly, .unsafePermissions, .missingFile: .mendTheFolder
+        case .readOnly, .unsafePermissions, .missingFile: .fixTheFolder
         case .newerSchema, .otherSchema: .useTheRightBuild
         case .contradiction: .tryAgain
         case .notADatabase, .corrupt: .report
@@ -57,6 +57,6 @@ extension StoreFailure {
     }
 
     public enum Advice: String, Hashable, Sendable {
-        case changeTheRequest, makeRoom, tryAgain, mendTheFolder, useTheRightBuild, report
+        case changeTheRequest, makeRoom, tryAgain, fixTheFolder, useTheRightBuild, report
     }
 }

@@ -5,16 +5,16 @@ public struct PushRequest: Hashable, Sendable {
     public let epoch: Epoch?
     /// The account that the transactions were written under; nil for whoever the token is of.
     public let account: AccountID?
-    /// The newest cursor or receipt of each space that the client knows, at most `ModelLimits.shownCursors`: the server
+    /// The newest cursor or receipt of each space that the client knows, at most `SchemaLimits.shownCursors`: the server
     /// recognizes by them that it was restored from an older copy.
     public let cursors: [Cursor]
     /// The client has all outcomes below this number: the server may forget them.
-    public let acknowledged: MutationNumber
+    public let acknowledged: TransactionNumber
     public let transactions: [NumberedTransaction]
 
     public init(
         identity: ClientIdentity, epoch: Epoch?, account: AccountID? = nil, cursors: [Cursor] = [],
-        acknowledged: MutationNumber, transactions: [NumberedTransaction]
+        acknowledged: TransactionNumber, transactions: [NumberedTransaction]
     ) {
         self.identity = identity
         self.epoch = epoch
@@ -27,12 +27,12 @@ public struct PushRequest: Hashable, Sendable {
 
 /// The outcome of one transaction.
 public struct TransactionResult: Hashable, Sendable {
-    public let number: MutationNumber
+    public let number: TransactionNumber
     public let outcome: Outcome
     /// Proof of the commit. The server gives it with the last transaction of each space that took effect.
     public let receipt: CommitReceipt?
 
-    public init(number: MutationNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
+    public init(number: TransactionNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
         self.number = number
         self.outcome = outcome
         self.receipt = receipt
@@ -49,9 +49,9 @@ public enum PushReply: Hashable, Sendable {
 /// Why a server took nothing of a push.
 public enum PushRefusal: Hashable, Sendable {
     /// The numbers do not continue where the server stands.
-    case gap(expected: MutationNumber)
+    case gap(expected: TransactionNumber)
     /// The server has seen this number with other contents: this database is a copy, or was rolled back.
-    case identityConflict(number: MutationNumber)
+    case identityConflict(number: TransactionNumber)
     /// The server's history is another one than the client believes.
     case epochChanged(Epoch)
 }

@@ -53,7 +53,7 @@ extension Version: CustomStringConvertible {
 }
 
 /// Counts the transactions of one incarnation of a client: 0, 1, 2, … without gaps.
-public struct MutationNumber: RawRepresentable, Hashable, Comparable, Sendable {
+public struct TransactionNumber: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: Int64
 
     public init(rawValue: Int64) {
@@ -64,16 +64,16 @@ public struct MutationNumber: RawRepresentable, Hashable, Comparable, Sendable {
         rawValue = value
     }
 
-    public static let first = MutationNumber(0)
+    public static let first = TransactionNumber(0)
 
-    public var next: MutationNumber { MutationNumber(rawValue + 1) }
+    public var next: TransactionNumber { TransactionNumber(rawValue + 1) }
 
-    public static func < (left: MutationNumber, right: MutationNumber) -> Bool {
+    public static func < (left: TransactionNumber, right: TransactionNumber) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-extension MutationNumber: CustomStringConvertible {
+extension TransactionNumber: CustomStringConvertible {
     public var description: String { String(rawValue) }
 }
 

@@ -82,7 +82,7 @@ public struct ConflictNotice: Hashable, Sendable {
 
 /// Which notices a device wants with a page.
 public struct NoticeRequest: Hashable, Sendable {
-    /// The client id of the device, and those that it had before; at most `ModelLimits.formerClients` of these.
+    /// The client id of the device, and those that it had before; at most `SchemaLimits.formerClients` of these.
     public let clients: [ClientID]
     /// Those with greater numbers only.
     public let after: Int64

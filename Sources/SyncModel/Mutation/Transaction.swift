@@ -40,7 +40,7 @@ public struct PayloadHash: RawRepresentable, Hashable, Sendable, CustomStringCon
 
 /// A transaction with the number under which it is pushed; from here on it never changes.
 public struct NumberedTransaction: Hashable, Sendable {
-    public let number: MutationNumber
+    public let number: TransactionNumber
     public let hash: PayloadHash
     public let transaction: Transaction
     /// How long ago the transaction was written, in whole milliseconds, as its device reckons at the time of the push;
@@ -55,7 +55,7 @@ public struct NumberedTransaction: Hashable, Sendable {
     public let formerly: [FormerNumber]
 
     public init(
-        number: MutationNumber, hash: PayloadHash, transaction: Transaction, age: Duration? = nil,
+        number: TransactionNumber, hash: PayloadHash, transaction: Transaction, age: Duration? = nil,
         formerly: [FormerNumber] = []
     ) {
         self.number = number
@@ -69,11 +69,11 @@ public struct NumberedTransaction: Hashable, Sendable {
 /// The name under which an earlier identity of a device has sent a transaction.
 public struct FormerNumber: Hashable, Sendable {
     public let identity: ClientIdentity
-    public let number: MutationNumber
+    public let number: TransactionNumber
     /// The hash that was sent: the transaction may have been rewritten since, for another history of the server.
     public let hash: PayloadHash
 
-    public init(identity: ClientIdentity, number: MutationNumber, hash: PayloadHash) {
+    public init(identity: ClientIdentity, number: TransactionNumber, hash: PayloadHash) {
         self.identity = identity
         self.number = number
         self.hash = hash
@@ -88,18 +88,18 @@ extension SchemaCatalog {
         guard !transaction.mutations.isEmpty else {
             return Rejection(code: .malformed, message: "the transaction has no mutations", mutation: nil)
         }
-        guard transaction.mutations.count <= ModelLimits.mutationsPerTransaction else {
+        guard transaction.mutations.count <= SchemaLimits.mutationsPerTransaction else {
             return Rejection(
                 code: .tooLarge,
                 message:
-                    "\(transaction.mutations.count) mutations in one transaction, at most \(ModelLimits.mutationsPerTransaction) allowed",
+                    "\(transaction.mutations.count) mutations in one transaction, at most \(SchemaLimits.mutationsPerTransaction) allowed",
                 mutation: nil)
         }
-        guard transaction.byteCount <= ModelLimits.transactionBytes else {
+        guard transaction.byteCount <= SchemaLimits.transactionBytes else {
             return Rejection(
                 code: .tooLarge,
                 message:
-                    "\(transaction.byteCount) bytes in one transaction, at most \(ModelLimits.transactionBytes) allowed",
+                    "\(transaction.byteCount) bytes in one transaction, at most \(SchemaLimits.transactionBytes) allowed",
                 mutation: nil)
         }
         for (index, mutation) in transaction.mutations.enumerated() {

@@ -13,8 +13,8 @@ package struct TransactionPacker: Sendable {
     package mutating func add(_ group: [Mutation]) -> Transaction? {
         let size = group.reduce(0) { $0 + $1.byteCount }
         var full: Transaction?
-        if mutations.count + group.count > ModelLimits.mutationsPerTransaction
-            || bytes + size > ModelLimits.transactionBytes
+        if mutations.count + group.count > SchemaLimits.mutationsPerTransaction
+            || bytes + size > SchemaLimits.transactionBytes
         {
             full = take()
         }

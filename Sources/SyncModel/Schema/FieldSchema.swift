@@ -47,7 +47,7 @@ public struct FieldSchema: Hashable, Sendable {
     }
 
     public static func text(
-        _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...ModelLimits.textBytes,
+        _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...SchemaLimits.textBytes,
         rule: FieldRule? = nil, merge: MergeRule = .latestEdit
     ) -> FieldSchema {
         FieldSchema(
@@ -71,7 +71,7 @@ public struct FieldSchema: Hashable, Sendable {
 
     /// A JSON value that is merged as a whole and kept as it came, so that kinds this build does not know survive.
     public static func json(
-        _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...ModelLimits.textBytes,
+        _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...SchemaLimits.textBytes,
         rule: FieldRule? = nil, merge: MergeRule = .latestEdit
     ) -> FieldSchema {
         FieldSchema(

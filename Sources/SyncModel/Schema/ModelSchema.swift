@@ -8,7 +8,7 @@ public struct ModelSchema: Hashable, Sendable {
 
     /// Traps when two fields share a name or when there are too many: a schema is written by a programmer.
     public init(collection: CollectionName, fields: [FieldSchema], deleteRule: DeleteRule = .deleteWins) {
-        precondition(fields.count <= ModelLimits.fields, "\(collection) has more than \(ModelLimits.fields) fields")
+        precondition(fields.count <= SchemaLimits.fields, "\(collection) has more than \(SchemaLimits.fields) fields")
         var positions: [FieldName: Int] = [:]
         for (position, field) in fields.enumerated() {
             precondition(

@@ -279,7 +279,7 @@ extension RecordingNode {
                 throw try member("numbers").wrong("at most \(RecordingBounds.transactions) transactions")
             }
             transactions += (0..<run.count).map {
-                Redaction.transaction(MutationNumber(run.first + $0), in: run.space)
+                Redaction.transaction(TransactionNumber(run.first + $0), in: run.space)
             }
         }
         return PushBatch(

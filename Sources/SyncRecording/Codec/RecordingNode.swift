@@ -99,8 +99,8 @@ struct RecordingNode {
         Version(try integer(0...RecordingBounds.largestNumber))
     }
 
-    func number() throws(RecordingProblem) -> MutationNumber {
-        MutationNumber(try integer(0...RecordingBounds.largestNumber))
+    func number() throws(RecordingProblem) -> TransactionNumber {
+        TransactionNumber(try integer(0...RecordingBounds.largestNumber))
     }
 
     func space() throws(RecordingProblem) -> SpaceID {

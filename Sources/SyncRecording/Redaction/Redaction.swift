@@ -110,7 +110,7 @@ package struct Redaction: Sendable {
     }
 
     /// A transaction of which nothing but its number and its space is known.
-    static func transaction(_ number: MutationNumber, in space: SpaceID = .default) -> NumberedTransaction {
+    static func transaction(_ number: TransactionNumber, in space: SpaceID = .default) -> NumberedTransaction {
         NumberedTransaction(
             number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: space, mutations: []))
     }

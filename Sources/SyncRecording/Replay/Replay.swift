@@ -94,7 +94,7 @@ private struct RecordedRandom: RandomNumberGenerator {
     }
 
     /// Behind the last one, numbers that differ: what asks for more is told as a difference, and the standard library
-    /// would ask for ever when it always got the same.
+    /// would ask forever when it always got the same.
     mutating func next() -> UInt64 {
         defer { tape.asked += 1 }
         guard tape.asked >= tape.numbers.count else { return tape.numbers[tape.asked] }

@@ -37,7 +37,7 @@ public struct CrashSeries: Hashable, Sendable {
     /// The story with the fault at one point.
     public func script(at point: Int) -> WorldScript {
         var script = scenario.script
-        // Another point, other noise: what a loss of power leaves is drawn anew.
+        // Another point, other noise: what a loss of power leaves is drawn again.
         script.planned = [
             .init(
                 party, DiskFault(operations, skip: point, times: isSticky ? nil : 1, effect: effect))

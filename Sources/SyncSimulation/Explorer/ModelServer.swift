@@ -55,7 +55,7 @@ struct ModelServer: Hashable, Sendable {
                 ledger[request.identity, default: []].append(Answer(hash: pushed.hash, outcome: outcome))
                 results.append(TransactionResult(number: pushed.number, outcome: outcome))
             } else {
-                return .refused(.gap(expected: MutationNumber(Int64(answers.count))))
+                return .refused(.gap(expected: TransactionNumber(Int64(answers.count))))
             }
         }
         return .answered(results, epoch: epoch, serverTime: .zero)

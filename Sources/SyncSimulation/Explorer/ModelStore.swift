@@ -17,12 +17,12 @@ struct ModelStore: Hashable, Sendable {
     /// Whether the server shows the space.
     private(set) var hasAccess = true
     private(set) var written = 0
-    private var nextNumber = MutationNumber.first
+    private var nextNumber = TransactionNumber.first
 
     struct Entry: Hashable, Sendable {
         let sequence: Int
         let transaction: Transaction
-        var number: MutationNumber?
+        var number: TransactionNumber?
         /// The version at which the server has applied it; nil until answered.
         var answered: Version?
     }

@@ -100,7 +100,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         guard let last = results.last else { return results }
         switch self {
         case .unknownTransaction:
-            let next = MutationNumber(last.number.rawValue + Int64(request.transactions.count) + 1)
+            let next = TransactionNumber(last.number.rawValue + Int64(request.transactions.count) + 1)
             return results + [TransactionResult(number: next, outcome: last.outcome)]
         case .impossibleVersion:
             // Without a receipt it is a repeated outcome, and the device would show its own older value until it finds out.

@@ -99,14 +99,14 @@ public final class SimulatedNetwork: Sendable {
         state.withLock { state in _ = state.cuts[direction, default: []].insert(device) }
     }
 
-    public func mend(_ device: String) {
+    public func repair(_ device: String) {
         simulation.note("connected", by: device, as: .connected)
         state.withLock { state in
             for direction in Direction.allCases { state.cuts[direction]?.remove(device) }
         }
     }
 
-    public func mendAll() {
+    public func repairAll() {
         let cuts = state.withLock { state in
             defer { state.cuts = [:] }
             return state.cuts

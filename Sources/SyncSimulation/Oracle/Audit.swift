@@ -41,14 +41,14 @@ struct ReplicaFiles {
     }
 }
 
-/// An open look at the files of a device's process: each call reads them anew.
+/// An open look at the files of a device's process: each call reads them again.
 public protocol ReplicaLook {
     func facts() throws -> ReplicaFacts
     /// Returns the contents of the file for each entry of the outbox, in their order.
     func outbox() throws -> [OutboxRow]
 }
 
-/// An open look at the files of the server's process: each call reads them anew.
+/// An open look at the files of the server's process: each call reads them again.
 public protocol AuthorityLook {
     func facts() throws -> AuthorityFacts
 }

@@ -8,7 +8,7 @@ import SyncModel
 final class DeviceConduct: DeviceWitness, ServerWitness {
     private struct Device: Sendable {
         /// Under which numbers of the present identity each transaction was sent.
-        var numbers: [OutboxSequence: (identity: ClientIdentity, number: MutationNumber)] = [:]
+        var numbers: [OutboxSequence: (identity: ClientIdentity, number: TransactionNumber)] = [:]
         var identity: ClientIdentity?
         /// Its disk was rolled back or copied: that the server knows its numbers better is no wonder.
         var isOfDoubtfulOrigin = false
@@ -25,7 +25,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 
     private struct State: Sendable {
         var devices: [String: Device] = [:]
-        var stamps: [ClientIdentity: [MutationNumber: Stamps]] = [:]
+        var stamps: [ClientIdentity: [TransactionNumber: Stamps]] = [:]
         /// Whether the server was put back to a backup, and nobody said so: it may have forgotten numbers.
         var serverMayHaveForgotten = false
     }
@@ -149,11 +149,11 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 
     /// Returns the error of a batch in comparison with the outbox that it was taken from; nil when it has none.
     private func violation(in batch: PushBatch, _ entries: [OutboxEntry], _ device: String) -> Violation? {
-        var sent: [MutationNumber: Transaction] = [:]
-        var last: MutationNumber?
-        var overtaken: [(number: MutationNumber, transaction: Transaction)] = []
+        var sent: [TransactionNumber: Transaction] = [:]
+        var last: TransactionNumber?
+        var overtaken: [(number: TransactionNumber, transaction: Transaction)] = []
         for entry in entries {
-            let number: MutationNumber
+            let number: TransactionNumber
             switch entry.state {
             case .waiting: continue
             case .sent(let given, _):
@@ -205,7 +205,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 // One number with two contents is a matter of identity, and noticed as such.
                 guard state.stamps[request.identity]?[numbered.number] == nil else { continue }
                 // A clock that was ahead goes back when it is set right, but no two transactions have one stamp.
-                if let before = state.stamps[request.identity]?[MutationNumber(numbered.number.rawValue - 1)],
+                if let before = state.stamps[request.identity]?[TransactionNumber(numbered.number.rawValue - 1)],
                     first == before.last
                 {
                     violations.report(

@@ -36,7 +36,7 @@ struct NaiveModel: Hashable, Sendable {
 
         /// A time that agrees with the age of the transaction stands; another is replaced by the server's time minus the age.
         fileprivate func time(of mutation: Mutation) -> HybridTime {
-            let skew = ModelLimits.permittedSkew.wholeMilliseconds
+            let skew = SchemaLimits.permittedSkew.wholeMilliseconds
             guard let age = transaction.age?.wholeMilliseconds else {
                 return min(
                     mutation.time, HybridTime(wall: WallTime(milliseconds: now.milliseconds + skew), counter: .max))

@@ -57,7 +57,7 @@ extension WorldRecording {
 extension VirtualWallClock {
     /// How wrong it is.
     fileprivate var words: String {
-        let error = error(since: Simulation.dawn)
+        let error = error(since: Simulation.startTime)
         return error == 0 ? "right" : "wrong by \(error > 0 ? "+" : "")\(error / 1_000) ms"
     }
 }

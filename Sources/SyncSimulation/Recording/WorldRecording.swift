@@ -91,7 +91,8 @@ public final class WorldRecording: Sendable {
         state.withLock { state in
             let hash = String(report.hash, radix: 16)
             for (name, value) in [
-                ("deeds", "\(report.deeds)"), ("commits", "\(report.commits)"), ("lasted", "\(report.duration)"),
+                ("operations", "\(report.operations)"), ("commits", "\(report.commits)"),
+                ("lasted", "\(report.duration)"),
                 ("at rest after", "\(report.timeToRest)"), ("trace", hash),
             ] {
                 state.facts.append(Holdings.Fact(name: name, value: value))

@@ -1,7 +1,7 @@
 /// One thing that happens in a world. What is impossible when its turn comes does not happen: nobody kills the dead.
 public enum Happening: Hashable, Sendable {
     /// A user does something; what, depends on the seed and on what the device shows.
-    case deed(device: Int, seed: UInt64)
+    case operation(device: Int, seed: UInt64)
     case device(Int, DeviceFault)
     case server(ServerFault)
     /// A fault waits among the next operations of a disk.
@@ -10,7 +10,7 @@ public enum Happening: Hashable, Sendable {
     /// The device that this happens to.
     public var place: Int? {
         switch self {
-        case .deed(let place, _), .device(let place, _), .disk(.device(let place), _): place
+        case .operation(let place, _), .device(let place, _), .disk(.device(let place), _): place
         case .server, .disk(.server, _): nil
         }
     }

@@ -5,9 +5,9 @@ extension WorldPlan {
         var script = WorldScript(setting: setting)
         var left = max(steps, 1)
         while left > 0 {
-            let crowd = author.nextCrowd(atMost: left)
-            script.moments.append(author.nextMoment(of: crowd))
-            left -= crowd
+            let burst = author.nextBurst(atMost: left)
+            script.moments.append(author.nextMoment(of: burst))
+            left -= burst
         }
         return script
     }
@@ -20,7 +20,7 @@ extension WorldPlan {
         var rare: SeededRandom
         var users: SeededRandom
         var later: SeededRandom
-        var crowds: SeededRandom
+        var bursts: SeededRandom
         var operators: SeededRandom
         var disks: SeededRandom
         var rights: SeededRandom
@@ -34,7 +34,7 @@ extension WorldPlan {
             rare = SeededRandom(seed: plan.setting.seed, stream: "script.rare")
             users = SeededRandom(seed: plan.setting.seed, stream: "script.users")
             later = SeededRandom(seed: plan.setting.seed, stream: "script.later")
-            crowds = SeededRandom(seed: plan.setting.seed, stream: "script.crowds")
+            bursts = SeededRandom(seed: plan.setting.seed, stream: "script.bursts")
             operators = SeededRandom(seed: plan.setting.seed, stream: "script.operators")
             disks = SeededRandom(seed: plan.setting.seed, stream: "script.disks")
             rights = SeededRandom(seed: plan.setting.seed, stream: "script.rights")
@@ -43,19 +43,19 @@ extension WorldPlan {
             builds = SeededRandom(seed: plan.setting.seed, stream: "script.builds")
         }
 
-        /// How many deeds come at the next instant.
-        mutating func nextCrowd(atMost most: Int) -> Int {
-            min(crowds.within(1...max(plan.crowd, 1)), most)
+        /// How many operations come at the next instant.
+        mutating func nextBurst(atMost most: Int) -> Int {
+            min(bursts.within(1...max(plan.burst, 1)), most)
         }
 
-        mutating func nextMoment(of crowd: Int) -> WorldScript.Moment {
+        mutating func nextMoment(of burst: Int) -> WorldScript.Moment {
             var happenings: [Happening] = []
             for place in 0..<plan.setting.devices { happenings += faults(of: place) }
             happenings += serverFaults()
             let place = random.below(plan.setting.devices)
-            happenings.append(.deed(device: place, seed: random.next()))
-            for _ in 1..<crowd {
-                happenings.append(.deed(device: crowds.below(plan.setting.devices), seed: crowds.next()))
+            happenings.append(.operation(device: place, seed: random.next()))
+            for _ in 1..<burst {
+                happenings.append(.operation(device: bursts.below(plan.setting.devices), seed: bursts.next()))
             }
             let pause = random.duration(in: plan.pause)
             let sleep = rare.duration(in: .seconds(3_600)...(.seconds(20_000)))

@@ -4,12 +4,12 @@ import SyncCore
 /// each world has another character and many know only a few faults.
 public struct WorldPlan: Hashable, Sendable {
     public var setting: WorldSetting
-    /// How many deeds users do, over all devices.
+    /// How many operations users do, over all devices.
     public var steps: Int
-    /// How long users think between two deeds, or between two crowds of them.
+    /// How long users think between two operations, or between two bursts of them.
     public var pause: ClosedRange<Duration>
-    /// At most so many deeds come at one instant, of one user or of several.
-    public var crowd = 1
+    /// At most so many operations come at one instant, of one user or of several.
+    public var burst = 1
     public var rates = Rates()
 
     /// How likely each of these is at a step.
@@ -172,7 +172,7 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.3) { rates.sleepForDays = sleep }
         // Two at once, or what an import or a script does: each order of magnitude is as likely as the next.
         let most = [2, 4, 8, 16][random.below(4)]
-        if random.chance(0.4) { crowd = most }
+        if random.chance(0.4) { burst = most }
         let pauses = random.chance(0.4)
         for place in 0..<4 where random.chance(0.6) && pauses && place < setting.devices {
             setting.pausing.insert(place)

@@ -180,7 +180,7 @@ extension NetworkConditions {
 extension Happening {
     var words: String {
         switch self {
-        case .deed(let place, let seed): "device\(place) acts \(seed)"
+        case .operation(let place, let seed): "device\(place) acts \(seed)"
         case .device(let place, let fault): "device\(place) \(fault.words)"
         case .server(let fault): "server \(fault.words)"
         case .disk(let party, let fault): "\(party) disk \(fault.words)"
@@ -199,7 +199,7 @@ extension Happening {
         case .device(let place):
             if words.first == "acts" {
                 words.skip()
-                self = .deed(device: place, seed: try words.seed())
+                self = .operation(device: place, seed: try words.seed())
             } else {
                 self = .device(place, try DeviceFault(&words))
             }

@@ -1,4 +1,4 @@
-/// Makes a failing script small: fewer devices, deeds and faults, and a better network, as long as it fails in the
+/// Makes a failing script small: fewer devices, operations and faults, and a better network, as long as it fails in the
 /// same way.
 ///
 /// It is delta debugging (Zeller and Hildebrandt, 2002) over the moments and then over the happenings, after whole
@@ -156,7 +156,7 @@ extension Happening {
     /// The kind of trouble that it is; nil for what the users do.
     fileprivate var kind: String? {
         switch self {
-        case .deed: nil
+        case .operation: nil
         case .device, .server: words.split(separator: " ").prefix(2).last.map(String.init)
         case .disk(let party, _): party == .server ? "disk of the server" : "disk of a device"
         }

@@ -35,10 +35,10 @@ public final class VirtualWallClock: Sendable {
         return WallTime(milliseconds: Int64((Double(microseconds) / 1_000).rounded(.down)))
     }
 
-    /// How much it shows too much, in microseconds, against a clock that showed `dawn` when time began.
-    func error(since dawn: WallTime) -> Int64 {
+    /// How much it shows too much, in microseconds, against a clock that showed `startTime` when time began.
+    func error(since startTime: WallTime) -> Int64 {
         let moment = timeline.now
-        return state.withLock { $0.reading(at: moment) } - dawn.milliseconds * 1_000 - moment.wholeMicroseconds
+        return state.withLock { $0.reading(at: moment) } - startTime.milliseconds * 1_000 - moment.wholeMicroseconds
     }
 
     /// Someone sets the clock forward, or back.

@@ -1,31 +1,31 @@
 import SyncCore
 import SyncModel
 
-/// The users' deeds: everything that an application may ask of its local store, at random.
+/// The users' operations: everything that an application may ask of its local store, at random.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
-    /// Makes the texts of this deed unlike those of others.
+    /// Makes the texts of this operation unlike those of others.
     private let name: String
     private var written = 0
     private var choice: SeededRandom
     private let spaces: [SpaceID]
-    /// Where this deed is done.
+    /// Where this operation is done.
     private let space: SpaceID
 
     /// - Parameters:
-    ///   - seed: of one deed; the same for the same device in the same state gives the same deed.
+    ///   - seed: of one operation; the same for the same device in the same state gives the same operation.
     ///   - spaces: where users may write.
     init(seed: UInt64, spaces: [SpaceID]) {
         choice = SeededRandom(seed: seed, stream: "space")
         self.spaces = spaces
         space = spaces[choice.below(spaces.count)]
-        random = SeededRandom(seed: seed, stream: "deed")
+        random = SeededRandom(seed: seed, stream: "operation")
         identifiers = SeededRandom(seed: seed, stream: "identifiers")
         name = String(seed, radix: 36)
     }
 
-    enum Deed: Hashable, Sendable {
+    enum Operation: Hashable, Sendable {
         case write([RecordEdit], in: SpaceID)
         /// Takes back an entry that waits, so many places from the newest.
         case cancel(back: Int)
@@ -33,17 +33,17 @@ struct Workload: Sendable {
         case dismissNewest
     }
 
-    /// Draws the next deed of a user of this store; nil when there is nothing to do it to.
+    /// Draws the next operation of a user of this store; nil when there is nothing to do it to.
     ///
     /// An application of the earlier build offers its users what it knows, and nothing else.
-    mutating func next(_ store: any LocalStore, now: WallTime) throws -> Deed? {
-        guard let deed = try drawDeed(store, now: now) else { return nil }
-        guard case .write(let edits, let space) = deed else { return deed }
+    mutating func next(_ store: any LocalStore, now: WallTime) throws -> Operation? {
+        guard let operation = try drawOperation(store, now: now) else { return nil }
+        guard case .write(let edits, let space) = operation else { return operation }
         let known = edits.compactMap { $0.limited(to: store.catalog) }
         return known.isEmpty ? nil : .write(known, in: space)
     }
 
-    private mutating func drawDeed(_ store: any LocalStore, now: WallTime) throws -> Deed? {
+    private mutating func drawOperation(_ store: any LocalStore, now: WallTime) throws -> Operation? {
         switch random.below(100) {
         case ..<20:
             return .write([.create("islander", identifier(now), islander(try pick("islander", store)))], in: space)

@@ -280,7 +280,7 @@ public final class SimulatedDevice: Sendable {
     }
 
     /// The process has died over a fault of its disk, if it has.
-    func buryIfDead() {
+    func endIfDead() {
         if state.withLock({ $0.life?.process })?.isDead == true { kill() }
         if state.withLock({ $0.rival?.process })?.isDead == true { endRival() }
     }

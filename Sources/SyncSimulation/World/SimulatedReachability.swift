@@ -3,7 +3,7 @@ public import SyncCore
 
 /// Links that go up and down when a test says so.
 public final class SimulatedReachability: Reachability {
-    public let changes = CoalescingFeed<LinkState>()
+    public let changes = Broadcast<LinkState>()
     private let state = Guarded(LinkState.up)
 
     public init() {}

@@ -97,7 +97,7 @@ public final class SimulatedServer: Sendable {
     /// nothing in its process.
     public func startSecond() throws {
         // The power of the machine may have failed over its start.
-        defer { buryDead() }
+        defer { removeDead() }
         try add()
         simulation.note("has two processes", by: "server", as: .fault)
     }
@@ -118,17 +118,17 @@ public final class SimulatedServer: Sendable {
     /// Ends all processes as SIGKILL does.
     public func stop() {
         state.withLock { $0.instances }.forEach { $0.process.kill() }
-        buryDead()
+        removeDead()
     }
 
     /// Ends the process that has served for the longest time, as SIGKILL does.
     func stopOldest() {
         process?.kill()
-        buryDead()
+        removeDead()
     }
 
     /// Takes away the processes that are dead.
-    private func buryDead() {
+    private func removeDead() {
         let (dead, left) = state.withLock { state in
             let dead = state.instances.filter(\.process.isDead)
             state.instances.removeAll(where: \.process.isDead)
@@ -153,7 +153,7 @@ public final class SimulatedServer: Sendable {
     var process: DiskProcess? { state.withLock { $0.instances.first?.process } }
 
     /// The feed of commits of a process: it tells of its own alone. Nil when there is none.
-    var commits: CoalescingFeed<SpaceHeads>? { state.withLock { $0.choose() }?.authority.commits }
+    var commits: Broadcast<SpaceHeads>? { state.withLock { $0.choose() }?.authority.commits }
 
     /// Asks the authority itself, past the network; nil when it is down.
     public func ask<Answer>(_ body: (any AuthorityService, WallTime) throws -> Answer) rethrows -> Answer? {
@@ -189,7 +189,7 @@ public final class SimulatedServer: Sendable {
         let answer = tally.watch(phase, on: disk) {
             self.answer(call, of: bytes.count, instance, device: device, caller)
         }
-        buryDead()
+        removeDead()
         if instance.process.isDead { return nil }
         do {
             return try instance.wire.encode(answer)

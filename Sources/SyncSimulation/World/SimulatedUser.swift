@@ -12,9 +12,9 @@ struct SimulatedUser: Sendable {
     let oracle: UserOracle
     let simulation: Simulation
 
-    func carryOut(_ deed: Workload.Deed) throws {
+    func carryOut(_ operation: Workload.Operation) throws {
         let now = device.wallClock.now
-        switch deed {
+        switch operation {
         case .write(let edits, let space):
             let shown = try read(edits.map { NaiveModel.Place(collection: $0.collection, id: $0.record) })
             let sequence: OutboxSequence?

@@ -23,7 +23,7 @@ struct WatchedStore: LocalStore, EngineStore {
     // MARK: The application's side
 
     var catalog: SchemaCatalog { store.catalog }
-    var changes: CoalescingFeed<StoreChange> { store.changes }
+    var changes: Broadcast<StoreChange> { store.changes }
 
     func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
         try watch(.reading) { () throws(StoreFailure) in try store.record(collection, key) }
@@ -106,7 +106,7 @@ struct WatchedStore: LocalStore, EngineStore {
     }
 
     func withdraw(
-        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+        _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary {
         try watch(.recordingResults) { () throws(StoreFailure) in
             try store.withdraw(number, of: identity, because: rejection)

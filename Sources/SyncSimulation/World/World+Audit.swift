@@ -47,7 +47,7 @@ extension World {
             return
         }
         let latest = HybridTime(
-            wall: max(latestServerTime, server.wallClock.now).advanced(by: ModelLimits.permittedSkew), counter: .max)
+            wall: max(latestServerTime, server.wallClock.now).advanced(by: SchemaLimits.permittedSkew), counter: .max)
         guard facts.latestStamp <= latest else {
             throw Violation(.I22, "the server took a stamp of \(facts.latestStamp), \(latest) at the latest")
         }

@@ -7,9 +7,9 @@ extension World {
     // MARK: At every step
 
     func check() throws {
-        let failure = deeds.withLock { deeds in
-            defer { deeds.failure = nil }
-            return deeds.failure
+        let failure = operations.withLock { operations in
+            defer { operations.failure = nil }
+            return operations.failure
         }
         if let failure { throw failure }
         try followFeed()

@@ -6,7 +6,7 @@ extension World {
     /// Lets something happen, unless it is impossible now.
     func happen(_ happening: Happening) throws {
         switch happening {
-        case .deed(let place, let seed): if let device = device(at: place) { act(on: device, seed: seed) }
+        case .operation(let place, let seed): if let device = device(at: place) { act(on: device, seed: seed) }
         case .device(let place, let fault): if let device = device(at: place) { try strike(device, fault) }
         case .server(let fault): try strikeServer(fault)
         case .disk(let party, let fault): if isUp(party) { disk(of: party)?.plan(fault) }
@@ -69,7 +69,7 @@ extension World {
             count(.clockJumped)
             if abs(error.components.seconds) >= 7 * SimulationLimits.day.components.seconds { count(.clockStray) }
             mark("its clock is wrong by \(error)")
-            device.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
+            device.wallClock.set(to: Simulation.startTime.advanced(by: simulation.now + error))
         case .imageKept:
             guard device.isUp else { return }
             images[device.name] = KeptImage(
@@ -100,7 +100,7 @@ extension World {
 
     private func recover(_ device: SimulatedDevice) throws {
         wake(device)
-        network.mend(device.name)
+        network.repair(device.name)
         free(device)
         device.renewCredentials()
         network.watch.hasReason(toTryAgain: device.name)
@@ -129,7 +129,7 @@ extension World {
             try checkHonest(failure, where: device.name)
         }
         try admitLosses(of: device)
-        device.buryIfDead()
+        device.endIfDead()
     }
 
     func startServer() throws {
@@ -228,7 +228,7 @@ extension World {
         case .clock(let error):
             count(.serverClockJumped)
             latestServerTime = max(latestServerTime, server.wallClock.now)
-            server.wallClock.set(to: Simulation.dawn.advanced(by: simulation.now + error))
+            server.wallClock.set(to: Simulation.startTime.advanced(by: simulation.now + error))
             simulation.note("its clock is wrong by \(error)", by: "server", as: .fault)
         case .accessChanged(let place, let index):
             guard let owner = device(at: place)?.owner, script.setting.spaces.indices.contains(index) else { return }

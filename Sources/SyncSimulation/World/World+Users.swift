@@ -6,28 +6,28 @@ extension World {
     /// Lets a user do something, as a job among all that are ready.
     func act(on device: SimulatedDevice, seed: UInt64) {
         guard let store = device.store else { return }
-        let deed: Workload.Deed?
+        let operation: Workload.Operation?
         do {
             var workload = Workload(seed: seed, spaces: script.setting.spaces)
-            deed = try workload.next(store, now: device.wallClock.now)
+            operation = try workload.next(store, now: device.wallClock.now)
         } catch {
             note(error, on: device)
             return
         }
-        guard let deed else { return }
+        guard let operation else { return }
         let user = SimulatedUser(
             device: device, store: store, history: history, journals: journals, oracle: userOracle,
             simulation: simulation)
-        simulation.start("user of \(device.name)") { [deeds, simulation] in
+        simulation.start("user of \(device.name)") { [operations, simulation] in
             let name = device.name
             do {
-                try user.carryOut(deed)
-                deeds.withLock { $0.done += 1 }
+                try user.carryOut(operation)
+                operations.withLock { $0.done += 1 }
             } catch let failure as StoreFailure {
                 simulation.note("refused: \(failure.code.rawValue)", by: name)
-                deeds.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
+                operations.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
             } catch {
-                deeds.withLock { $0.failure = $0.failure ?? error }
+                operations.withLock { $0.failure = $0.failure ?? error }
             }
         }
     }
@@ -35,9 +35,9 @@ extension World {
     /// A store may fail where its disk does; anything else is a finding.
     private func note(_ error: any Error, on device: SimulatedDevice) {
         guard let failure = error as? StoreFailure else {
-            deeds.withLock { $0.failure = $0.failure ?? error }
+            operations.withLock { $0.failure = $0.failure ?? error }
             return
         }
-        deeds.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
+        operations.withLock { $0.refusals[failure.code.rawValue, default: 0] += 1 }
     }
 }

@@ -28,7 +28,7 @@ public final class World {
     let userOracle: UserOracle
     let parts: WorldParts
     let tally = FaultTally()
-    let deeds = Guarded(Deeds())
+    let operations = Guarded(Operations())
     private let recording: WorldRecording?
     var report: WorldReport
     private var step = 0
@@ -41,7 +41,7 @@ public final class World {
     /// The last backup of the server, with what was known of it then.
     var backup: (image: DiskImage, memory: History.Memory)?
     /// The latest time that its clock showed before it was set.
-    var latestServerTime = Simulation.dawn
+    var latestServerTime = Simulation.startTime
     /// Whether the server was ever put back to an earlier state.
     var wasRestored = false
     /// The knowledge of the server when it was new.
@@ -75,7 +75,7 @@ public final class World {
     }
 
     /// The findings of the users' tasks.
-    struct Deeds: Sendable {
+    struct Operations: Sendable {
         var done = 0
         var refusals: [String: Int] = [:]
         var failure: (any Error)?
@@ -129,13 +129,13 @@ public final class World {
         let server = SimulatedServer(
             simulation: simulation, build: setting.isServerEarlier ? .earlier : .current, wire: parts.wire,
             witness: ServerWitnesses(all: [history, feed, conduct, messages, access]), tally: tally,
-            settle: { [outcome = parts.outcome, deeds] authority, process in
+            settle: { [outcome = parts.outcome, operations] authority, process in
                 guard let outcome else { return }
                 do {
                     try history.settle { try outcome(authority, $0) }
                 } catch {
                     // A process that has died over the push is asked when it is up again.
-                    if !process.isDead { deeds.withLock { $0.failure = $0.failure ?? error } }
+                    if !process.isDead { operations.withLock { $0.failure = $0.failure ?? error } }
                 }
             },
             open: { process, build in try parts.openAuthority(process, build, access.rules, histories) })
@@ -233,7 +233,7 @@ public final class World {
             for name in asleep { tally.count(.deviceSleptForDays, network.phases(of: name)) }
         }
         try simulation.advance(by: moment.pause)
-        for device in devices { device.buryIfDead() }
+        for device in devices { device.endIfDead() }
         try check()
         record("step \(step)")
     }
@@ -244,7 +244,7 @@ public final class World {
         simulation.note("healed", by: "world", as: .phase)
         try simulation.settle()
         network.conditions = .calm
-        network.mendAll()
+        network.repairAll()
         server.disk.clearPlans()
         server.disk.release()
         server.delay = nil
@@ -259,7 +259,7 @@ public final class World {
             network.watch.hasReason(toTryAgain: device.name)
             wake(device)
             giveLink(to: device)
-            device.buryIfDead()
+            device.endIfDead()
             try upgrade(device)
             if device.needsStart { try startDevice(device) }
         }
@@ -336,8 +336,8 @@ public final class World {
     // MARK: The end
 
     private func end() throws {
-        let found = deeds.withLock { $0 }
-        report.deeds = found.done
+        let found = operations.withLock { $0 }
+        report.operations = found.done
         report.refusals = found.refusals
         report.coverage = tally.coverage
         report.commits = script.setting.spaces.reduce(0) { $0 + Int(history.head(of: $1).rawValue) }

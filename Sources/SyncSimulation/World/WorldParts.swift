@@ -39,7 +39,7 @@ public struct WorldParts: Sendable {
     public struct Sender: Hashable, Sendable {
         public let principal: Principal
         public let identity: ClientIdentity
-        public let number: MutationNumber
+        public let number: TransactionNumber
     }
 
     public enum Upkeep: Hashable, Sendable {

@@ -1,9 +1,9 @@
 /// The counts of a run of a world.
 public struct WorldReport: Hashable, Sendable {
     public let seed: UInt64
-    /// Deeds of users that were done.
-    public var deeds = 0
-    /// Deeds that the local store refused, by the code of the refusal.
+    /// Operations of users that were done.
+    public var operations = 0
+    /// Operations that the local store refused, by the code of the refusal.
     public var refusals: [String: Int] = [:]
     /// The faults that happened, and what was going on then.
     public var coverage = FaultCoverage()

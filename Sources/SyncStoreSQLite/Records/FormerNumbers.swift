@@ -22,7 +22,7 @@ enum FormerNumbers {
             numbers.append(
                 FormerNumber(
                     identity: ClientIdentity(client: client, incarnation: incarnation),
-                    number: MutationNumber(number), hash: PayloadHash(rawValue: String(parts[3]))))
+                    number: TransactionNumber(number), hash: PayloadHash(rawValue: String(parts[3]))))
         }
         return numbers
     }

@@ -164,7 +164,7 @@ struct Salvage {
     /// The contents of the damaged `sync_meta`; nil where its row cannot be read or makes no sense.
     private struct OldMeta {
         var identity: ClientIdentity
-        var nextNumber: MutationNumber
+        var nextNumber: TransactionNumber
         var epoch: Epoch?
         var account: AccountID?
         var clock: HybridClock
@@ -186,7 +186,7 @@ struct Salvage {
             else { return }
             meta = OldMeta(
                 identity: ClientIdentity(client: client, incarnation: Int(incarnation)),
-                nextNumber: MutationNumber(next), epoch: row.text("epoch").map(Epoch.init(rawValue:)),
+                nextNumber: TransactionNumber(next), epoch: row.text("epoch").map(Epoch.init(rawValue:)),
                 account: row.text("account").map(AccountID.init(rawValue:)),
                 clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: clock))),
                 clockOffset: row.integer("clock_offset"), entries: Int(clamping: waiting &+ sent &+ answered),

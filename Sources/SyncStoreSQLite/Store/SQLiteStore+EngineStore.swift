@@ -29,7 +29,7 @@ extension SQLiteStore: EngineStore {
     }
 
     public func withdraw(
-        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+        _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary {
         try write { transaction throws(StoreFailure) in
             try transaction.withdraw(number, of: identity, because: rejection)
@@ -55,7 +55,7 @@ extension SQLiteStore: EngineStore {
             let result = try transaction.vacate(space, of: epoch, brake: brake)
             return (result, !transaction.rollsBack)
         }
-        if isDone { cutLogSoon() }
+        if isDone { truncateLogSoon() }
         return result
     }
 

@@ -9,7 +9,7 @@ public import SyncModel
 /// from any thread and beside other processes on the same file.
 public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
-    public let changes = CoalescingFeed<StoreChange>()
+    public let changes = Broadcast<StoreChange>()
     public let configuration: StoreConfiguration
 
     /// The version of the fixed tables that this build makes and migrates to.
@@ -196,8 +196,8 @@ public final class SQLiteStore: Sendable {
     }
 
     /// Leaves nothing in the log's file: now, or where somebody reads from it or the disk fails, with a later checkpoint.
-    func cutLogSoon() {
-        try? writer.withLock { state throws(StoreFailure) in try Self.open(state).owesCut = true }
+    func truncateLogSoon() {
+        try? writer.withLock { state throws(StoreFailure) in try Self.open(state).needsTruncation = true }
         try? checkpoint()
     }
 

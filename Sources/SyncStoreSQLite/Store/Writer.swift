@@ -23,10 +23,10 @@ final class Writer {
     private var hasCommitted = false
     /// Whether what a vacated space has left in the log's file is still to be cut off. After a crash nobody remembers, so it
     /// begins with whether there is such a space.
-    var owesCut = false
+    var needsTruncation = false
 
     /// The most frames that the commit which cuts a log leaves in it.
-    private static let cutLogFrames: Int64 = 4
+    private static let truncatedLogFrames: Int64 = 4
     /// Bytes before each page in the log (https://sqlite.org/fileformat2.html#walformat).
     private static let frameHeader: Int64 = 24
     /// Marks a file as a client's cache: "TmbC".
@@ -64,7 +64,8 @@ final class Writer {
         try checkOwner(configuration.file)
         try configure(configuration)
         try migrate(tables: tables, newClient: newClient, configuration)
-        owesCut = try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM sync_space WHERE has_access = 0)") != 0
+        needsTruncation =
+            try connection.integer(of: "SELECT EXISTS (SELECT 1 FROM sync_space WHERE has_access = 0)") != 0
     }
 
     deinit {
@@ -287,7 +288,7 @@ final class Writer {
     /// Whether the log has grown to `pages`, as of this connection's last commit, or by whatever commits beyond what its file
     /// may keep.
     func isCheckpointDue(at pages: Int) -> Bool {
-        Int(logPages.pointee) >= pages || isLogTooLong || owesCut
+        Int(logPages.pointee) >= pages || isLogTooLong || needsTruncation
     }
 
     private var isLogTooLong: Bool {
@@ -310,13 +311,15 @@ final class Writer {
                 })
         }
         logPages.pointee = 0
-        guard isWhole, isLogTooLong || owesCut else { return }
-        let cuts = owesCut
+        guard isWhole, isLogTooLong || needsTruncation else { return }
+        let cuts = needsTruncation
         if cuts { try connection.execute("PRAGMA journal_size_limit = 0") }
         defer { if cuts { try? connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)") } }
         try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
         // A reader that still reads from its end keeps the log: then the commit stands behind what is in it.
-        if cuts, csqlitestore_log_size(connection.handle) <= Self.cutLogFrames * frameBytes { owesCut = false }
+        if cuts, csqlitestore_log_size(connection.handle) <= Self.truncatedLogFrames * frameBytes {
+            needsTruncation = false
+        }
     }
 
     /// The same with one connection only, which nothing can interrupt.
@@ -324,10 +327,10 @@ final class Writer {
         try inTransaction { _ throws(StoreFailure) in .rollBack(try trustLog()) }
         try copyingLog { () throws(StoreFailure) in try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
         logPages.pointee = 0
-        owesCut = false
+        needsTruncation = false
     }
 
-    /// Calls what copies the log into the database file, once the log is durable: a copy that is cut short is mended from it.
+    /// Calls what copies the log into the database file, once the log is durable: a copy that is cut short is fixed from it.
     private func copyingLog<Value>(_ body: () throws(StoreFailure) -> Value) throws(StoreFailure) -> Value {
         try trustLog()
         trustsLog = false

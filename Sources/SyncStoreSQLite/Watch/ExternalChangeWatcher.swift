@@ -18,7 +18,7 @@ public final class ExternalChangeWatcher: Sendable {
 
     /// Starts watching. The watcher keeps the store alive until it is stopped.
     ///
-    /// - Parameter pollInterval: how often to look although nothing was heard. Long: it mends what should not happen.
+    /// - Parameter pollInterval: how often to look although nothing was heard. Long: it fixes what should not happen.
     public init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreFailure) {
         let folder = store.files.folder
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))

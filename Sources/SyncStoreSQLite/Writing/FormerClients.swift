@@ -7,7 +7,7 @@ enum FormerClients {
     static func all(of client: ClientID, _ connection: Connection) throws(StoreFailure) -> [ClientID] {
         let statement = try connection.statement(
             "SELECT client FROM sync_former_client ORDER BY position DESC LIMIT ?1")
-        statement.bind(1, Int64(ModelLimits.formerClients))
+        statement.bind(1, Int64(SchemaLimits.formerClients))
         defer { statement.reset() }
         var clients = [client]
         while try statement.step() {
@@ -28,7 +28,7 @@ enum FormerClients {
             DELETE FROM sync_former_client WHERE position <=
                 (SELECT max(position) FROM sync_former_client) - ?1
             """)
-        trim.bind(1, Int64(ModelLimits.formerClients))
+        trim.bind(1, Int64(SchemaLimits.formerClients))
         try trim.run()
     }
 }

@@ -4,7 +4,7 @@ import SyncModel
 /// The one row of `sync_meta`: loaded when a write begins, and saved with it.
 struct Meta: Hashable {
     var identity: ClientIdentity
-    var nextNumber: MutationNumber
+    var nextNumber: TransactionNumber
     var epoch: Epoch?
     /// To whom the database belongs.
     var account: AccountID?
@@ -47,7 +47,7 @@ extension Meta {
         }
         return Meta(
             identity: ClientIdentity(client: client, incarnation: Int(statement.integer(1))),
-            nextNumber: MutationNumber(statement.integer(2)),
+            nextNumber: TransactionNumber(statement.integer(2)),
             epoch: statement.optionalText(3).map(Epoch.init(rawValue:)),
             account: statement.optionalText(10).map(AccountID.init(rawValue:)),
             clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: statement.integer(4)))),

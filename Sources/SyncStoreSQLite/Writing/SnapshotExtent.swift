@@ -37,7 +37,8 @@ struct SnapshotExtent: Hashable {
         }
         rows += Int64(group.records.count)
         // Each commit makes so many records at most.
-        let (made, overflow) = head.rawValue.multipliedReportingOverflow(by: Int64(ModelLimits.mutationsPerTransaction))
+        let (made, overflow) = head.rawValue.multipliedReportingOverflow(
+            by: Int64(SchemaLimits.mutationsPerTransaction))
         let most = overflow ? Self.mostRows : min(made, Self.mostRows)
         guard rows <= most else {
             throw StoreFailure(

@@ -8,7 +8,7 @@ extension WriteTransaction {
     /// Corrects a clock that is ahead, and the times of outbox entries that lie in the future: the server orders edits by their
     /// ages, which are reckoned from these times.
     func healClock(now: WallTime) throws(StoreFailure) {
-        guard meta.clock.heal(now: now, permitting: ModelLimits.permittedSkew) else { return }
+        guard meta.clock.heal(now: now, permitting: SchemaLimits.permittedSkew) else { return }
         let statement = try connection.statement("UPDATE sync_outbox SET written_at = ?1 WHERE written_at > ?1")
         statement.bind(1, now.milliseconds)
         try statement.run()
@@ -17,7 +17,7 @@ extension WriteTransaction {
     /// Lets the clock hear of the server's, and notes how far the two walls are apart.
     func hear(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
         try healClock(now: now)
-        meta.clock.observe(serverTime, now: now, permitting: ModelLimits.permittedSkew)
+        meta.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)
         guard serverTime > .zero else { return }
         let offset = serverTime.wall.milliseconds - now.milliseconds
         // Less is the time that the response was on its way, and not worth a write.

@@ -238,7 +238,7 @@ extension WriteTransaction {
 
     // MARK: Coalescing
 
-    /// Joins the newest entry with a transaction that only writes anew what that entry writes, as long as it was never sent:
+    /// Joins the newest entry with a transaction that only writes again what that entry writes, as long as it was never sent:
     /// five renames are one push. Nil when they stay apart.
     private func joinedToNewestEntry(
         _ transaction: Transaction, now: WallTime

@@ -42,7 +42,7 @@ extension WriteTransaction {
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
             old.record.version == .zero
         else { return nil }
-        // Made anew in another space, it has lost all: versions of two spaces say nothing about each other.
+        // Made again in another space, it has lost all: versions of two spaces say nothing about each other.
         let isElsewhere = old.space != space
         let edits = old.record.edits(
             lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former, schema: model

@@ -53,7 +53,7 @@ extension WriteTransaction {
         space.cursor = nil
         if !inSameHistory {
             space.receipt = nil
-            // Another history counts its notices anew. Those that the journal has already are recognized by their contents.
+            // Another history counts its notices again. Those that the journal has already are recognized by their contents.
             space.notice = 0
         }
         // A server that has come so far cannot be behind it later: what is older is a stale answer.
@@ -112,7 +112,7 @@ extension WriteTransaction {
             let former = FormerNumber(
                 identity: meta.identity, number: number, hash: try StoredForm.hash(of: entry.transaction))
             keep.bind(1, entry.sequence)
-            keep.bind(2, FormerNumbers.text(of: (entry.formerly + [former]).suffix(ModelLimits.formerClients)))
+            keep.bind(2, FormerNumbers.text(of: (entry.formerly + [former]).suffix(SchemaLimits.formerClients)))
             try keep.run()
         }
     }

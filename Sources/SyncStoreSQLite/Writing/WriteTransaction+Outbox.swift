@@ -7,7 +7,7 @@ struct StoredEntry {
     var space: SpaceID
     var transaction: Transaction
     var bytes: Int
-    var number: MutationNumber?
+    var number: TransactionNumber?
     var attempts: Int
     var version: Version?
     /// The numbers under which earlier identities of the device have sent it: the server may have it.
@@ -26,7 +26,7 @@ struct StoredEntry {
         self.space = space
         transaction = try StoredForm.transaction(from: statement.bytes(2), of: "outbox entry \(sequence)")
         bytes = Int(statement.integer(3))
-        number = statement.optionalInteger(4).map { MutationNumber($0) }
+        number = statement.optionalInteger(4).map { TransactionNumber($0) }
         attempts = Int(statement.integer(5))
         version = statement.optionalInteger(6).map { Version($0) }
         formerly = try FormerNumbers.read(statement.optionalText(7), of: "outbox entry \(sequence)")
@@ -60,7 +60,7 @@ extension WriteTransaction {
         return try statement.step() ? try StoredEntry(statement) : nil
     }
 
-    func entry(numbered number: MutationNumber) throws(StoreFailure) -> StoredEntry? {
+    func entry(numbered number: TransactionNumber) throws(StoreFailure) -> StoredEntry? {
         let statement = try connection.statement(
             "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE number = ?1"
         )

@@ -271,7 +271,7 @@ extension WriteTransaction {
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()
         // Before the first whole page, of this space or another, there may be rows of an older history, whose uids are given
-        // anew.
+        // again.
         let followsLostHistory = try followsLostHistory()
         mayHoldOldUIDs = mayBePending || space.phase != .complete || followsLostHistory
         var lost: [Mutation] = []
@@ -311,7 +311,7 @@ extension WriteTransaction {
         return count
     }
 
-    /// The edits that a lost history had of a record which the present one makes anew; nil when there are none.
+    /// The edits that a lost history had of a record which the present one makes again; nil when there are none.
     private func edits(
         lostBy change: RecordChange, at version: Version, in space: SpaceRow
     ) throws(StoreFailure) -> Mutation? {
@@ -366,7 +366,7 @@ extension WriteTransaction {
                 .contradiction,
                 "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
         case (.created(let uid, let patch), .shown(let record)) where record.version == .zero:
-            // Another history of the server has shown it: this one makes it anew.
+            // Another history of the server has shown it: this one makes it again.
             try check(uid, of: change.id, in: table)
             return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
         case (.created(_, let patch), .shown(let record)):

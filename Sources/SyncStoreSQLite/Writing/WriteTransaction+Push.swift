@@ -57,7 +57,7 @@ extension WriteTransaction {
             "UPDATE sync_outbox SET number = ?2, attempts = attempts + 1 WHERE sequence = ?1")
         var transactions: [NumberedTransaction] = []
         for (entry, writtenAt) in entries {
-            let number: MutationNumber
+            let number: TransactionNumber
             if let known = entry.number {
                 number = known
             } else {
@@ -100,11 +100,11 @@ extension WriteTransaction {
         // Of the other spaces, receipts alone: their own pulls show the cursors.
         let others = rows.filter { !wanted.contains($0.space) && $0.receipt != nil }
         return Array(
-            (rows.filter { wanted.contains($0.space) } + others).compactMap(\.proof).prefix(ModelLimits.shownCursors))
+            (rows.filter { wanted.contains($0.space) } + others).compactMap(\.proof).prefix(SchemaLimits.shownCursors))
     }
 
     func withdraw(
-        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+        _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary {
         guard identity == meta.identity, let entry = try entry(numbered: number), entry.version == nil else {
             rollsBack = true
@@ -132,11 +132,11 @@ extension WriteTransaction {
     }
 
     /// All outcomes below this number are known here.
-    private func smallestUnanswered() throws(StoreFailure) -> MutationNumber {
+    private func smallestUnanswered() throws(StoreFailure) -> TransactionNumber {
         let statement = try connection.statement(
             "SELECT number FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number LIMIT 1")
         defer { statement.reset() }
-        return try statement.step() ? MutationNumber(statement.integer(0)) : meta.nextNumber
+        return try statement.step() ? TransactionNumber(statement.integer(0)) : meta.nextNumber
     }
 
     func record(

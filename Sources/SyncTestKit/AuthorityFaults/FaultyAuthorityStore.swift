@@ -161,7 +161,7 @@ extension Counted {
         return try view.ledger(of: key)
     }
 
-    func outcome(of key: LedgerKey, _ number: MutationNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
         try store.step("outcome")
         return try view.outcome(of: key, number)
     }
@@ -235,13 +235,13 @@ extension FaultyTransaction {
     }
 
     func keep(
-        _ outcome: StoredOutcome, of key: LedgerKey, _ number: MutationNumber
+        _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreFailure) {
         try store.step("keep")
         try base.keep(outcome, of: key, number)
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) throws(AuthorityStoreFailure) {
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure) {
         try store.step("forget outcomes")
         try base.forgetOutcomes(of: key, below: number)
     }

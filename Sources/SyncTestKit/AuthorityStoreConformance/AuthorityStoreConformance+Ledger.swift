@@ -13,15 +13,16 @@ extension AuthorityStoreConformance {
                 try world.write { (transaction) throws(AuthorityStoreFailure) in
                     for (index, key) in keys.enumerated() {
                         try transaction.set(
-                            Ledger(next: MutationNumber(Int64(index) + 2), acknowledged: .first), of: key)
+                            Ledger(next: TransactionNumber(Int64(index) + 2), acknowledged: .first), of: key)
                         try transaction.set(
-                            Ledger(next: MutationNumber(Int64(index) + 3), acknowledged: MutationNumber(1)), of: key)
+                            Ledger(next: TransactionNumber(Int64(index) + 3), acknowledged: TransactionNumber(1)),
+                            of: key)
                     }
                 }
                 for (index, key) in keys.enumerated() {
                     let found = try world.read { (view) throws(AuthorityStoreFailure) in try view.ledger(of: key) }
                     try world.expect(
-                        found, Ledger(next: MutationNumber(Int64(index) + 3), acknowledged: MutationNumber(1)),
+                        found, Ledger(next: TransactionNumber(Int64(index) + 3), acknowledged: TransactionNumber(1)),
                         "the ledger of \(key)")
                 }
             },
@@ -40,12 +41,12 @@ extension AuthorityStoreConformance {
                     for (index, outcome) in outcomes.enumerated() {
                         try transaction.keep(
                             StoredOutcome(hash: PayloadHash(rawValue: "hash \(index)"), outcome: outcome), of: key,
-                            MutationNumber(Int64(index)))
+                            TransactionNumber(Int64(index)))
                     }
                 }
                 for (index, outcome) in outcomes.enumerated() {
                     let found = try world.read { (view) throws(AuthorityStoreFailure) in
-                        try view.outcome(of: key, MutationNumber(Int64(index)))
+                        try view.outcome(of: key, TransactionNumber(Int64(index)))
                     }
                     try world.expect(
                         found, StoredOutcome(hash: PayloadHash(rawValue: "hash \(index)"), outcome: outcome),
@@ -62,15 +63,15 @@ extension AuthorityStoreConformance {
                     hash: PayloadHash(rawValue: "h"), outcome: .applied(version: .zero, uids: [], conflicts: []))
                 try world.write { (transaction) throws(AuthorityStoreFailure) in
                     for key in [mine] + others {
-                        for number in 0..<4 { try transaction.keep(outcome, of: key, MutationNumber(Int64(number))) }
+                        for number in 0..<4 { try transaction.keep(outcome, of: key, TransactionNumber(Int64(number))) }
                     }
-                    try transaction.forgetOutcomes(of: mine, below: MutationNumber(2))
+                    try transaction.forgetOutcomes(of: mine, below: TransactionNumber(2))
                 }
                 func kept(_ key: LedgerKey) throws -> [Bool] {
                     try world.read { (view) throws(AuthorityStoreFailure) in
                         var kept: [Bool] = []
                         for number in 0..<4 {
-                            kept.append(try view.outcome(of: key, MutationNumber(Int64(number))) != nil)
+                            kept.append(try view.outcome(of: key, TransactionNumber(Int64(number))) != nil)
                         }
                         return kept
                     }

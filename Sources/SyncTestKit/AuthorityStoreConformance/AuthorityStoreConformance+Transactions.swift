@@ -29,7 +29,7 @@ extension AuthorityStoreConformance {
                 let seen = try world.write { (transaction) throws(AuthorityStoreFailure) in
                     _ = try transaction.takeVersion(in: .default)
                     try transaction.put(record)
-                    try transaction.set(Ledger(next: MutationNumber(1), acknowledged: .first), of: key)
+                    try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
                     return (
                         try transaction.record(record.address), try transaction.extent(of: .default).head,
                         try transaction.ledger(of: key).next
@@ -37,7 +37,7 @@ extension AuthorityStoreConformance {
                 }
                 try world.expect(seen.0, record, "the record")
                 try world.expect(seen.1, Version(1), "the head")
-                try world.expect(seen.2, MutationNumber(1), "the ledger")
+                try world.expect(seen.2, TransactionNumber(1), "the ledger")
             },
             Check("a write that throws leaves nothing behind") { world in
                 let thrown = AuthorityStoreFailure(.inputOutput, "on purpose")
@@ -77,7 +77,7 @@ extension AuthorityStoreConformance {
             Referrer(record.address, "avatar"), to: RecordAddress("avatar", AuthorityStoreWorld.id(2)))
         try transaction.append(
             AuthorityStoreWorld.commit(1), to: .default, by: author, chain: AuthorityStoreWorld.chain(1))
-        try transaction.set(Ledger(next: MutationNumber(1), acknowledged: .first), of: key)
+        try transaction.set(Ledger(next: TransactionNumber(1), acknowledged: .first), of: key)
         try transaction.keep(
             StoredOutcome(
                 hash: PayloadHash(rawValue: "h"), outcome: .applied(version: version, uids: [], conflicts: [])),

@@ -81,7 +81,7 @@ struct AuthorityTables: Sendable {
     var references: Set<Reference> = []
     var log: [SpaceID: [Logged]] = [:]
     var ledgers: [LedgerKey: Ledger] = [:]
-    var outcomes: [LedgerKey: [MutationNumber: StoredOutcome]] = [:]
+    var outcomes: [LedgerKey: [TransactionNumber: StoredOutcome]] = [:]
     var conflicts: [RecordedConflict] = []
     /// The number of the newest conflict, which may be gone.
     var lastConflict: Int64 = 0
@@ -167,7 +167,7 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func ledger(of key: LedgerKey) -> Ledger { tables.ledgers[key] ?? .empty }
 
-    func outcome(of key: LedgerKey, _ number: MutationNumber) -> StoredOutcome? { tables.outcomes[key]?[number] }
+    func outcome(of key: LedgerKey, _ number: TransactionNumber) -> StoredOutcome? { tables.outcomes[key]?[number] }
 
     func conflicts(in space: SpaceID, after number: Int64, limit: Int) -> [RecordedConflict] {
         tables.conflicts.lazy.filter { $0.space == space && $0.number > number }.prefix(limit).map(attributed)
@@ -238,11 +238,11 @@ final class InMemoryTransaction: AuthorityTransaction {
 
     func set(_ ledger: Ledger, of key: LedgerKey) { tables.ledgers[key] = ledger }
 
-    func keep(_ outcome: StoredOutcome, of key: LedgerKey, _ number: MutationNumber) {
+    func keep(_ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber) {
         tables.outcomes[key, default: [:]][number] = outcome
     }
 
-    func forgetOutcomes(of key: LedgerKey, below number: MutationNumber) {
+    func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) {
         tables.outcomes[key] = tables.outcomes[key]?.filter { $0.key >= number }
     }
 

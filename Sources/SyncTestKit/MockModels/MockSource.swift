@@ -71,5 +71,5 @@ public final class MockSource: ModelSource {
 
     public func isPending(_ collection: CollectionName, _ id: RecordID) -> Bool { false }
 
-    public var changes: CoalescingFeed<StoreChange>? { nil }
+    public var changes: Broadcast<StoreChange>? { nil }
 }

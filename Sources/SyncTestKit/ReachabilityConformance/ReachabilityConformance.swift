@@ -15,7 +15,7 @@ public struct ReachabilityConformance: Sendable {
 
     /// The subject of the checks.
     public struct Subject: Sendable {
-        /// Made anew for each rule.
+        /// Made again for each rule.
         public var make: @Sendable () throws -> any Reachability
         /// Makes the links of one so; nil where a test cannot, as on a real machine.
         public var set: (@Sendable (any Reachability, LinkState) -> Void)?

@@ -138,7 +138,7 @@ extension LocalStoreConformance {
                 let second = try world.written(.update("users", id, ["age": .integer(3)]))
                 try world.expect(first != second, "an edit of one field made that of another look as new as itself")
                 let both = try world.written(.update("users", id, ["age": .integer(4), "username": .text("cy")]))
-                try world.expect(both, is: second, "the entry of an edit that writes all of the last one anew")
+                try world.expect(both, is: second, "the entry of an edit that writes all of the last one again")
             },
             Check("an edit over a pending one has not seen what the server has shown since") { world in
                 let id = try world.syncedUser()

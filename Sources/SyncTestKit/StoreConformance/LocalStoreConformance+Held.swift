@@ -23,7 +23,8 @@ extension LocalStoreConformance {
                 try world.expect(reasons, is: [portrait: "avatars", linked: "avatars"], "what is held back")
                 try world.expect(try world.store.outboxSummary().held, is: 2, "the count of held entries")
                 try world.expect(
-                    try world.store.fate(of: renamed), is: .pending(.sent(MutationNumber(2), attempts: 1)), "the fate")
+                    try world.store.fate(of: renamed), is: .pending(.sent(TransactionNumber(2), attempts: 1)),
+                    "the fate")
             },
             Check("a field that the server does not know holds its transaction back, by its name") { world in
                 let id = world.id()
@@ -46,7 +47,7 @@ extension LocalStoreConformance {
                 try world.expect(nothing == nil, "an edit of a held record was sent")
                 let batch = try world.push(.knowing(ServerModels(StoreWorld<Store>.catalog)))
                 try world.expect(
-                    batch.transactions.map(\.number), is: [MutationNumber(1), MutationNumber(2)], "the numbers")
+                    batch.transactions.map(\.number), is: [TransactionNumber(1), TransactionNumber(2)], "the numbers")
                 try world.expect(
                     batch.transactions.flatMap(\.transaction.createdRecords), is: [avatar], "the records created")
                 try world.expect(try world.store.outboxSummary().held, is: 0, "the count of held entries")
@@ -63,7 +64,8 @@ extension LocalStoreConformance {
                 for _ in 0..<2 {
                     let batch = try world.push(.knowing(everything))
                     try world.expect(
-                        batch.transactions.map(\.number), is: [MutationNumber(1), MutationNumber(2)], "the numbers")
+                        batch.transactions.map(\.number), is: [TransactionNumber(1), TransactionNumber(2)],
+                        "the numbers")
                     try world.expect(
                         batch.transactions.flatMap(\.transaction.createdRecords), is: [bob, avatar], "the order")
                 }
@@ -93,7 +95,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.fate(of: sequence), is: .pending(.waiting), "the fate")
                 try world.expect(try world.name(ada), is: .text("ada"), "the record")
                 let batch = try world.push(.knowing(ServerModels(StoreWorld<Store>.catalog)))
-                try world.expect(batch.transactions.map(\.number), is: [MutationNumber(1)], "its next number")
+                try world.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "its next number")
             },
         ]
     }

@@ -84,7 +84,7 @@ extension LocalStoreConformance {
                 _ = try world.store.resend(journal: number, now: world.now(), newID: world.newID)
                 try world.expect(try world.name(id), is: .text("ada"), "the name")
                 let batch = try world.push()
-                try world.expect(batch.transactions.map(\.number), is: [MutationNumber(1)], "the new numbers")
+                try world.expect(batch.transactions.map(\.number), is: [TransactionNumber(1)], "the new numbers")
             },
             Check("a journal entry is dismissed once seen") { world in
                 let (_, sequence) = try world.createUser()
@@ -218,7 +218,7 @@ extension LocalStoreConformance {
                 _ = try world.createUser()
                 let sane = try world.store.outbox(limit: 2)[1].transaction.mutations[0].time
                 try world.expect(
-                    sane.wall <= now.advanced(by: ModelLimits.permittedSkew + .seconds(1)), "the stamp is \(sane)")
+                    sane.wall <= now.advanced(by: SchemaLimits.permittedSkew + .seconds(1)), "the stamp is \(sane)")
             },
         ]
     }

@@ -57,7 +57,7 @@ extension LocalStoreConformance {
                     _ = try world.store.record(
                         [
                             TransactionResult(
-                                number: MutationNumber(number), outcome: world.applied(version),
+                                number: TransactionNumber(number), outcome: world.applied(version),
                                 receipt: receipt(version))
                         ], of: world.store.session().identity, now: world.now())
                 }
@@ -113,7 +113,7 @@ extension LocalStoreConformance {
                 let before = try world.store.session()
                 try world.answer(.first, world.applied(1))
                 try world.answer(.first, world.rejected())
-                try world.answer(MutationNumber(77), world.rejected())
+                try world.answer(TransactionNumber(77), world.rejected())
                 try world.expect(try world.store.session(), is: before, "the session")
                 try world.expect(try world.user(id) != nil, "the record is gone")
                 try world.expect(try world.store.journal(state: nil, limit: 9), is: [], "the journal")
@@ -141,8 +141,8 @@ extension LocalStoreConformance {
                 try world.commit(.delete("users", id))
                 let (other, _) = try world.createUser("eve")
                 _ = try world.push()
-                try world.answer(MutationNumber(0), world.rejected())
-                try world.answer(MutationNumber(1), world.rejected())
+                try world.answer(TransactionNumber(0), world.rejected())
+                try world.answer(TransactionNumber(1), world.rejected())
                 try world.expect(
                     try world.user(id), is: world.shownUser(id, uid: 7, version: 1, "ada"), "the deleted one")
                 try world.expect(try world.user(other) == nil, "the created one is still there")
@@ -219,9 +219,10 @@ extension LocalStoreConformance {
                 _ = try world.push()
                 let second = try world.written(.update("users", id, ["age": .integer(4)]))
                 _ = try world.push()
-                try world.answer(MutationNumber(0), world.rejected())
+                try world.answer(TransactionNumber(0), world.rejected())
                 try world.expect(
-                    try world.store.fate(of: second), is: .pending(.sent(MutationNumber(1), attempts: 1)), "the fate")
+                    try world.store.fate(of: second), is: .pending(.sent(TransactionNumber(1), attempts: 1)), "the fate"
+                )
                 try world.expect(try world.user(id)?.values.prefix(2), is: [.text("ada"), .integer(4)], "the record")
             },
             Check("a merged transaction leaves its conflicts in the journal") { world in

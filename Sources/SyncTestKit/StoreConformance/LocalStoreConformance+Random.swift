@@ -23,7 +23,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     var dead: Set<RecordID> = []
     var commits: [Commit] = []
     var nextUID: Int64 = 0
-    var outcomes: [MutationNumber: Outcome] = [:]
+    var outcomes: [TransactionNumber: Outcome] = [:]
     /// The records that the store has been shown, and up to where.
     var shown: [RecordID: Record] = [:]
     var shownDead: Set<RecordID> = []

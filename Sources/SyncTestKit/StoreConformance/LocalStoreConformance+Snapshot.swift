@@ -239,7 +239,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(mine) != nil, "what was created here is gone")
                 try world.expect(try world.store.outboxSummary().waiting, is: 3, "the count of waiting entries")
                 for _ in 0..<3 { _ = try world.push() }
-                try world.answer(MutationNumber(1), world.rejected())
+                try world.answer(TransactionNumber(1), world.rejected())
                 try world.expect(try world.user(hidden) == nil, "a record deleted on both sides came back")
             },
             Check("the brake stops a snapshot that would delete too much, and nothing is applied") { world in

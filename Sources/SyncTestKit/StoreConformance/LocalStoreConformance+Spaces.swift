@@ -83,7 +83,7 @@ extension LocalStoreConformance {
                 let uids = try [first, second, new, newer].map { try world.user($0)?.uid }
                 try world.expect(uids, is: [UID.none, UID.none, UID(7), UID(8)], "the uids")
             },
-            Check("what a restored server makes anew in another space is new, and what it was is offered") { world in
+            Check("what a restored server makes again in another space is new, and what it was is offered") { world in
                 let id = try world.syncedUser("old")
                 try world.pull(world.snapshot([], at: 1, in: "elsewhere"))
                 var patch: Patch = ["age": .integer(40)]

@@ -127,7 +127,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     }
 
     @discardableResult
-    func answer(_ number: MutationNumber, _ outcome: Outcome) throws -> OutboxSummary {
+    func answer(_ number: TransactionNumber, _ outcome: Outcome) throws -> OutboxSummary {
         try store.record(
             [TransactionResult(number: number, outcome: outcome)], of: try store.session().identity, now: now())
     }

@@ -32,7 +32,7 @@ extension TransportConformance {
                     uids.map(\.record) == [record] && uids.allSatisfy(\.uid.isValid),
                     "uids \(uids), one for \(record) expected")
                 try world.expect(version > .zero, "version \(version), 1 or more expected")
-                // The space goes on, so that a server which decides anew would name another version.
+                // The space goes on, so that a server which decides again would name another version.
                 _ = try await world.apply(world.makeClient(), [world.create(world.makeRecord())])
                 let repeated = try await world.push(request)
                 try world.expect(repeated == outcome, "\(repeated) at the second time, \(outcome) expected")
@@ -62,7 +62,7 @@ extension TransportConformance {
                 refusal = try await world.refusal(
                     world.request(client, [world.create(world.makeRecord())], from: 2))
                 try world.expect(
-                    refusal == .gap(expected: MutationNumber(1)), "\(refusal), a gap before 1 expected")
+                    refusal == .gap(expected: TransactionNumber(1)), "\(refusal), a gap before 1 expected")
             },
             Check("a number with other contents is an identity conflict, and changes nothing") { world in
                 let client = world.makeClient()

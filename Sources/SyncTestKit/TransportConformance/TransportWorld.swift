@@ -62,7 +62,7 @@ struct TransportWorld: Sendable {
     func numbered(_ transactions: [Transaction], from first: Int64 = 0) throws -> [NumberedTransaction] {
         try transactions.enumerated().map { index, transaction in
             NumberedTransaction(
-                number: MutationNumber(first + Int64(index)), hash: try PayloadHash(of: transaction),
+                number: TransactionNumber(first + Int64(index)), hash: try PayloadHash(of: transaction),
                 transaction: transaction)
         }
     }
@@ -72,7 +72,7 @@ struct TransportWorld: Sendable {
         epoch: Epoch? = nil
     ) throws -> PushRequest {
         PushRequest(
-            identity: client, epoch: epoch ?? hello.epoch, acknowledged: MutationNumber(acknowledged),
+            identity: client, epoch: epoch ?? hello.epoch, acknowledged: TransactionNumber(acknowledged),
             transactions: try numbered(transactions, from: first))
     }
 

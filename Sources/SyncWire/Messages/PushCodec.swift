@@ -82,7 +82,7 @@ package enum PushCodec {
         var epoch: Epoch?
         var account: AccountID?
         var cursors: [Cursor] = []
-        var acknowledged: MutationNumber?
+        var acknowledged: TransactionNumber?
         var transactions: [NumberedTransaction]?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
@@ -92,7 +92,7 @@ package enum PushCodec {
             case "epoch": if try !reader.null() { epoch = try reader.epoch() }
             case "account": if try !reader.null() { account = try reader.account() }
             case "cursors": cursors = try reader.list { (reader) throws(JSONError) in try reader.cursor() }
-            case "acknowledged": acknowledged = try reader.mutationNumber()
+            case "acknowledged": acknowledged = try reader.transactionNumber()
             case "transactions": transactions = try readTransactions(&reader)
             default: try reader.unknown(key, .refusingUnknownKeys)
             }
@@ -107,7 +107,7 @@ package enum PushCodec {
     }
 
     private static func readTransactions(_ reader: inout JSONReader) throws(JSONError) -> [NumberedTransaction] {
-        var expected: MutationNumber?
+        var expected: TransactionNumber?
         return try reader.list { (reader) throws(JSONError) in
             _ = try reader.kind()
             let start = reader.position
@@ -126,7 +126,7 @@ package enum PushCodec {
 
     private static func readTransaction(_ reader: inout JSONReader) throws(JSONError) -> NumberedTransaction {
         let start = reader.position
-        var number: MutationNumber?
+        var number: TransactionNumber?
         var hash: String?
         var transaction: Transaction?
         var age: Duration?
@@ -134,7 +134,7 @@ package enum PushCodec {
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
-            case "number": number = try reader.mutationNumber()
+            case "number": number = try reader.transactionNumber()
             case "hash": hash = try reader.text(bytes: 64, "the hash")
             case "transaction": transaction = try TransactionCodec.read(&reader)
             case "age": if try !reader.null() { age = .milliseconds(try reader.natural("the age")) }
@@ -154,19 +154,19 @@ package enum PushCodec {
         var count = 0
         return try reader.list { (reader) throws(JSONError) in
             count += 1
-            guard count <= ModelLimits.formerClients else {
-                throw reader.content("at most \(ModelLimits.formerClients) former numbers of one transaction allowed")
+            guard count <= SchemaLimits.formerClients else {
+                throw reader.content("at most \(SchemaLimits.formerClients) former numbers of one transaction allowed")
             }
             var client: ClientID?
             var incarnation: Int?
-            var number: MutationNumber?
+            var number: TransactionNumber?
             var hash: String?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
                 case "client": client = try reader.clientID()
                 case "incarnation": incarnation = try reader.count("the incarnation")
-                case "number": number = try reader.mutationNumber()
+                case "number": number = try reader.transactionNumber()
                 case "hash": hash = try reader.text(bytes: 64, "the hash")
                 default: try reader.unknown(key, .refusingUnknownKeys)
                 }
@@ -316,17 +316,17 @@ package enum PushCodec {
     }
 
     private static func readResults(_ reader: inout JSONReader) throws(JSONError) -> [TransactionResult] {
-        var last: MutationNumber?
+        var last: TransactionNumber?
         return try reader.list { (reader) throws(JSONError) in
             _ = try reader.kind()
             let start = reader.position
-            var number: MutationNumber?
+            var number: TransactionNumber?
             var outcome: Outcome?
             var receipt: CommitReceipt?
             var members = try reader.beginObject()
             while let key = try reader.nextKey(&members) {
                 switch key {
-                case "number": number = try reader.mutationNumber()
+                case "number": number = try reader.transactionNumber()
                 case "outcome": outcome = try OutcomeCodec.read(&reader)
                 case "receipt": if try !reader.null() { receipt = try readReceipt(&reader) }
                 default: try reader.unknown(key, .ignoringUnknownKeys)
@@ -345,15 +345,15 @@ package enum PushCodec {
 
     private static func readRefusal(_ reader: inout JSONReader) throws(JSONError) -> PushRefusal {
         var reason: String?
-        var expected: MutationNumber?
-        var number: MutationNumber?
+        var expected: TransactionNumber?
+        var number: TransactionNumber?
         var epoch: Epoch?
         var members = try reader.beginObject()
         while let key = try reader.nextKey(&members) {
             switch key {
             case "reason": reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
-            case "expected": expected = try reader.mutationNumber()
-            case "number": number = try reader.mutationNumber()
+            case "expected": expected = try reader.transactionNumber()
+            case "number": number = try reader.transactionNumber()
             case "epoch": epoch = try reader.epoch()
             default: try reader.unknown(key, .ignoringUnknownKeys)
             }

@@ -62,8 +62,8 @@ extension JSONReader {
         UID(try integer(in: 0...Int64.max, "the uid"))
     }
 
-    mutating func mutationNumber() throws(JSONError) -> MutationNumber {
-        MutationNumber(try integer(in: 0...Int64.max, "the mutation number"))
+    mutating func transactionNumber() throws(JSONError) -> TransactionNumber {
+        TransactionNumber(try integer(in: 0...Int64.max, "the mutation number"))
     }
 
     mutating func name<Name: PlainName>(_ type: Name.Type = Name.self) throws(JSONError) -> Name {

@@ -26,8 +26,8 @@ enum NoticeCoding {
                 var count = 0
                 clients = try reader.list { (reader) throws(JSONError) in
                     count += 1
-                    guard count <= ModelLimits.formerClients + 1 else {
-                        throw reader.content("at most \(ModelLimits.formerClients + 1) client ids allowed")
+                    guard count <= SchemaLimits.formerClients + 1 else {
+                        throw reader.content("at most \(SchemaLimits.formerClients + 1) client ids allowed")
                     }
                     return try reader.clientID()
                 }

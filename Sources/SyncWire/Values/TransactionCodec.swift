@@ -77,9 +77,9 @@ package enum TransactionCodec {
                 var count = 0
                 mutations = try reader.list { (reader) throws(JSONError) in
                     count += 1
-                    guard count <= ModelLimits.mutationsPerTransaction else {
+                    guard count <= SchemaLimits.mutationsPerTransaction else {
                         throw reader.content(
-                            "at most \(ModelLimits.mutationsPerTransaction) mutations in one transaction allowed")
+                            "at most \(SchemaLimits.mutationsPerTransaction) mutations in one transaction allowed")
                     }
                     return try readMutation(&reader)
                 }

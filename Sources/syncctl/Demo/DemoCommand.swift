@@ -22,11 +22,11 @@ struct DemoCommand: AsyncParsableCommand {
         help: ArgumentHelp("Work in this folder, which must be empty, and keep it.", valueName: "folder"),
         completion: .directory)
     var keep: String?
-    @Option(help: "How many users are on their way when processes are killed.") var crowd = 40_000
+    @Option(help: "How many users are on their way when processes are killed.") var burst = 40_000
     @Flag(help: "Answer in JSON, one object a line.") var json = false
 
     func validate() throws {
-        guard (1_500...1_000_000).contains(crowd) else { throw ValidationError("--crowd: expected 1500 to 1000000") }
+        guard (1_500...1_000_000).contains(burst) else { throw ValidationError("--burst: expected 1500 to 1000000") }
     }
 
     func run() async throws {
@@ -44,7 +44,7 @@ struct DemoCommand: AsyncParsableCommand {
         let world = try DemoWorld(
             folder: folder, syncctl: program.path(percentEncoded: false), syncd: server, runtime: runtime)
         defer { world.end() }
-        let story = DemoStory(world: world, terminal: terminal, crowd: crowd)
+        let story = DemoStory(world: world, terminal: terminal, burst: burst)
         try await story.play()
         let holdings = try await DemoHoldings(world)
         try await world.stopServer(SIGTERM)

@@ -9,13 +9,13 @@ final class DemoStory {
     let world: DemoWorld
     let terminal: Terminal
     /// How many users are on their way when processes are killed.
-    let crowd: Int
+    let burst: Int
     private(set) var steps: [(what: String, took: Duration)] = []
 
-    init(world: DemoWorld, terminal: Terminal, crowd: Int) {
+    init(world: DemoWorld, terminal: Terminal, burst: Int) {
         self.world = world
         self.terminal = terminal
-        self.crowd = crowd
+        self.burst = burst
     }
 
     func play() async throws {
@@ -63,9 +63,9 @@ final class DemoStory {
 
     /// Kills the server in the middle of a push, and then the laptop in the middle of another.
     private func crash() async throws {
-        try await step("laptop, offline: takes in \(crowd) users") {
-            let file = "\(world.folder)/crowd.jsonl"
-            let lines = (0..<crowd).map { #"{"type":"user","key":"crowd-\#($0)","username":"Citizen \#($0)"}"# }
+        try await step("laptop, offline: takes in \(burst) users") {
+            let file = "\(world.folder)/burst.jsonl"
+            let lines = (0..<burst).map { #"{"type":"user","key":"burst-\#($0)","username":"Citizen \#($0)"}"# }
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
             try await world.run(.laptop, ["import", "--jsonl", file])
         }
@@ -108,7 +108,7 @@ final class DemoStory {
         }
         throw CommandFailure(
             .failed, "\(process.name) was done before it could be killed: \(process.errors)",
-            advice: "use a larger --crowd")
+            advice: "use a larger --burst")
     }
 
     // MARK: Asking the devices

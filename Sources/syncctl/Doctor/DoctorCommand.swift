@@ -23,7 +23,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let terminal = options.terminal
-        let findings = try await options.withClient(patience: GlobalOptions.patienceOfALook) { client in
+        let findings = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
             let file = DatabaseCheck(client: client, fixes: fix)
             var findings = file.findings()
             if file.isOpen { findings += try DeviceCheck(client: client).findings() }

@@ -56,12 +56,12 @@ struct GlobalOptions: ParsableArguments {
         return try ResolvedConfiguration(sources, for: .syncctl)
     }
 
-    private func client(creating: Bool, patience: Duration?) throws -> ClientComposition {
+    private func client(creating: Bool, requestTimeout: Duration?) throws -> ClientComposition {
         let configuration = try configuration()
         let recipes = try ClientRecipes.picked(by: configuration.environment)
         var settings = try ClientSettings(configuration)
-        if let patience, let server = settings.server {
-            settings.server?.requestTimeout = min(server.requestTimeout, patience)
+        if let requestTimeout, let server = settings.server {
+            settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)
         }
         return ClientComposition(
             settings: settings, recipes: recipes,
@@ -69,18 +69,18 @@ struct GlobalOptions: ParsableArguments {
     }
 
     /// For commands that only look: a person waits for their answer.
-    static let patienceOfALook = Duration.seconds(5)
+    static let quickTimeout = Duration.seconds(5)
 
     /// Runs a command with the client that the configuration describes, and closes it also when the command fails: a
     /// connection to the server that nobody closes ends the process with a trap.
     ///
     /// - Parameters:
     ///   - creating: whether a database that is missing is to be made.
-    ///   - patience: the most that one request waits for the server; nil leaves what is configured.
+    ///   - requestTimeout: the most that one request waits for the server; nil leaves what is configured.
     func withClient<Result>(
-        creating: Bool = false, patience: Duration? = nil, _ body: (ClientComposition) async throws -> Result
+        creating: Bool = false, requestTimeout: Duration? = nil, _ body: (ClientComposition) async throws -> Result
     ) async throws -> Result {
-        let client = try client(creating: creating, patience: patience)
+        let client = try client(creating: creating, requestTimeout: requestTimeout)
         do {
             let result = try await body(client)
             await client.close()

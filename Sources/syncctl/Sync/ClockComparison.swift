@@ -14,7 +14,7 @@ struct ClockComparison: Hashable {
     }
 
     /// Whether the times that the device gives its edits are taken as they are.
-    var isWithinSkew: Bool { magnitude <= ModelLimits.permittedSkew }
+    var isWithinSkew: Bool { magnitude <= SchemaLimits.permittedSkew }
 
     var words: String {
         guard !isWithinSkew else { return "this device and the server agree on the time" }

@@ -13,7 +13,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let terminal = options.terminal
-        let report = try await options.withClient(patience: GlobalOptions.patienceOfALook) { client in
+        let report = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
             let store = try client.store
             let session = try store.session()
             return StatusReport(

@@ -105,7 +105,7 @@ extension StoreFailure {
     fileprivate var isPermanent: Bool {
         switch advice {
         case .makeRoom, .tryAgain: false
-        case .changeTheRequest, .mendTheFolder, .useTheRightBuild, .report: true
+        case .changeTheRequest, .fixTheFolder, .useTheRightBuild, .report: true
         }
     }
 }

@@ -21,7 +21,7 @@ extension CommandFailure {
             switch failure.advice {
             case .changeTheRequest: .failed
             case .makeRoom, .tryAgain: .machine
-            case .mendTheFolder, .useTheRightBuild, .report: .noStore
+            case .fixTheFolder, .useTheRightBuild, .report: .noStore
             }
         let advice: String? =
             switch failure.code {

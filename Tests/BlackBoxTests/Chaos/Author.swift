@@ -24,11 +24,11 @@ struct Author {
     mutating func turn() throws {
         serial += 1
         let text = "\(device.name).\(serial)"
-        var scribe = Scribe(device: device, ledger: ledger)
-        if random.below(100) < plan.killedCommands { scribe.killedAfter = .milliseconds(random.below(120)) }
+        var writer = Writer(device: device, ledger: ledger)
+        if random.below(100) < plan.killedCommands { writer.killedAfter = .milliseconds(random.below(120)) }
         if random.below(100) < plan.syncs {
             guard !device.isWatching else { return }
-            let answer = try device.run(["sync"], killedAfter: scribe.killedAfter ?? .seconds(10))
+            let answer = try device.run(["sync"], killedAfter: writer.killedAfter ?? .seconds(10))
             // Synced, not synced, something in the journal, synced elsewhere, a database that a stopped process holds; or killed by us.
             try demand(
                 [0, 4, 6, 7, 74, 137].contains(answer.status),
@@ -36,25 +36,25 @@ struct Author {
             return
         }
         switch random.below(10) {
-        case 0...2: try scribe.create(text)
+        case 0...2: try writer.create(text)
         case 3...5:
             // Also records of other devices: two may change one, or change what another deletes.
-            if let id = try anyone() { try scribe.update(id, to: text) }
-        case 6: if let id = try anyone() { try scribe.createAvatar("https://example.org/\(text)", of: id) }
-        case 7: if let id = try anyone() { try scribe.delete([id]) }
+            if let id = try anyone() { try writer.update(id, to: text) }
+        case 6: if let id = try anyone() { try writer.createAvatar("https://example.org/\(text)", of: id) }
+        case 7: if let id = try anyone() { try writer.delete([id]) }
         default:
             if groups.isEmpty || random.below(2) == 0 {
                 let name = "\(device.name)-\(serial)"
-                if try scribe.writeGroup(name, revision: 0, size: Self.groupSize) { groups.append((name, 0)) }
+                if try writer.writeGroup(name, revision: 0, size: Self.groupSize) { groups.append((name, 0)) }
             } else {
                 let index = random.below(groups.count)
                 if random.below(5) == 0 {
                     let group = groups.remove(at: index)
-                    try scribe.deleteGroup(group.name, revision: group.revision, size: Self.groupSize)
+                    try writer.deleteGroup(group.name, revision: group.revision, size: Self.groupSize)
                     return
                 }
                 groups[index].revision += 1
-                try scribe.writeGroup(groups[index].name, revision: groups[index].revision, size: Self.groupSize)
+                try writer.writeGroup(groups[index].name, revision: groups[index].revision, size: Self.groupSize)
             }
         }
     }

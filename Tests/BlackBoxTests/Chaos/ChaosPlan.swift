@@ -4,7 +4,7 @@ import TestRings
 
 /// The choices of a seed: the shape of a run and its rates, of which many are zero.
 ///
-/// The choices are the seed's; when they meet the programs is the machine's. A seed is a kind of weather, not a replay.
+/// The choices are the seed's; when they meet the programs is the machine's. A seed is a kind of conditions, not a replay.
 struct ChaosPlan: Sendable {
     let seed: UInt64
     let devices: Int

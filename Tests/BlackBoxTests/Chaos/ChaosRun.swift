@@ -7,7 +7,7 @@ import SyncSimulation
 final class ChaosRun: Sendable {
     let plan: ChaosPlan
     let ledger = Ledger()
-    let town: Town
+    let testbed: Testbed
     private let crew = Crew()
     private let samples = Guarded<[Sample]>([])
     private let counts = Guarded<[String: Int]>([:])
@@ -15,14 +15,14 @@ final class ChaosRun: Sendable {
     init(seed: UInt64) throws {
         plan = ChaosPlan(seed: seed)
         let names = ["laptop", "phone", "kiosk", "tablet"].prefix(plan.devices)
-        town = try Town(
+        testbed = try Testbed(
             devices: Array(names), seed: seed, isEncrypted: plan.isEncrypted, settings: plan.settings)
     }
 
     /// - Returns: the broken promises; and what the run was, in words.
     func run() throws -> (findings: [Finding], words: String) {
-        for device in town.devices { try device.expect(0, "init") }
-        for (index, device) in town.devices.enumerated() {
+        for device in testbed.devices { try device.expect(0, "init") }
+        for (index, device) in testbed.devices.enumerated() {
             if index < plan.watchers { try device.startWatch() }
             let author = Guarded(Author(device, ledger, plan))
             let crew = crew
@@ -37,13 +37,13 @@ final class ChaosRun: Sendable {
         }
         crew.work { [self] in try look() }
         try crew.finish(after: plan.duration)
-        for device in town.devices where device.isWatching { device.signalWatch(SIGCONT) }
-        town.server.send(SIGCONT)
-        if !town.server.isRunning { try town.server.start() }
+        for device in testbed.devices where device.isWatching { device.signalWatch(SIGCONT) }
+        testbed.server.send(SIGCONT)
+        if !testbed.server.isRunning { try testbed.server.start() }
 
         let began = ContinuousClock.now
         let looks = samples.withLock { $0 }
-        let evidence = try town.settle(
+        let evidence = try testbed.settle(
             ledger, samples: looks, quiet: .seconds(1), resetsSilentLines: plan.duration < .seconds(20))
         let findings = try Checker.findings(in: evidence)
         let writes = ledger.writes
@@ -63,20 +63,20 @@ final class ChaosRun: Sendable {
         crew.rest(.milliseconds(random.below(plan.rest)))
         let fault = plan.fault(&random)
         counts.withLock { $0[fault.rawValue, default: 0] += 1 }
-        let device = town.devices[random.below(town.devices.count)]
+        let device = testbed.devices[random.below(testbed.devices.count)]
         let lasting = Duration.milliseconds(random.within(20...900))
         switch fault {
         case .killServer, .endServer:
-            let status = town.server.end(fault == .killServer ? SIGKILL : SIGTERM)
+            let status = testbed.server.end(fault == .killServer ? SIGKILL : SIGTERM)
             if fault == .endServer {
-                try demand(status == 0, "syncd ended with \(status ?? -1) after SIGTERM: \(town.server.errors)")
+                try demand(status == 0, "syncd ended with \(status ?? -1) after SIGTERM: \(testbed.server.errors)")
             }
             crew.rest(.milliseconds(random.below(400)))
-            try town.server.start()
+            try testbed.server.start()
         case .stopServer:
-            town.server.send(SIGSTOP)
+            testbed.server.send(SIGSTOP)
             crew.rest(lasting)
-            town.server.send(SIGCONT)
+            testbed.server.send(SIGCONT)
         case .killWatcher:
             guard device.isWatching else { return }
             device.endWatch(SIGKILL)
@@ -87,33 +87,34 @@ final class ChaosRun: Sendable {
             crew.rest(lasting)
             device.signalWatch(SIGCONT)
         case .cut: device.proxy.cutAll()
-        case .refuse: pass(device, ProxyWeather(refuses: true), lasting)
-        case .delay: pass(device, ProxyWeather(delay: .milliseconds(random.within(1...300))), lasting)
-        case .halfOpen: pass(device, ProxyWeather(isHalfOpen: true), lasting)
+        case .refuse: pass(device, ProxyConditions(refuses: true), lasting)
+        case .delay: pass(device, ProxyConditions(delay: .milliseconds(random.within(1...300))), lasting)
+        case .halfOpen: pass(device, ProxyConditions(isHalfOpen: true), lasting)
         case .truncate:
             let place = random.below(random.below(2) == 0 ? 300 : 5_000)
             pass(
                 device,
-                random.below(2) == 0 ? ProxyWeather(cutAfterDown: place) : ProxyWeather(cutAfterUp: place), lasting)
-        case .damage: pass(device, ProxyWeather(damage: random.within(1...500)), lasting)
+                random.below(2) == 0 ? ProxyConditions(cutAfterDown: place) : ProxyConditions(cutAfterUp: place),
+                lasting)
+        case .damage: pass(device, ProxyConditions(damage: random.within(1...500)), lasting)
         }
     }
 
-    private func pass(_ device: Device, _ weather: ProxyWeather, _ duration: Duration) {
-        device.proxy.setWeather(weather)
+    private func pass(_ device: Device, _ conditions: ProxyConditions, _ duration: Duration) {
+        device.proxy.setConditions(conditions)
         crew.rest(duration)
-        device.proxy.setWeather(.fair)
+        device.proxy.setConditions(.fair)
     }
 
     // MARK: The reader
 
     private func look() throws {
-        for device in town.devices {
+        for device in testbed.devices {
             let sample = try Observation.sample(device.name, device: device.database)
             samples.withLock { $0.append(sample) }
             crew.rest(.milliseconds(25))
         }
-        let sample = try Observation.sample(server: town.server.database)
+        let sample = try Observation.sample(server: testbed.server.database)
         samples.withLock { $0.append(sample) }
         crew.rest(.milliseconds(25))
     }

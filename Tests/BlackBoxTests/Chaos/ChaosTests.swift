@@ -8,11 +8,11 @@ import Testing
     func `whatever fails, the promises hold once it is over`(seed: UInt64) async throws {
         try await onOwnThread {
             let run = try ChaosRun(seed: seed)
-            defer { run.town.end() }
+            defer { run.testbed.end() }
             let (findings, words) = try run.run()
             print(words)
             if !findings.isEmpty, let keep = ProcessInfo.processInfo.environment["BLACKBOX_KEEP"] {
-                try? FileManager.default.copyItem(atPath: run.town.folder, toPath: "\(keep)/seed-\(seed)")
+                try? FileManager.default.copyItem(atPath: run.testbed.folder, toPath: "\(keep)/seed-\(seed)")
             }
             try demand(
                 findings.isEmpty, "seed \(seed): " + findings.prefix(12).map(\.description).joined(separator: "\n"))

@@ -162,25 +162,25 @@ import Testing
     func `each planted fault is named by its invariant and in words, and whole databases by none`()
         async throws
     {
-        try await inTown { town, ledger, scribes in
-            for scribe in scribes {
-                let kept = try scribe.create("kept.\(scribe.device.name)")
+        try await inTestbed { testbed, ledger, writers in
+            for writer in writers {
+                let kept = try writer.create("kept.\(writer.device.name)")
                 try demand(kept != nil, "the create was not acknowledged")
             }
-            let gone = try scribes[0].create("gone")
-            try scribes[0].createAvatar("https://example.org/a.png", of: "kept.laptop")
-            try scribes[0].writeGroup("g", revision: 0, size: 4)
-            try scribes[0].device.expect(0, "sync")
-            try scribes[0].writeGroup("g", revision: 1, size: 4)
-            try scribes[0].delete([gone ?? ""])
-            let evidence = try town.settle(ledger)
+            let gone = try writers[0].create("gone")
+            try writers[0].createAvatar("https://example.org/a.png", of: "kept.laptop")
+            try writers[0].writeGroup("g", revision: 0, size: 4)
+            try writers[0].device.expect(0, "sync")
+            try writers[0].writeGroup("g", revision: 1, size: 4)
+            try writers[0].delete([gone ?? ""])
+            let evidence = try testbed.settle(ledger)
             let whole = try Checker.findings(in: evidence)
             try demand(whole.isEmpty, "whole databases: \(whole)")
             try demand(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "not all was acknowledged")
 
             let goneBytes = (gone ?? "").replacing("-", with: "")
             for (index, plant) in Self.plants.enumerated() {
-                let folder = "\(town.folder)/plant-\(index)"
+                let folder = "\(testbed.folder)/plant-\(index)"
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 var forged = try evidence.copied(to: folder)
                 for (path, statements) in [

@@ -12,7 +12,7 @@ final class ByteProxy: Sendable {
     private let counted: Guarded<ProxyTraffic>
 
     struct Control {
-        var weather = ProxyWeather.fair
+        var conditions = ProxyConditions.fair
         /// Grows with each order to reset all connections.
         var cuts = 0
         var upstream: UInt16
@@ -46,7 +46,7 @@ final class ByteProxy: Sendable {
 
     var traffic: ProxyTraffic { counted.withLock { $0 } }
 
-    func setWeather(_ weather: ProxyWeather) { control.withLock { $0.weather = weather } }
+    func setConditions(_ conditions: ProxyConditions) { control.withLock { $0.conditions = conditions } }
     func cutAll() { control.withLock { $0.cuts += 1 } }
 
     func stop() {

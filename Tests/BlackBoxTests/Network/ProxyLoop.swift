@@ -53,7 +53,7 @@ struct ProxyLoop {
             pairs = []
         }
         var polled = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
-        let holdsAnswers = orders.weather.holdsAnswersFrom.map { traffic.requests >= $0 } ?? false
+        let holdsAnswers = orders.conditions.holdsAnswersFrom.map { traffic.requests >= $0 } ?? false
         for pair in pairs {
             for lane in [pair.up, pair.down] {
                 let isHeld = holdsAnswers && !lane.isUp
@@ -67,16 +67,16 @@ struct ProxyLoop {
         let now = ContinuousClock.now - start
         for index in pairs.indices where !pairs[index].isSilent {
             var pair = pairs[index]
-            if orders.weather.isHalfOpen {
+            if orders.conditions.isHalfOpen {
                 pair.isSilent = true
                 traffic.silenced += 1
             } else {
-                if polled[1 + 2 * index].revents != 0 { read(&pair.up, &pair.isOver, orders.weather, now) }
-                write(&pair.up, &pair.isOver, orders.weather, now)
+                if polled[1 + 2 * index].revents != 0 { read(&pair.up, &pair.isOver, orders.conditions, now) }
+                write(&pair.up, &pair.isOver, orders.conditions, now)
                 // Asked again for each: what was just read may have been the request that ends all answers.
-                if orders.weather.holdsAnswersFrom.map({ traffic.requests < $0 }) ?? true {
-                    if polled[2 + 2 * index].revents != 0 { read(&pair.down, &pair.isOver, orders.weather, now) }
-                    write(&pair.down, &pair.isOver, orders.weather, now)
+                if orders.conditions.holdsAnswersFrom.map({ traffic.requests < $0 }) ?? true {
+                    if polled[2 + 2 * index].revents != 0 { read(&pair.down, &pair.isOver, orders.conditions, now) }
+                    write(&pair.down, &pair.isOver, orders.conditions, now)
                 }
                 if pair.up.isShut, pair.down.isShut { pair.isOver = true }
             }
@@ -101,7 +101,7 @@ struct ProxyLoop {
             traffic.connections += 1
             _ = fcntl(client, F_SETFD, FD_CLOEXEC)
             LoopbackSocket.setNonBlocking(client)
-            guard !orders.weather.refuses, let server = LoopbackSocket.connected(to: orders.upstream) else {
+            guard !orders.conditions.refuses, let server = LoopbackSocket.connected(to: orders.upstream) else {
                 LoopbackSocket.reset(client)
                 continue
             }
@@ -113,7 +113,7 @@ struct ProxyLoop {
     }
 
     private mutating func read(
-        _ lane: inout Lane, _ isOver: inout Bool, _ weather: ProxyWeather, _ now: Duration
+        _ lane: inout Lane, _ isOver: inout Bool, _ conditions: ProxyConditions, _ now: Duration
     ) {
         while !lane.hasEnded, !isOver, lane.waiting.count < Self.waitingPieces {
             var bytes = [UInt8](repeating: 0, count: Self.pieceBytes)
@@ -128,11 +128,11 @@ struct ProxyLoop {
             }
             var piece = Array(bytes[..<count])
             note(piece, &lane)
-            if weather.damage > 0, random.below(1_000) < weather.damage {
+            if conditions.damage > 0, random.below(1_000) < conditions.damage {
                 piece[random.below(count)] ^= 1 << UInt8(random.below(8))
                 traffic.damaged += 1
             }
-            lane.waiting.append((now + weather.delay, piece[...]))
+            lane.waiting.append((now + conditions.delay, piece[...]))
         }
     }
 
@@ -154,13 +154,13 @@ struct ProxyLoop {
     }
 
     private mutating func write(
-        _ lane: inout Lane, _ isOver: inout Bool, _ weather: ProxyWeather, _ now: Duration
+        _ lane: inout Lane, _ isOver: inout Bool, _ conditions: ProxyConditions, _ now: Duration
     ) {
         while let first = lane.waiting.first, first.due <= now, !isOver {
             var bytes = first.bytes
-            let cut = lane.isUp ? weather.cutAfterUp : weather.cutAfterDown
+            let cut = lane.isUp ? conditions.cutAfterUp : conditions.cutAfterDown
             if let cut { bytes = bytes.prefix(max(0, cut - lane.passed)) }
-            if !lane.isUp, let place = weather.damagedByteDown, lane.passed..<lane.passed + bytes.count ~= place {
+            if !lane.isUp, let place = conditions.damagedByteDown, lane.passed..<lane.passed + bytes.count ~= place {
                 bytes[bytes.startIndex + place - lane.passed] ^= 1
                 traffic.damaged += 1
             }

@@ -20,12 +20,12 @@ final class NaiveClient: Sendable {
     }
 
     /// A client of its own account, which has seen nothing yet.
-    init(in town: Town) throws {
-        state = "\(town.folder)/naive.json"
-        token = "\(town.folder)/naive.token"
-        logs = "\(town.folder)/logs"
-        try town.server.addToken("naive", to: token)
-        proxy = try ByteProxy(upstream: town.server.port, seed: 7)
+    init(in testbed: Testbed) throws {
+        state = "\(testbed.folder)/naive.json"
+        token = "\(testbed.folder)/naive.token"
+        logs = "\(testbed.folder)/logs"
+        try testbed.server.addToken("naive", to: token)
+        proxy = try ByteProxy(upstream: testbed.server.port, seed: 7)
     }
 
     func start(_ words: [String]) throws -> Child {

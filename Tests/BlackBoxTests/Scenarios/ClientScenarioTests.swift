@@ -9,19 +9,19 @@ import Testing
     func `what a killed syncctl had acknowledged is there, and what it had not is whole or absent`()
         async throws
     {
-        try await inTown { town, ledger, scribes in
-            var scribe = scribes[0]
+        try await inTestbed { testbed, ledger, writers in
+            var writer = writers[0]
             var (killed, through) = (0, 0)
             // Later while commands are killed, sooner when one got through: around the moment in which it matters.
             var delay = Duration.milliseconds(8)
             // The machine decides how many of each that takes; the delay finds the moment on any machine.
             for index in 0..<200 {
                 if index >= 36, killed > 3, through > 3 { break }
-                scribe.killedAfter = delay
+                writer.killedAfter = delay
                 if index % 3 == 0 {
-                    try scribe.writeGroup("k\(index)", revision: 0, size: 300)
+                    try writer.writeGroup("k\(index)", revision: 0, size: 300)
                 } else {
-                    try scribe.create("killed.\(index)")
+                    try writer.create("killed.\(index)")
                 }
                 if ledger.writes.last?.fate == .unknown {
                     killed += 1
@@ -31,26 +31,26 @@ import Testing
                     delay = delay * 3 / 4
                 }
                 if index % 10 == 9 {
-                    let sync = try scribe.device.start(["sync"])
+                    let sync = try writer.device.start(["sync"])
                     usleep(UInt32(index % 36) * 1_500)
                     sync.send(SIGKILL)
                     try sync.wait(atMost: .patience)
                 }
             }
             try demand(killed > 3 && through > 3, "\(killed) were killed in time, \(through) got through")
-            try town.demandNoFinding(ledger)
+            try testbed.demandNoFinding(ledger)
         }
     }
 
     @Test(.ring(.check), .timeLimit(.minutes(15)))
     func `a damaged database is salvaged: what it owed arrives, and what the server has comes back`() async throws {
-        try await inTown { town, ledger, scribes in
-            let (scribe, device) = (scribes[0], town.devices[0])
-            for index in 0..<60 { try scribe.create("shared.\(index)") }
-            for device in town.devices { try device.expect(0, "sync") }
+        try await inTestbed { testbed, ledger, writers in
+            let (writer, device) = (writers[0], testbed.devices[0])
+            for index in 0..<60 { try writer.create("shared.\(index)") }
+            for device in testbed.devices { try device.expect(0, "sync") }
             // The header and the schema; then a page of records, in which no write waits.
             for (round, text) in [nil, "shared.3"].enumerated() {
-                for index in 0..<5 { try scribe.create("owed.\(round).\(index)") }
+                for index in 0..<5 { try writer.create("owed.\(round).\(index)") }
                 try device.expect(0, "doctor", "--fix")
                 var bytes = [UInt8](try Data(contentsOf: URL(filePath: device.database)))
                 let page = try text.map { try Self.page(of: bytes, with: $0, without: #""mutations""#) } ?? 0
@@ -69,7 +69,7 @@ import Testing
                     try demand(list.output.contains("\"\(name)\""), "\(name) is missing: \(list.output)")
                 }
             }
-            try town.demandNoFinding(ledger)
+            try testbed.demandNoFinding(ledger)
         }
     }
 
@@ -86,16 +86,16 @@ import Testing
 
     @Test(.timeLimit(.minutes(15)))
     func `a device without room says so, keeps what it had, and goes on when there is room`() async throws {
-        try await inTown(makesDatabases: false) { town, ledger, scribes in
-            let (scribe, device) = (scribes[0], town.devices[0])
-            let disk = try SmallDisk(at: device.folder, mebibytes: 1, log: "\(town.folder)/logs/disk")
+        try await inTestbed(makesDatabases: false) { testbed, ledger, writers in
+            let (writer, device) = (writers[0], testbed.devices[0])
+            let disk = try SmallDisk(at: device.folder, mebibytes: 1, log: "\(testbed.folder)/logs/disk")
             defer { disk.end() }
             print("black box: the device's full disk is \(disk.kind.rawValue)")
             device.setLauncher(disk.launcher)
-            for device in town.devices { try device.expect(0, "init") }
-            for index in 0..<3 { try scribe.create("roomy.\(index)") }
+            for device in testbed.devices { try device.expect(0, "init") }
+            for index in 0..<3 { try writer.create("roomy.\(index)") }
             try device.expect(0, "sync")
-            try scribe.create("owed")
+            try writer.create("owed")
             try demand(ledger.writes.allSatisfy { $0.fate == .acknowledged }, "a write failed on a disk with room")
 
             try disk.fill()
@@ -124,9 +124,9 @@ import Testing
 
             try disk.makeRoom()
             device.setLauncher(disk.launcher)
-            let again = try scribe.create("room again")
+            let again = try writer.create("room again")
             try demand(again != nil, "no write goes in after room was made")
-            try town.demandNoFinding(ledger)
+            try testbed.demandNoFinding(ledger)
         }
     }
 }

@@ -8,11 +8,11 @@ struct BlackBoxNaiveClientTests {
     @Test(.timeLimit(.minutes(15))) func `a client that shares no code with ours ends with the rows of our devices`()
         async throws
     {
-        try await inTown { town, _, scribes in
-            let naive = try NaiveClient(in: town)
+        try await inTestbed { testbed, _, writers in
+            let naive = try NaiveClient(in: testbed)
             defer { naive.proxy.stop() }
             try naive.expect("check-examples", NaiveClient.examples)
-            let laptop = scribes[0]
+            let laptop = writers[0]
             var ids: [String] = []
             for index in 0..<5 { ids.append(try #require(try laptop.create("early.\(index)"))) }
             try laptop.device.expect(0, "sync")
@@ -26,7 +26,7 @@ struct BlackBoxNaiveClientTests {
                 try laptop.device.expect(0, "sync")
             }
             try demand(pages > 5, "the snapshot had \(pages) pages")
-            try Self.demandEqualRows(naive, town, [laptop])
+            try Self.demandEqualRows(naive, testbed, [laptop])
 
             // The server applies a push whose answer is lost; its repeat takes no effect of its own.
             let (user, avatar) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
@@ -34,17 +34,17 @@ struct BlackBoxNaiveClientTests {
             try naive.expect("create", "avatar", avatar, "author=@\(user)", "image_url=https://example.org/p.png")
             // Hello, then the push.
             let last = naive.proxy.traffic.requests + 2
-            naive.proxy.setWeather(ProxyWeather(holdsAnswersFrom: last))
+            naive.proxy.setConditions(ProxyConditions(holdsAnswersFrom: last))
             let push = try naive.start(["push"])
             try eventually("the server has the push") {
                 try demand(push.isRunning, "the push ended early: \(push.errors)")
-                return try Observation.server(town.server.database).rows["avatar \(avatar)"] != nil
+                return try Observation.server(testbed.server.database).rows["avatar \(avatar)"] != nil
             }
             naive.proxy.cutAll()
             try demand(try push.wait(atMost: .patience) == 1, "the lost push said: \(push.errors)")
-            naive.proxy.setWeather(.fair)
+            naive.proxy.setConditions(.fair)
             try naive.expect("sync")
-            let repeated = try Observation.server(town.server.database).repeated
+            let repeated = try Observation.server(testbed.server.database).repeated
             try demand(repeated.isEmpty, "the feed has twice: \(repeated)")
 
             // Both edit one record, and each deletes one, without having heard of the other.
@@ -58,36 +58,36 @@ struct BlackBoxNaiveClientTests {
             try naive.expect("update", "user", ids[2], "username=too late")
             try Self.sync(laptop)
             try naive.expect("sync")
-            for scribe in scribes + scribes { try Self.sync(scribe) }
+            for writer in writers + writers { try Self.sync(writer) }
             try naive.expect("sync")
-            try Self.demandEqualRows(naive, town, scribes)
+            try Self.demandEqualRows(naive, testbed, writers)
             let rows = try naive.rows()
             try demand(rows["user \(ids[3])"] == nil, "what the naive client deleted is still there")
             try demand(rows["avatar \(avatar)"]?.contains(user) == true, "the avatar refers to no author")
 
             // Away for a while, it goes on from its cursor.
-            for index in 0..<3 { try scribes[1].create("later.\(index)") }
-            try Self.sync(scribes[1])
+            for index in 0..<3 { try writers[1].create("later.\(index)") }
+            try Self.sync(writers[1])
             try Self.sync(laptop)
             try demand(try naive.pull(limit: 1), "three commits fit into a page of one change")
             try naive.expect("sync")
-            try Self.demandEqualRows(naive, town, scribes)
+            try Self.demandEqualRows(naive, testbed, writers)
         }
     }
 
-    private static func sync(_ scribe: Scribe) throws {
-        let answer = try scribe.device.run(["sync"])
+    private static func sync(_ writer: Writer) throws {
+        let answer = try writer.device.run(["sync"])
         // 6: synced, and the journal has something new.
         try demand([0, 6].contains(answer.status), "sync ended with \(answer.status): \(answer.errors)")
     }
 
-    private static func demandEqualRows(_ naive: NaiveClient, _ town: Town, _ scribes: [Scribe]) throws {
+    private static func demandEqualRows(_ naive: NaiveClient, _ testbed: Testbed, _ writers: [Writer]) throws {
         let held = try naive.rows()
-        let server = try Observation.server(town.server.database).rows
+        let server = try Observation.server(testbed.server.database).rows
         try demand(!held.isEmpty && held == server, "the naive client holds \(held), the server \(server)")
-        for scribe in scribes {
-            let rows = try Observation.replica(scribe.device.database).rows
-            try demand(rows == held, "\(scribe.device.name) holds \(rows), the naive client \(held)")
+        for writer in writers {
+            let rows = try Observation.replica(writer.device.database).rows
+            try demand(rows == held, "\(writer.device.name) holds \(rows), the naive client \(held)")
         }
     }
 }

@@ -42,7 +42,7 @@ extension Mutant {
                 return try base.push(request, by: Principal(name: "all"), now: now)
             }
         },
-        authority("repeat refused for ever", breaks: [.I17, .I18, .I16], "a repeat is taken for a conflict") {
+        authority("repeat refused forever", breaks: [.I17, .I18, .I16], "a repeat is taken for a conflict") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 if let first = request.transactions.first, first.number.rawValue % 5 == 4 {
                     return .refused(.identityConflict(number: first.number))
@@ -109,7 +109,7 @@ extension Mutant {
                 return try base.pull(request, by: principal, now: now)
             }
         },
-        authority("reset for ever", breaks: [.I18, .I14], "every cursor of the feed is refused") {
+        authority("reset forever", breaks: [.I18, .I14], "every cursor of the feed is refused") {
             $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                 if request.cursor?.rawValue.contains("log.") == true { return .mustReset(.horizon) }
                 return try base.pull(request, by: principal, now: now)
@@ -148,7 +148,7 @@ extension Mutant {
         },
         authority(
             "restored without a new epoch", breaks: [.I15, .I18, .I9, .I5],
-            "the greeting names the first history for ever", shape: { $0.rates.restoreServer = 0.03 },
+            "the greeting names the first history forever", shape: { $0.rates.restoreServer = 0.03 },
             plant: {
                 $0.onHello = { hello in
                     ServerHello(
@@ -172,7 +172,7 @@ extension Mutant {
             },
             plant: { _ in }),
         authority(
-            "small pushes refused for ever", breaks: [.I17, .I18], "the limit is smaller than it says",
+            "small pushes refused forever", breaks: [.I17, .I18], "the limit is smaller than it says",
             settings: SQLiteParts()
         ) {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in

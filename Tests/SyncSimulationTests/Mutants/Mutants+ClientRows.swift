@@ -265,7 +265,7 @@ extension Mutant {
                 $0.rates.dropLink = 0.1
             }),
         rows(
-            "space of a record lost", breaks: [.I5], "a record that is shown anew goes to the space of its device",
+            "space of a record lost", breaks: [.I5], "a record that is shown again goes to the space of its device",
             """
             AFTER UPDATE OF version ON islander WHEN NEW.version > 0 BEGIN
                 UPDATE islander SET sync_space = (SELECT min(key) FROM sync_space) WHERE id = NEW.id;

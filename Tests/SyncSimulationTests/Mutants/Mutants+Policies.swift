@@ -19,7 +19,7 @@ extension Mutant {
                 $0.setting.network.refuseRate = 0.5
             }),
         Mutant(
-            "no cap on waits", breaks: [.I18], "the back-off grows for ever",
+            "no cap on waits", breaks: [.I18], "the back-off grows forever",
             shape: {
                 $0.setting.policy.backoff.initial = .seconds(600)
                 $0.setting.policy.backoff.factor = 100

@@ -20,7 +20,7 @@ extension Mutant {
         "tombstone cleared", "plain resurrects",
         "uid given twice",
         // I14 to I19: resets, restores, identities, rejections, progress, limits.
-        "horizon moved too far", "reset for ever",
+        "horizon moved too far", "reset forever",
         "consent to vacate not asked",
         "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
         "success taken for rejection", "valid writes rejected",

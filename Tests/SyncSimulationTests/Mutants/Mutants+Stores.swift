@@ -305,7 +305,7 @@ extension Mutant {
                 return try base.apply(page, after: cursor, brake: weak, now: now)
             }
         },
-        store("brake released for ever", breaks: [.I15], "who has agreed once is not asked again", shape: losesMuch) {
+        store("brake released forever", breaks: [.I15], "who has agreed once is not asked again", shape: losesMuch) {
             let hasAgreed = Guarded(false)
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 let isReleased = hasAgreed.withLock { hasAgreed in

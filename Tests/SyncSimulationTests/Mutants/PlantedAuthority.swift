@@ -28,7 +28,7 @@ struct PlantedAuthority: AuthorityService {
         self.base = base
     }
 
-    var commits: CoalescingFeed<SpaceHeads> { base.commits }
+    var commits: Broadcast<SpaceHeads> { base.commits }
 
     func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello {
         onHello(try base.hello(for: principal, now: now))

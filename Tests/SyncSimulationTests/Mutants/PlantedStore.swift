@@ -56,7 +56,7 @@ struct PlantedStore: LocalStore, EngineStore {
     }
 
     var catalog: SchemaCatalog { base.catalog }
-    var changes: CoalescingFeed<StoreChange> { base.changes }
+    var changes: Broadcast<StoreChange> { base.changes }
 
     func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
         try base.record(collection, key).map(onRead)
@@ -106,7 +106,7 @@ struct PlantedStore: LocalStore, EngineStore {
         onSummary(try onRecord(base, results, identity, now))
     }
     func withdraw(
-        _ number: MutationNumber, of identity: ClientIdentity, because rejection: Rejection
+        _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary {
         onSummary(try base.withdraw(number, of: identity, because: rejection))
     }

@@ -9,14 +9,14 @@ import Testing
 struct ClockTests {
     /// The part that may not depend on the clock: everything but names and stamps.
     struct Outcome: Hashable {
-        let deeds: Int
+        let operations: Int
         let commits: Int
         let refusals: [String: Int]
         let timeToRest: Duration
         let duration: Duration
 
         init(_ report: WorldReport) {
-            deeds = report.deeds
+            operations = report.operations
             commits = report.commits
             refusals = report.refusals
             timeToRest = report.timeToRest

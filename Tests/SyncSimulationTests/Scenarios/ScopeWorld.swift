@@ -156,7 +156,7 @@ final class ScopeWorld {
                 space: space,
                 mutations: [Mutation(collection: "islander", record: id, time: time, intent: intent)])
             return NumberedTransaction(
-                number: MutationNumber(Int64(position)), hash: try PayloadHash(of: transaction),
+                number: TransactionNumber(Int64(position)), hash: try PayloadHash(of: transaction),
                 transaction: transaction)
         }
         return try server.push(

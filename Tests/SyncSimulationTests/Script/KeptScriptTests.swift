@@ -18,9 +18,9 @@ import Testing
     }
 
     @Test(arguments: files ?? [])
-    func `what was found stays mended`(file: URL) throws {
+    func `what was found stays fixed`(file: URL) throws {
         let script = try WorldScript(text: String(contentsOf: file, encoding: .utf8))
         let report = try World(script, parts: .onSQLite()).run()
-        #expect(report.deeds > 0)
+        #expect(report.operations > 0)
     }
 }

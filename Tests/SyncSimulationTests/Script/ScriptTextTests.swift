@@ -21,7 +21,7 @@ import Testing
                 device1 acts 12
                 """)
         #expect(script.setting.seed == 7)
-        #expect(script.moments == [.init([.deed(device: 1, seed: 12)], pause: .zero)])
+        #expect(script.moments == [.init([.operation(device: 1, seed: 12)], pause: .zero)])
     }
 
     @Test func `a brake that is off, devices that do not flush or whose clock pauses, and spaces are told`() throws {

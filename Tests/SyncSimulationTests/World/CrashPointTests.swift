@@ -22,7 +22,7 @@ import Testing
             #expect(report.commits > 3, "\(scenario.name)")
             let told = Set(FaultKind.allCases.filter { report.coverage.total(of: $0) > 0 })
             let scripted = scenario.script.moments.flatMap(\.happenings).contains { happening in
-                if case .deed = happening { false } else { true }
+                if case .operation = happening { false } else { true }
             }
             if scripted { #expect(!told.isEmpty, "\(scenario.name)") }
         }

@@ -66,8 +66,8 @@ final class PlainAuthority: AuthorityService {
     }
 
     fileprivate struct Client: Sendable {
-        var next = MutationNumber.first
-        var outcomes: [MutationNumber: (hash: PayloadHash, outcome: Outcome)] = [:]
+        var next = TransactionNumber.first
+        var outcomes: [TransactionNumber: (hash: PayloadHash, outcome: Outcome)] = [:]
     }
 
     fileprivate struct State: Sendable {
@@ -88,7 +88,7 @@ final class PlainAuthority: AuthorityService {
         }
     }
 
-    let commits = CoalescingFeed<SpaceHeads>()
+    let commits = Broadcast<SpaceHeads>()
     private let disk: Disk
     private let mutant: Mutant?
     /// The memory of a process that trusts it.
@@ -182,7 +182,7 @@ extension PlainAuthority.State {
             }.first
             let author = PlainAuthority.Author(
                 identity: request.identity, formerly: numbered.formerly.map(\.identity.client),
-                clock: StampClock(now: now, age: numbered.age, permittedSkew: ModelLimits.permittedSkew))
+                clock: StampClock(now: now, age: numbered.age, permittedSkew: SchemaLimits.permittedSkew))
             let outcome = repeated ?? outcome(of: numbered.transaction, by: author, mutant: mutant)
             clients[request.identity, default: PlainAuthority.Client()].next = max(client.next, numbered.number.next)
             clients[request.identity, default: PlainAuthority.Client()].outcomes[numbered.number] =

@@ -81,7 +81,7 @@ private final class CountingRing: RecordingStore {
     private static func plan(_ seed: UInt64) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: 150)
         // Many moments, and so many crashes; and lives that last longer than the second after which a turn is saved.
-        plan.crowd = 1
+        plan.burst = 1
         plan.pause = .milliseconds(200)...(.seconds(5))
         plan.rates.killDevice = max(plan.rates.killDevice, 0.05)
         // A copied disk brings along what the machines of another device have done.

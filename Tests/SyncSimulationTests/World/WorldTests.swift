@@ -7,20 +7,20 @@ import Testing
 struct WorldTests {
     @Test func `a calm world comes to rest`() throws {
         let report = try World(.calm(seed: 1), parts: .onSQLite()).run()
-        #expect(report.deeds > 50)
+        #expect(report.operations > 50)
         #expect(report.commits > 30)
         #expect(Set(report.refusals.keys).isSubset(of: ["stillReferenced", "duplicateRecord"]), "\(report.refusals)")
         #expect(report.timeToRest < .seconds(60))
     }
 
-    @Test func `users act alone or in crowds, as often as they were asked to`() {
+    @Test func `users act alone or in bursts, as often as they were asked to`() {
         var plan = WorldPlan.calm(seed: 3, devices: 3, steps: 100)
-        func crowds() -> [Int] {
-            plan.script.moments.map { $0.happenings.count { if case .deed = $0 { true } else { false } } }
+        func bursts() -> [Int] {
+            plan.script.moments.map { $0.happenings.count { if case .operation = $0 { true } else { false } } }
         }
-        #expect(crowds() == Array(repeating: 1, count: 100))
-        plan.crowd = 8
-        let crowded = crowds()
+        #expect(bursts() == Array(repeating: 1, count: 100))
+        plan.burst = 8
+        let crowded = bursts()
         #expect(crowded.reduce(0, +) == 100)
         #expect(Set(crowded).isSubset(of: Set(1...8)) && Set(crowded).count > 3)
     }
@@ -68,13 +68,13 @@ struct WorldTests {
     }
 
     @Test func `worlds of many seeds keep every promise`() throws {
-        var deeds = 0
+        var operations = 0
         var coverage = FaultCoverage()
         var longestRest = Duration.zero
         for seed in Soak.seeds {
             do {
                 let report = try World(.drawn(seed: seed, steps: Soak.steps), parts: .onSQLite()).run()
-                deeds += report.deeds
+                operations += report.operations
                 coverage.add(report.coverage)
                 longestRest = max(longestRest, report.timeToRest)
             } catch {
@@ -82,9 +82,9 @@ struct WorldTests {
             }
         }
         // A generator that has become too narrow is a failure too.
-        #expect(deeds > Soak.seeds.count * Soak.steps / 2)
+        #expect(operations > Soak.seeds.count * Soak.steps / 2)
         if Soak.isOn { #expect(coverage.missing.isEmpty, "never seen: \(coverage.missing)") }
-        print("\(Soak.seeds.count) worlds, \(deeds) deeds, longest rest \(longestRest)")
+        print("\(Soak.seeds.count) worlds, \(operations) operations, longest rest \(longestRest)")
         if Soak.isOn { for line in coverage.table { print(line) } }
     }
 }

@@ -32,9 +32,9 @@ public struct AddressRule: Sendable {
 
     /// A line of text with something to see on it.
     public static let line = AddressRule(
-        "a line of 1 to \(ModelsLimits.addressPartCharacters) characters, without control characters"
+        "a line of 1 to \(CommunityLimits.addressPartCharacters) characters, without control characters"
     ) { text in
-        text.count <= ModelsLimits.addressPartCharacters
+        text.count <= CommunityLimits.addressPartCharacters
             && text.unicodeScalars.contains { !$0.properties.isWhitespace }
             && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }

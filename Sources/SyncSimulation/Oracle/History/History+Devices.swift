@@ -147,14 +147,14 @@ extension History: DeviceWitness {
 }
 
 extension History.State {
-    /// Forgets the contents of the device's transactions, until they are seen anew.
+    /// Forgets the contents of the device's transactions, until they are seen again.
     fileprivate mutating func forgetContents(of device: String) {
         for sequence in owed[device, default: [:]].keys { owed[device]?[sequence]?.transaction = nil }
     }
 
     /// Returns the debt for an entry that is in an outbox, as its file tells.
     func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
-        let number: MutationNumber
+        let number: TransactionNumber
         switch entry.state {
         case .waiting: return History.Owed()
         case .sent(let given, _), .answered(let given, _): number = given

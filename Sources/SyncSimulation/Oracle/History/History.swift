@@ -9,7 +9,7 @@ final class History: Sendable {
     /// The idempotency key of a transaction.
     struct Operation: Hashable, Comparable, Sendable, CustomStringConvertible {
         let identity: ClientIdentity
-        let number: MutationNumber
+        let number: TransactionNumber
 
         static func < (left: Operation, right: Operation) -> Bool {
             (left.identity.client, left.identity.incarnation, left.number)

@@ -5,7 +5,7 @@ public protocol Coalescing: Sendable {
 
 /// Sends each piece of news to every subscriber. A slow subscriber costs one value, not a queue: what it has not
 /// taken is joined into one.
-public final class CoalescingFeed<News: Coalescing>: Sendable {
+public final class Broadcast<News: Coalescing>: Sendable {
     private struct State: Sendable {
         var nextID = 0
         var mailboxes: [Int: Mailbox] = [:]
@@ -83,7 +83,7 @@ public final class CoalescingFeed<News: Coalescing>: Sendable {
 
     /// One subscriber's news. Iterate it once.
     public struct Subscription: AsyncSequence, Sendable {
-        fileprivate let feed: CoalescingFeed
+        fileprivate let feed: Broadcast
         fileprivate let id: Int
         fileprivate let stream: AsyncStream<Void>
 
@@ -92,7 +92,7 @@ public final class CoalescingFeed<News: Coalescing>: Sendable {
         }
 
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let feed: CoalescingFeed
+            fileprivate let feed: Broadcast
             fileprivate let id: Int
             fileprivate var doorbell: AsyncStream<Void>.Iterator
 

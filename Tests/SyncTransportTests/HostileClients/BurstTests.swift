@@ -8,7 +8,7 @@ import Testing
 @testable import SyncServerHTTP
 
 /// Many connections, and peers that do not read: what the server holds is counted, never timed.
-@Suite(.ring(.test)) struct CrowdTests {
+@Suite(.ring(.test)) struct BurstTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
 
     /// Connections that say nothing.

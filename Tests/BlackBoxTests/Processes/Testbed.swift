@@ -4,7 +4,7 @@ import Glibc
 /// A server and its devices, each a folder with real processes over it, a proxy before each device, all on loopback.
 ///
 /// Everything in it ends with `end()`, and with this object.
-final class Town: Sendable {
+final class Testbed: Sendable {
     let folder: String
     let server: Server
     let devices: [Device]
@@ -89,22 +89,22 @@ final class Town: Sendable {
     }
 }
 
-/// Runs a scenario on a thread of its own, in a town of its own, whose devices have their databases; ends the town.
+/// Runs a scenario on a thread of its own, in a testbed of its own, whose devices have their databases; ends the testbed.
 ///
 /// - Parameters:
 ///   - startsServer: otherwise the scenario makes the tokens and starts it.
 ///   - makesDatabases: otherwise the scenario makes them.
-func inTown(
+func inTestbed(
     devices: [String] = ["laptop", "phone"], isEncrypted: Bool = false, startsServer: Bool = true,
     makesDatabases: Bool = true, settings: [String: String] = [:],
-    _ scenario: @escaping @Sendable (_ town: Town, _ ledger: Ledger, _ scribes: [Scribe]) throws -> Void
+    _ scenario: @escaping @Sendable (_ testbed: Testbed, _ ledger: Ledger, _ writers: [Writer]) throws -> Void
 ) async throws {
     try await onOwnThread {
-        let town = try Town(
+        let testbed = try Testbed(
             devices: devices, isEncrypted: isEncrypted, startsServer: startsServer, settings: settings)
-        defer { town.end() }
+        defer { testbed.end() }
         let ledger = Ledger()
-        if makesDatabases { for device in town.devices { try device.expect(0, "init") } }
-        try scenario(town, ledger, town.devices.map { Scribe(device: $0, ledger: ledger) })
+        if makesDatabases { for device in testbed.devices { try device.expect(0, "init") } }
+        try scenario(testbed, ledger, testbed.devices.map { Writer(device: $0, ledger: ledger) })
     }
 }

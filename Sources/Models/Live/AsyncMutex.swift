@@ -3,7 +3,7 @@ import SyncConcurrency
 /// Lets one async body through at a time, in the order of arrival. Free of charge when nobody waits.
 ///
 /// A caller that is cancelled while it waits still takes its turn, and its body sees the cancellation.
-final class Turnstile: Sendable {
+final class AsyncMutex: Sendable {
     private struct State: Sendable {
         var isTaken = false
         var queue: [CheckedContinuation<Void, Never>] = []

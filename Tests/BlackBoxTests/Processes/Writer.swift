@@ -1,7 +1,7 @@
 import Foundation
 
 /// Writes on one device by `syncctl`, and notes in the ledger what the commands said.
-struct Scribe: Sendable {
+struct Writer: Sendable {
     let device: Device
     let ledger: Ledger
     /// When a command is to be killed; nil lets it end.

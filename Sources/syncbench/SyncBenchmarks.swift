@@ -2,7 +2,7 @@ import CRawSQLite
 import Foundation
 
 /// The cost of a first sync and of a delta over loopback HTTP, in processes of their own.
-struct SyncDuels {
+struct SyncBenchmarks {
     let folder: URL
 
     struct Outcome {
@@ -13,11 +13,11 @@ struct SyncDuels {
 
     /// First sync of `rows` users, beside the C program that writes them into a file.
     func firstSync(of rows: Int64, rounds: Int) throws -> (row: Row, peakBytes: Double) {
-        let mainland = try Mainland(folder: try subfolder("mainland-\(rows)"), rows: rows)
-        defer { mainland.stop() }
+        let server = try BenchmarkServer(folder: try subfolder("server-\(rows)"), rows: rows)
+        defer { server.stop() }
         var peaks: [Double] = []
         var round = 0
-        let row = try Duel(
+        let row = try Comparison(
             name: "first sync of \(rows) users over loopback HTTP", units: Int(rows), unit: "rows",
             floor: {
                 round += 1
@@ -29,7 +29,7 @@ struct SyncDuels {
                 }
             },
             ours: {
-                let outcome = try mainland.sync(island: try subfolder("island-\(rows)-\(round)"), expecting: rows)
+                let outcome = try server.sync(device: try subfolder("device-\(rows)-\(round)"), expecting: rows)
                 peaks.append(outcome.peakBytes)
                 return Cost(cpuSeconds: outcome.cpuSeconds, wallSeconds: outcome.wallSeconds)
             }
@@ -39,14 +39,14 @@ struct SyncDuels {
 
     /// The cost of a delta of `changes` out of `rows`: medians of CPU seconds on the device.
     func delta(of changes: Int64, in rows: Int64, rounds: Int) throws -> Double {
-        let mainland = try Mainland(folder: try subfolder("delta-mainland-\(rows)"), rows: rows)
-        defer { mainland.stop() }
-        let island = try subfolder("delta-island-\(rows)")
-        _ = try mainland.sync(island: island, expecting: rows)
+        let server = try BenchmarkServer(folder: try subfolder("delta-server-\(rows)"), rows: rows)
+        defer { server.stop() }
+        let device = try subfolder("delta-device-\(rows)")
+        _ = try server.sync(device: device, expecting: rows)
         var costs: [Double] = []
         for _ in 0..<rounds {
-            try mainland.change(changes, stride: rows / changes)
-            costs.append(try mainland.sync(island: island, expecting: rows).cpuSeconds)
+            try server.change(changes, stride: rows / changes)
+            costs.append(try server.sync(device: device, expecting: rows).cpuSeconds)
         }
         return costs.median
     }
@@ -60,7 +60,7 @@ struct SyncDuels {
 }
 
 /// The benchmark's server, driven over its standard input.
-private final class Mainland {
+private final class BenchmarkServer {
     private let process = Process()
     private let orders = Pipe()
     private let answers = Pipe()
@@ -70,7 +70,7 @@ private final class Mainland {
 
     init(folder: URL, rows: Int64) throws {
         process.executableURL = URL(filePath: CommandLine.arguments[0])
-        process.arguments = ["mainland", "--folder", folder.path, "--rows", "\(rows)"]
+        process.arguments = ["server", "--folder", folder.path, "--rows", "\(rows)"]
         process.standardInput = orders
         process.standardOutput = answers
         number = (rows + 999) / 1_000
@@ -90,11 +90,11 @@ private final class Mainland {
     }
 
     /// Lets a device sync once.
-    func sync(island: URL, expecting rows: Int64) throws -> SyncDuels.Outcome {
+    func sync(device folder: URL, expecting rows: Int64) throws -> SyncBenchmarks.Outcome {
         let device = Process()
         let output = Pipe()
         device.executableURL = URL(filePath: CommandLine.arguments[0])
-        device.arguments = ["island", "--folder", island.path, "--port", "\(port)"]
+        device.arguments = ["device", "--folder", folder.path, "--port", "\(port)"]
         device.standardOutput = output
         try device.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -103,7 +103,7 @@ private final class Mainland {
         guard numbers.count == 4, Int64(numbers[3]) == rows else {
             throw BenchmarkFailure("the device said: \(text), \(rows) rows expected")
         }
-        return SyncDuels.Outcome(cpuSeconds: numbers[0], wallSeconds: numbers[1], peakBytes: numbers[2])
+        return SyncBenchmarks.Outcome(cpuSeconds: numbers[0], wallSeconds: numbers[1], peakBytes: numbers[2])
     }
 
     /// Closes the server's input, at which it ends.

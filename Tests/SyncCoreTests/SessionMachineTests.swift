@@ -440,8 +440,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [PushRefusal.gap(expected: MutationNumber(3)), .identityConflict(number: MutationNumber(0))])
-    func `a server that knows other numbers makes the client take a new incarnation, but not for ever`(
+    @Test(arguments: [PushRefusal.gap(expected: TransactionNumber(3)), .identityConflict(number: TransactionNumber(0))])
+    func `a server that knows other numbers makes the client take a new incarnation, but not forever`(
         refusal: PushRefusal
     ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -470,7 +470,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let result = TransactionResult(
-            number: MutationNumber(0), outcome: .applied(version: Version(1_000_005), uids: [], conflicts: []),
+            number: TransactionNumber(0), outcome: .applied(version: Version(1_000_005), uids: [], conflicts: []),
             receipt: CommitReceipt(space: .default, version: Version(5), cursor: Cursor(rawValue: "at-5")))
         harness.answerPush(.success(.answered([result], epoch: SessionHarness.epoch, serverTime: .zero)))
         guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {

@@ -83,7 +83,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .linkChanged(let state): return linkChanged(state, &turn)
         case .outboxTouched:
             // Counted when it is looked at: a count that was taken elsewhere may be from before what is known here.
-            // Written back also while the device is offline for months, or the log would grow for ever.
+            // Written back also while the device is offline for months, or the log would grow forever.
             return [.countOutbox, .checkpoint]
         case .outboxCounted(let summary):
             outbox.outboxChanged(summary)

@@ -1,5 +1,5 @@
 /// The limits of the community's models and of the ways to reach them.
-enum ModelsLimits {
+enum CommunityLimits {
     /// A username in UTF-8 bytes: long enough for any name that a login takes, short enough for one line.
     static let usernameBytes = 1...64
     /// The address of a picture; what browsers and proxies agree to carry.

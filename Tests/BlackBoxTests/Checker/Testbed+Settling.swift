@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-extension Town {
+extension Testbed {
     /// Heals everything, syncs until nothing is left to do, watches a quiet time, ends all processes, and gives what
     /// the checker needs.
     ///
@@ -15,7 +15,7 @@ extension Town {
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, resetsSilentLines: Bool = true
     ) throws -> Evidence {
         for device in devices {
-            device.proxy.setWeather(.fair)
+            device.proxy.setConditions(.fair)
             if resetsSilentLines { device.proxy.cutAll() }
             device.setTimeouts(.patience)
         }

@@ -9,9 +9,9 @@ private struct Sum: Coalescing, Equatable {
     }
 }
 
-@Suite struct CoalescingFeedTests {
+@Suite struct BroadcastTests {
     @Test func `what a slow subscriber has not taken is joined into one`() async {
-        let feed = CoalescingFeed<Sum>()
+        let feed = Broadcast<Sum>()
         var iterator = feed.subscribe().makeAsyncIterator()
         for value in 1...4 { feed.publish(Sum(value: value)) }
         #expect(await iterator.next() == Sum(value: 10))
@@ -20,7 +20,7 @@ private struct Sum: Coalescing, Equatable {
     }
 
     @Test func `every subscriber gets all news from its beginning on`() async {
-        let feed = CoalescingFeed<Sum>()
+        let feed = Broadcast<Sum>()
         var first = feed.subscribe().makeAsyncIterator()
         feed.publish(Sum(value: 1))
         var second = feed.subscribe().makeAsyncIterator()
@@ -30,7 +30,7 @@ private struct Sum: Coalescing, Equatable {
     }
 
     @Test func `a finished feed gives what is pending, then ends, and takes no new subscribers`() async {
-        let feed = CoalescingFeed<Sum>()
+        let feed = Broadcast<Sum>()
         var iterator = feed.subscribe().makeAsyncIterator()
         feed.publish(Sum(value: 1))
         feed.finish()
@@ -42,7 +42,7 @@ private struct Sum: Coalescing, Equatable {
     }
 
     @Test func `a subscriber that goes away is forgotten, also with news that it never took`() async {
-        let feed = CoalescingFeed<Sum>()
+        let feed = Broadcast<Sum>()
         do {
             let subscription = feed.subscribe()
             feed.publish(Sum(value: 1))
@@ -53,7 +53,7 @@ private struct Sum: Coalescing, Equatable {
     }
 
     @Test func `a cancelled task ends its iteration`() async {
-        let feed = CoalescingFeed<Sum>()
+        let feed = Broadcast<Sum>()
         let task = Task {
             var count = 0
             for await _ in feed.subscribe() { count += 1 }

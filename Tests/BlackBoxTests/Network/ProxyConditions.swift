@@ -1,8 +1,8 @@
 /// A proxy's behavior toward the bytes that pass it.
-struct ProxyWeather: Hashable, Sendable {
+struct ProxyConditions: Hashable, Sendable {
     /// How long each piece waits, both ways.
     var delay = Duration.zero
-    /// No bytes, no end: what is open now, or is opened while it lasts, stays silent for ever.
+    /// No bytes, no end: what is open now, or is opened while it lasts, stays silent forever.
     var isHalfOpen = false
     /// Connections are reset at once.
     var refuses = false
@@ -16,7 +16,7 @@ struct ProxyWeather: Hashable, Sendable {
     /// The byte of the way to the client whose lowest bit is turned over, counted from 0 on each connection.
     var damagedByteDown: Int?
 
-    static let fair = ProxyWeather()
+    static let fair = ProxyConditions()
 }
 
 /// The traffic of a proxy since it was made.

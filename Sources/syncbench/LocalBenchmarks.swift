@@ -7,7 +7,7 @@ import SyncRuntimeLive
 import SyncStoreSQLite
 
 /// The cost of the local cache beside the SQLite C API alone.
-struct LocalDuels {
+struct LocalBenchmarks {
     let folder: URL
     let rows: Int64
     let now = WallTime(milliseconds: 1_800_000_000_000)
@@ -28,14 +28,14 @@ struct LocalDuels {
         let fullWrites: Int64 = 300
         var seed: UInt64 = 0
         return [
-            try Duel(
+            try Comparison(
                 name: "durable local write with its outbox entry, NORMAL", units: Int(writes), unit: "writes",
                 floor: {
                     seed += 1_000_003
                     return try Cost.of { try check(raw_write_with_outbox(raw, writes, rows, seed)) }
                 }, ours: { try write(writes, to: store, seed: seed) }
             ).run(rounds: rounds),
-            try Duel(
+            try Comparison(
                 name: "the same at FULL, beside an fdatasync of 4 KiB", units: Int(fullWrites), unit: "writes",
                 basis: .wall,
                 floor: {
@@ -44,14 +44,14 @@ struct LocalDuels {
                     return try Cost.of { try check(raw_fdatasync_appends(path, fullWrites)) }
                 }, ours: { try write(fullWrites, to: durable, seed: seed) }
             ).run(rounds: rounds),
-            try Duel(
+            try Comparison(
                 name: "point read by uid from SQLite", units: Int(reads), unit: "reads",
                 floor: {
                     seed += 1_000_003
                     return Cost.of { _ = raw_point_reads(raw, reads, rows, seed) }
                 }, ours: { try read(reads, from: store, seed: seed) }
             ).run(rounds: rounds),
-            try Duel(
+            try Comparison(
                 name: "the same through the model protocol, each user a new live object", units: Int(reads),
                 unit: "reads",
                 floor: {

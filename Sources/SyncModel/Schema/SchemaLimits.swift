@@ -1,5 +1,5 @@
 /// The limits of the model itself, the same on every client and server. Each bounds memory, not taste.
-public enum ModelLimits {
+public enum SchemaLimits {
     /// The longest text or JSON of one field, in UTF-8 bytes: a page of rows must fit into memory many times.
     public static let textBytes = 64 * 1_024
     /// The fields of one collection: their versions are kept in one small blob beside the row.

@@ -41,14 +41,15 @@ package struct OutboxMachine: Hashable, Sendable {
     package struct Load: Hashable, Sendable {
         package let identity: ClientIdentity
         package let count: Int
-        package let first: MutationNumber?
+        package let first: TransactionNumber?
         /// Where its transactions lie, in the order of the names.
         package let spaces: [SpaceID]
         /// Whether an empty transaction stands in for one that was withdrawn.
         package let isWithdrawal: Bool
 
         package init(
-            identity: ClientIdentity, count: Int, first: MutationNumber?, spaces: [SpaceID], isWithdrawal: Bool = false
+            identity: ClientIdentity, count: Int, first: TransactionNumber?, spaces: [SpaceID],
+            isWithdrawal: Bool = false
         ) {
             self.isWithdrawal = isWithdrawal
             self.identity = identity

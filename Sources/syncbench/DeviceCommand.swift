@@ -10,8 +10,8 @@ import SyncStoreSQLite
 import SyncTransportHTTP
 
 /// A device of the benchmark, as a process of its own: syncs once, and tells what that cost.
-struct IslandCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "island", shouldDisplay: false)
+struct DeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "device", shouldDisplay: false)
     static let token = "the-word-of-the-benchmark"
 
     @Option var folder: String
@@ -20,7 +20,7 @@ struct IslandCommand: AsyncParsableCommand {
     func run() async throws {
         var random = SystemRandomNumberGenerator()
         let store = try SQLiteStore.open(
-            StoreConfiguration(file: folder + "/island.db"), catalog: Islanders.catalog, now: .live(), random: &random)
+            StoreConfiguration(file: folder + "/device.db"), catalog: Islanders.catalog, now: .live(), random: &random)
         if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
         let runtime = EngineRuntime.live()
         let transport = try HTTPTransport(
@@ -28,7 +28,7 @@ struct IslandCommand: AsyncParsableCommand {
             runtime: runtime, token: { Self.token })
         let engine = SyncEngine(
             store: store, transport: transport, reachability: AlwaysUp(), runtime: runtime,
-            logger: Logger(label: "island"))
+            logger: Logger(label: "device"))
         let cpu = raw_cpu_nanoseconds()
         let start = ContinuousClock.now
         try await withThrowingTaskGroup { group in
@@ -48,7 +48,7 @@ struct IslandCommand: AsyncParsableCommand {
 /// Loopback is always there.
 private struct AlwaysUp: Reachability {
     let current = LinkState.up
-    let changes = CoalescingFeed<LinkState>()
+    let changes = Broadcast<LinkState>()
 
     func run() async throws {}
 }

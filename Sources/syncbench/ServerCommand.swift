@@ -8,15 +8,15 @@ import SyncRuntimeLive
 import SyncServerHTTP
 
 /// The server of the benchmark, as a process of its own: the client's memory and time are measured without it.
-struct MainlandCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "mainland", shouldDisplay: false)
+struct ServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "server", shouldDisplay: false)
 
     @Option var folder: String
     @Option var rows: Int64
 
     func run() async throws {
         let store = try SQLiteAuthorityStore(
-            at: folder + "/mainland.db", newHistory: BenchmarkHistories().nextHistory(),
+            at: folder + "/server.db", newHistory: BenchmarkHistories().nextHistory(),
             configuration: SQLiteAuthorityConfiguration(durability: .processCrash))
         let authority = Authority(store: store, catalog: Islanders.catalog, histories: BenchmarkHistories())
         let writer = Islander(authority: authority)
@@ -24,7 +24,7 @@ struct MainlandCommand: AsyncParsableCommand {
         let server = SyncServer(
             configuration: SyncServerConfiguration(port: 0), authority: authority, catalog: Islanders.catalog,
             authenticator: OneIslander(), now: { WallTime.live() },
-            logger: Logger(label: "mainland") { _ in SwiftLogNoOpLogHandler() },
+            logger: Logger(label: "server") { _ in SwiftLogNoOpLogHandler() },
             onRunning: { say("port \($0)") })
         // The process ends when the benchmark closes its end of the pipe.
         let orders = Thread {
@@ -85,11 +85,11 @@ private final class Islander: Sendable {
 
     private func push(_ mutations: [Mutation], number: Int64) throws {
         let transaction = NumberedTransaction(
-            number: MutationNumber(number), hash: PayloadHash(rawValue: "\(number)"),
+            number: TransactionNumber(number), hash: PayloadHash(rawValue: "\(number)"),
             transaction: Transaction(space: .default, mutations: mutations))
         let reply = try authority.push(
             PushRequest(
-                identity: identity, epoch: nil, acknowledged: MutationNumber(number), transactions: [transaction]),
+                identity: identity, epoch: nil, acknowledged: TransactionNumber(number), transactions: [transaction]),
             by: principal, now: WallTime.live())
         guard case .answered(let results, _, _) = reply, case .applied? = results.first?.outcome else {
             throw BenchmarkFailure("the server did not take transaction \(number): \(reply)")
@@ -100,7 +100,7 @@ private final class Islander: Sendable {
 /// Lets in whoever says the word: the server listens on loopback, for the time of the benchmark.
 private struct OneIslander: Authenticator {
     func principal(bearing token: String) -> Principal? {
-        token == IslandCommand.token ? Principal(name: "islander") : nil
+        token == DeviceCommand.token ? Principal(name: "islander") : nil
     }
 }
 
