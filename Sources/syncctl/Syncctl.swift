@@ -5,10 +5,10 @@ import SyncBootstrap
 /// The command line for people who look after a device.
 @main struct Syncctl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "syncctl", abstract: "See, explain and repair what this device holds and what it owes.",
+        commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",
         discussion: """
-            Everything works without a network; syncctl sync meets the server. Answers go to standard output, all else \
-            to standard error. With NO_COLOR, or when standard output is no terminal, there are no colours.
+            All commands except sync work offline. Results go to standard output, everything else to standard error. \
+            Output has no colors if NO_COLOR is set or standard output is not a terminal.
 
             Shell completions: syncctl --generate-completion-script bash (or zsh, fish).
 

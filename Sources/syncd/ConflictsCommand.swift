@@ -4,17 +4,17 @@ import SyncBootstrap
 struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
-        abstract: "List values that gave way to others, oldest first, while nothing serves them.",
+        abstract: "List the conflicts of a space, oldest first, while the server is stopped.",
         discussion: """
-            Each line has, with tabs between them, the number of the conflict, the version of the commit that met it, the \
-            record and the field, the rule that decided, and both values with the accounts that wrote them. The devices that wrote the losing values have \
-            them in their journals, too.
+            Each line has these columns, separated by tabs: the number of the conflict, the version of the commit, the \
+            record, the field, the merge rule, and both values with their accounts. The devices that wrote the losing \
+            values also have them in their journals.
             """)
 
     @OptionGroup var options: ServerOptions
-    @Option(help: "The space to list.") var space = "default"
-    @Option(help: "Only conflicts with greater numbers.") var after: Int64 = 0
-    @Option(help: "At most this many.") var limit = 100
+    @Option(help: "Space to list.") var space = "default"
+    @Option(help: "Only list conflicts with greater numbers.") var after: Int64 = 0
+    @Option(help: "Maximum number to list.") var limit = 100
 
     func validate() throws {
         guard limit > 0, limit <= 10_000 else { throw ValidationError("--limit is 1 to 10000") }

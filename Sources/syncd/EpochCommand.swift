@@ -3,20 +3,20 @@ import SyncBootstrap
 
 struct EpochCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "epoch", abstract: "The server's history: a restored server begins another one.",
+        commandName: "epoch", abstract: "Show or renew the history of the server.",
         discussion: """
-            After the database was put back from a backup, without the -wal and -shm files of the one that was there, \
-            the server begins a new history by itself as soon as it finds out: by the mark beside the database, or by what \
-            the first device shows that has seen more. syncd epoch renew begins it at once, while the server does not run. \
-            Devices notice at their next contact, send again what was not confirmed, compare what they hold, and keep what \
-            this server has lost in their journals.
+            Restore a backup of the database without the -wal and -shm files of the old one. The server then starts a new \
+            history as soon as it detects the restore: by the mark beside the database, or when the first device shows that \
+            it has seen more. syncd epoch renew starts it at once, while the server is stopped. Devices notice at their next \
+            contact. They send unconfirmed changes again, compare their records, and keep what the server has lost in their \
+            journals.
             """,
         subcommands: [ShowEpoch.self, RenewEpoch.self], defaultSubcommand: ShowEpoch.self)
 }
 
 struct ShowEpoch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print the name of the history, while nothing serves it.")
+        commandName: "show", abstract: "Print the name of the history, while the server is stopped.")
 
     @OptionGroup var options: ServerOptions
 
@@ -27,7 +27,7 @@ struct ShowEpoch: AsyncParsableCommand {
 
 struct RenewEpoch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "renew", abstract: "Begin a new history, after a restore from a backup.")
+        commandName: "renew", abstract: "Start a new history, after a restore from a backup.")
 
     @OptionGroup var options: ServerOptions
 

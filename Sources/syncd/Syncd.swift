@@ -5,10 +5,10 @@ import SyncBootstrap
 /// The server program.
 @main struct Syncd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "syncd", abstract: "Serve Tombolo's clients.",
+        commandName: "syncd", abstract: "Run the sync server.",
         discussion: """
-            SIGTERM and SIGINT end it gracefully. Exit status: 0 after a graceful end, 1 when it could not serve or \
-            answer, 64 when the command line is not understood, 78 when the configuration is wrong.
+            SIGTERM and SIGINT stop it gracefully. Exit status: 0 after a graceful stop, 1 if it could not serve, 64 if the \
+            command line is invalid, 78 if the configuration is invalid.
             """,
         version: ProgramVersion.text,
         subcommands: [
@@ -115,12 +115,12 @@ extension ServerOptions {
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serve until told to stop; the default.",
+        commandName: "serve", abstract: "Serve until stopped. The default.",
         discussion: ConfigurationHelp.text(for: .syncd))
 
     @OptionGroup var options: ServerOptions
     @Option(help: ArgumentHelp("The address to listen on.", valueName: "address")) var host: String?
-    @Option(help: "The port to listen on; 0 takes a free one.") var port: String?
+    @Option(help: "Port to listen on. 0 selects a free port.") var port: String?
     @Option(help: ArgumentHelp("Write the port into this file.", valueName: "file"), completion: .file())
     var portFile: String?
 

@@ -4,17 +4,17 @@ import SyncBootstrap
 
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Tokens that clients show this server.",
-        discussion: "A server that runs takes note of changes by itself.",
+        commandName: "token", abstract: "Manage the bearer tokens of this server.",
+        discussion: "A running server picks up changes by itself.",
         subcommands: [AddToken.self, ListTokens.self, RemoveTokens.self])
 }
 
 struct AddToken: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Make a token for a principal, and print it this once.")
+        commandName: "add", abstract: "Create a token for a principal, and print it once.")
 
     @OptionGroup var options: ServerOptions
-    @Argument(help: "Whose token it is: the name that the server knows them by.") var name: String
+    @Argument(help: "Name of the principal.") var name: String
     @Option(
         help: ArgumentHelp("Write the token into this new file instead of printing it.", valueName: "file"),
         completion: .file())
@@ -40,7 +40,8 @@ struct AddToken: AsyncParsableCommand {
 }
 
 struct ListTokens: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "Who has tokens, and how many.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the principals and the number of their tokens.")
 
     @OptionGroup var options: ServerOptions
 
@@ -53,10 +54,10 @@ struct ListTokens: AsyncParsableCommand {
 
 struct RemoveTokens: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Take back all tokens of a principal.")
+        commandName: "remove", abstract: "Revoke all tokens of a principal.")
 
     @OptionGroup var options: ServerOptions
-    @Argument(help: "Whose tokens.") var name: String
+    @Argument(help: "Name of the principal.") var name: String
 
     func run() async throws {
         guard try options.server().tokens.remove(name) > 0 else {

@@ -5,18 +5,19 @@ import SyncSimulation
 
 struct CrashCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "crash", abstract: "Let a disk fail at every single operation of named scenarios.",
+        commandName: "crash", abstract: "Fail a disk at every single operation of named scenarios.",
         discussion: """
-            Each scenario is told again with the fault at the first operation, the second, the third, until it ends \
-            without meeting it: loss of power, kill, I/O error, full disk, busy lock; of the server and of each device.
+            Repeats each scenario with the fault at the first operation, the second, the third, and so on, until the \
+            scenario ends before the fault. Faults: power loss, kill, I/O error, full disk, busy lock, on the server and on \
+            each device.
             """)
 
-    @Option(help: "Try every so manieth operation only.")
+    @Option(help: "Only try every Nth operation.")
     var every = 1
 
     @OptionGroup var workers: Workers
 
-    @Flag(help: "List the series, and run none.")
+    @Flag(help: "List the series without running them.")
     var list = false
 
     func validate() throws {

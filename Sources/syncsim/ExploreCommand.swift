@@ -5,10 +5,10 @@ struct ExploreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explore", abstract: "Visit every state of a small world of two devices and a server.")
 
-    @Option(help: "What each device writes, from 0 to 3.")
+    @Option(help: "Number of writes per device, from 0 to 3.")
     var writes = 1
 
-    @Option(help: "How many faults may strike, from 0 to 3.")
+    @Option(help: "Maximum number of faults, from 0 to 3.")
     var faults = 2
 
     func validate() throws {

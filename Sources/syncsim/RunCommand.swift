@@ -5,14 +5,14 @@ import SyncSimulation
 
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run one world, and say what happened.")
+        commandName: "run", abstract: "Run one world, and print its events.")
 
     @OptionGroup var options: WorldOptions
 
     @Flag(help: "Show every event, not only the last ones before a failure.")
     var trace = false
 
-    @Flag(help: "Run it twice, and compare.")
+    @Flag(help: "Run it twice, and compare the traces.")
     var twice = false
 
     @Option(

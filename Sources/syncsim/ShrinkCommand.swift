@@ -12,7 +12,7 @@ struct ShrinkCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Where the script goes; standard output when it is left out.", valueName: "file"))
     var to: String?
 
-    @Option(help: "How many smaller worlds are tried at most.")
+    @Option(help: "Maximum number of smaller worlds to try.")
     var budget = 2_000
 
     func run() throws {

@@ -7,33 +7,32 @@ import SyncSimulation
 
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "soak", abstract: "Run the worlds of many seeds, on all processors.",
+        commandName: "soak", abstract: "Run the worlds of many seeds on all processors.",
         discussion: """
-            It ends at the first broken promise, or when it has run all seeds, or done so many operations. A fault that \
-            has never struck in a phase where it can is a failure of a wide run.
+            Ends at the first broken promise, after all seeds, or after the given number of operations.
             """)
 
-    @Option(help: "The first seed.")
+    @Option(help: "First seed.")
     var from: UInt64 = 0
 
-    @Option(help: "How many seeds.")
+    @Option(help: "Number of seeds.")
     var seeds: UInt64 = 2_000
 
-    @Option(help: "How many operations the users of one world do.")
+    @Option(help: "Number of user operations in each world.")
     var steps = 500
 
-    @Option(help: "End after so many operations of users.")
+    @Option(help: "End after this number of user operations.")
     var operations: Int?
 
     @OptionGroup var workers: Workers
 
-    @Flag(help: "Fail when a fault has not struck in every phase where it can.")
+    @Flag(help: "Fail if a fault has not struck in every phase where it can.")
     var covered = false
 
-    @Flag(help: "Run each world twice, and compare.")
+    @Flag(help: "Run each world twice, and compare the traces.")
     var twice = false
 
-    @Flag(help: "Go on after a broken promise, and tell all of them at the end.")
+    @Flag(help: "Continue after a broken promise, and report all of them at the end.")
     var keepGoing = false
 
     /// The findings of all threads.

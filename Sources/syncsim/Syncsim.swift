@@ -9,12 +9,11 @@ import SyncSimulation
     static let configuration = CommandConfiguration(
         commandName: "syncsim", abstract: "Run the engine in simulated worlds where everything fails on demand.",
         discussion: """
-            A world is made by a seed, or by a script that a failing seed was reduced to. The same seed or script gives \
-            the same world on every machine with the same build.
+            A seed, or a script that a failing seed was reduced to, determines a world: it is the same on every machine \
+            with the same build.
 
-            Exit status: 0 when every promise was kept, 1 when one was broken, 64 when the command line is not \
-            understood, 66 when a script cannot be read or the world to shrink keeps every promise, 74 when a file \
-            cannot be written.
+            Exit status: 0 if every promise was kept, 1 if one was broken, 64 if the command line is invalid, 66 if a \
+            script cannot be read or the world to shrink keeps every promise, 74 if a file cannot be written.
             """,
         subcommands: [RunCommand.self, ShrinkCommand.self, SoakCommand.self, CrashCommand.self, ExploreCommand.self],
         defaultSubcommand: RunCommand.self)

@@ -6,7 +6,7 @@ import SyncSimulation
 
 /// Threads that share the work; each world stays on one of them.
 struct Workers: ParsableArguments {
-    @Option(help: "How many worlds run at once; as many as there are processors when it is left out.")
+    @Option(help: "Number of worlds to run at once. Defaults to the number of processors.")
     var threads: Int?
 
     func validate() throws {

@@ -4,16 +4,16 @@ import SyncSimulation
 
 /// Which world: that of a seed, or that of a script.
 struct WorldOptions: ParsableArguments {
-    @Option(help: "The seed of the world.")
+    @Option(help: "Seed of the world.")
     var seed: UInt64?
 
     @Option(help: ArgumentHelp("A script, as syncsim shrink writes it.", valueName: "file"))
     var script: String?
 
-    @Option(help: "How many devices there are, from 1 to 64; drawn from the seed when it is left out.")
+    @Option(help: "Number of devices, from 1 to 64. Drawn from the seed by default.")
     var clients: Int?
 
-    @Option(help: "How many operations users do, over all devices.")
+    @Option(help: "Number of user operations, over all devices.")
     var steps = 500
 
     @Option(help: "The faults that may strike: \(FaultClass.list); separated by commas.")

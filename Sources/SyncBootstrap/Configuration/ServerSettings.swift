@@ -13,7 +13,7 @@ public struct ServerSettings: Sendable {
     public let connectionsPerAddress: Int
     public let folder: String
     public let durability: Durability
-    /// How many commits of each space are kept to tell devices what has changed.
+    /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
     public let keptCommits: Int
     public let tokenFile: String
     public let shutdownDeadline: Duration

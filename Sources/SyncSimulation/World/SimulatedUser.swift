@@ -66,7 +66,7 @@ struct SimulatedUser: Sendable {
         saw(entry)
         var places = JournalOffer([entry]).places
         // A deleted record may have been made again, under an id that the entry does not name: the user sees the list.
-        for collection in Set(places.map(\.collection)) where store.catalog[collection] != nil {
+        for collection in Set(places.map(\.collection)).sorted() where store.catalog[collection] != nil {
             let records = try device.disk.withoutFaults { () throws(StoreFailure) in
                 try store.records(matching: RecordQuery(collection))
             }

@@ -10,20 +10,20 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Watch two devices and a server work offline, crash, and end up equal.",
         discussion: """
-            Starts real processes in a folder of its own, and leaves nothing behind. Your own database is not touched. \
-            Ends with what each of the three holds, and with exit status 8 when they differ.
+            Starts real processes in a temporary folder and removes it at the end. Your database is not changed. Prints \
+            the records of all three at the end, and exits with status 8 if they differ.
             """)
 
     @Option(
-        help: ArgumentHelp("The server program; by default syncd beside syncctl.", valueName: "file"),
+        help: ArgumentHelp("Server program. Defaults to syncd in the folder of syncctl.", valueName: "file"),
         completion: .file())
     var syncd: String?
     @Option(
-        help: ArgumentHelp("Work in this folder, which must be empty, and keep it.", valueName: "folder"),
+        help: ArgumentHelp("Work in this empty folder, and keep it.", valueName: "folder"),
         completion: .directory)
     var keep: String?
-    @Option(help: "How many users are on their way when processes are killed.") var burst = 40_000
-    @Flag(help: "Answer in JSON, one object a line.") var json = false
+    @Option(help: "Number of users that are being sent when processes are killed.") var burst = 40_000
+    @Flag(help: "Print JSON, one object per line.") var json = false
 
     func validate() throws {
         guard (1_500...1_000_000).contains(burst) else { throw ValidationError("--burst: expected 1500 to 1000000") }

@@ -6,11 +6,11 @@ import SyncModel
 /// Fingerprints of what is here, or of what the server has.
 struct DigestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "digest", abstract: "Fingerprints of what this device holds, to compare it with others.",
-        discussion: "With --remote all records are fetched from the server, and the local ones are not looked at.")
+        commandName: "digest", abstract: "Print fingerprints of the records of this device, to compare devices.",
+        discussion: "With --remote, all records are downloaded from the server, and the local ones are not read.")
 
     @OptionGroup var options: GlobalOptions
-    @Flag(help: "Of what the server holds.") var remote = false
+    @Flag(help: "Use the records of the server.") var remote = false
 
     func run() async throws {
         let terminal = options.terminal

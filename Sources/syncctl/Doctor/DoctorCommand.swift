@@ -9,17 +9,16 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check this device: database, outbox, journal, spaces, server, clock.",
         discussion: """
-            Prints one sentence for each check, and what to do where something is wrong. Ends with status 9 when a person has \
-            to look at something. With --fix repairs what is safe to repair: the permissions of the folder, a write-ahead log \
-            that was not written back, and a database that is damaged or that the server contradicts. The old database is \
-            kept beside a new one, which gets everything that can be read of what only this device has: its identity, the \
-            outbox, and the journal. The next sync downloads the rest. Nothing is deleted, and only a hello is sent to the \
-            server.
+            Prints the result of each check, and what to do if something is wrong. Exits with status 9 if a person must \
+            act. With --fix, repairs what is safe to repair: the permissions of the folder, a WAL that was not checkpointed, \
+            and a database that is damaged or that the server contradicts. The old database is kept beside a new one, which \
+            receives everything readable that only this device has: its identity, the outbox, and the journal. The next sync \
+            downloads the rest. Nothing is deleted, and the server receives only a hello.
             """)
 
     @OptionGroup var options: GlobalOptions
     @Flag(help: "Repair what is safe to repair.") var fix = false
-    @Flag(help: "Do not ask the server.") var local = false
+    @Flag(help: "Do not contact the server.") var local = false
 
     func run() async throws {
         let terminal = options.terminal

@@ -9,28 +9,28 @@ import SyncModel
 /// Takes in what is there already.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Take in the accounts of this machine, JSON Lines or CSV.",
+        commandName: "import", abstract: "Import the accounts of this machine, JSON Lines, or CSV.",
         discussion: """
             --passwd  Accounts, as getent passwd prints them. Each becomes a user, its
                       comment a profile with the full name, its picture (from
-                      AccountsService or ~/.face) an avatar. Without FILE this machine
-                      is asked.
-            --jsonl   One object a line, as list --json prints them:
+                      AccountsService or ~/.face) an avatar. Without FILE, reads the
+                      accounts of this machine.
+            --jsonl   One object per line, as list --json prints them:
                       {"type": "user", "key": "ned", "username": "Ned", "avatar": "@ned"}
             --csv     RFC 4180. The first row names the columns: key or id, and fields.
-                      --type says what a row is.
+                      --type names the kind of the rows.
 
-            A key is a name that is unique among the rows of a source; @key refers to the row of that key, a UUID to a \
-            record. Users need no key: their username is one. The same source and key give the same record each time, \
-            so importing twice changes nothing, on any device. A record that was deleted stays deleted: its row is left \
-            out. Where the server alone knows of the delete, it refuses the transaction; import again then.
+            A key is unique among the rows of a source. @key refers to the row with that key, a UUID to a record. Users need \
+            no key: the username is the key. The same source and key always give the same record, so importing twice changes \
+            nothing, on any device. A deleted record stays deleted: its row is skipped. If only the server knows of the \
+            delete, it rejects the transaction; run the import again.
 
             A broken row is reported with its line and left out; with --strict nothing is written then. FILE may be -, \
             standard input.
             """)
 
     @OptionGroup var options: GlobalOptions
-    @Flag(help: "Read accounts; the default without FILE.") var passwd = false
+    @Flag(help: "Read the accounts of this machine. The default without FILE.") var passwd = false
     @Flag(help: "Read JSON Lines.") var jsonl = false
     @Flag(help: "Read CSV.") var csv = false
     @Option(help: ArgumentHelp("With --csv: user, avatar or profile.", valueName: "type")) var type: String?
@@ -39,7 +39,7 @@ struct ImportCommand: AsyncParsableCommand {
             "The name of the source, which tells equal keys apart. Default: this machine for accounts, 'file' for files.",
             valueName: "name"))
     var source: String?
-    @Flag(help: "Write nothing when any row is broken.") var strict = false
+    @Flag(help: "Write nothing if any row is invalid.") var strict = false
     @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file"), completion: .file())
     var file: String?
 

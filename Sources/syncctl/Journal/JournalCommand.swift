@@ -7,18 +7,19 @@ import SyncModel
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",
-        abstract: "What was rejected, merged, overwritten, cancelled or forgotten, to be dealt with.",
+        abstract:
+            "Show changes that were rejected, merged, overwritten, cancelled, or lost, and restore or dismiss them.",
         subcommands: [ListJournal.self, ShowJournal.self, RestoreJournal.self, DismissJournal.self],
         defaultSubcommand: ListJournal.self)
 }
 
 struct ListJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the entries that nobody has dealt with, newest first.")
+        commandName: "list", abstract: "List the open entries, newest first.")
 
     @OptionGroup var options: GlobalOptions
-    @Flag(help: "Those that were sent again or dismissed too.") var all = false
-    @Option(help: "The most entries to list.") var limit = 100
+    @Flag(help: "Include entries that were restored or dismissed.") var all = false
+    @Option(help: "Maximum number of entries to list.") var limit = 100
     @Option(help: ArgumentHelp("List only entries older than this one.", valueName: "entry")) var before: Int64?
 
     func validate() throws {
@@ -62,7 +63,7 @@ struct ShowJournal: AsyncParsableCommand {
         commandName: "show", abstract: "Show one entry with all its values.")
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "The number of the entry.") var entry: Int64
+    @Argument(help: "Number of the entry.") var entry: Int64
 
     func run() async throws {
         try await options.withClient { client in
@@ -84,16 +85,16 @@ struct ShowJournal: AsyncParsableCommand {
 struct RestoreJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Write what an entry holds again, over what the records are now.",
+        abstract: "Write the changes of an entry again, over the current records.",
         discussion: """
-            A rejected, cancelled or forgotten transaction is written as it was. Of a merged or overwritten one, the values \
-            that gave way are written back. A record that was deleted is made again under a new id, and entries that name \
-            the deleted one follow it.
+            A rejected, cancelled, or lost transaction is written again as it was. For a merged or overwritten one, the \
+            values that lost are written again. A deleted record is created again under a new id, and entries that refer \
+            to the deleted record are changed to the new id.
             """,
         aliases: ["resend"])
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "The number of the entry.") var entry: Int64
+    @Argument(help: "Number of the entry.") var entry: Int64
 
     func run() async throws {
         try await options.withClient { client in
@@ -124,11 +125,11 @@ struct RestoreJournal: AsyncParsableCommand {
 
 struct DismissJournal: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dismiss", abstract: "Mark entries as dealt with. They stay in the journal.")
+        commandName: "dismiss", abstract: "Mark entries as done. They stay in the journal.")
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "The numbers of the entries.") var entries: [Int64] = []
-    @Flag(help: "All that nobody has dealt with.") var all = false
+    @Argument(help: "Numbers of the entries.") var entries: [Int64] = []
+    @Flag(help: "Dismiss all open entries.") var all = false
 
     func validate() throws {
         guard all != !entries.isEmpty else { throw ValidationError("expected the numbers of entries, or --all") }

@@ -6,16 +6,16 @@ import SyncModel
 /// The transactions that this device still owes the server.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "outbox", abstract: "What this device still owes the server.",
+        commandName: "outbox", abstract: "Show the transactions that the server has not confirmed, and cancel them.",
         subcommands: [ListOutbox.self, CancelOutbox.self], defaultSubcommand: ListOutbox.self)
 }
 
 struct ListOutbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the transactions that are not confirmed, oldest first.")
+        commandName: "list", abstract: "List the unconfirmed transactions, oldest first.")
 
     @OptionGroup var options: GlobalOptions
-    @Option(help: "At most this many.") var limit = 100
+    @Option(help: "Maximum number to list.") var limit = 100
     @Option(help: ArgumentHelp("Only those behind this one.", valueName: "entry")) var after: Int64?
 
     func validate() throws {
@@ -89,12 +89,12 @@ extension OutboxEntry.State {
 
 struct CancelOutbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Take back a transaction that was never sent.",
+        commandName: "cancel", abstract: "Cancel a transaction that was never sent.",
         discussion:
             "What depends on it is taken back too. All of it is kept in the journal, from where it can be sent again.")
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "The number of the entry.") var entry: Int64
+    @Argument(help: "Number of the entry.") var entry: Int64
 
     func run() async throws {
         try await options.withClient { client in

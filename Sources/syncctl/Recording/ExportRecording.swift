@@ -6,15 +6,15 @@ import SyncRecording
 
 struct ExportRecording: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write what is recorded into a file for syncctl replay.",
+        commandName: "export", abstract: "Write the recorded events into a file for syncctl replay.",
         discussion: """
-            The file holds no values of records, no tokens, no addresses and no words of errors; the names of cursors, \
-            epochs and spaces are replaced. It may be given away.
+            The file contains no values of records, no tokens, no addresses, and no error texts; the names of cursors, \
+            epochs, and spaces are replaced. It is safe to share.
             """)
 
     @OptionGroup var options: GlobalOptions
     @Option(
-        help: ArgumentHelp("Write to this new file, not to standard output.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("New file to write to, instead of standard output.", valueName: "file"), completion: .file())
     var to: String?
 
     func run() async throws {

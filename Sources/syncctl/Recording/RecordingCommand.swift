@@ -6,14 +6,15 @@ import SyncRecording
 /// The flight recorder's ring.
 struct RecordingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "The last events of the engine, when recorder.events keeps them.",
+        commandName: "record",
+        abstract: "Export or clear the last events of the engine, as recorder.events keeps them.",
         subcommands: [RecordingStatus.self, ExportRecording.self, ClearRecording.self],
         defaultSubcommand: RecordingStatus.self)
 }
 
 struct RecordingStatus: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "How much is recorded, and since when.")
+        commandName: "status", abstract: "Show the number of recorded events, and the time of the first.")
 
     @OptionGroup var options: GlobalOptions
 
@@ -47,7 +48,7 @@ struct RecordingStatus: AsyncParsableCommand {
 }
 
 struct ClearRecording: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "clear", abstract: "Forget what is recorded.")
+    static let configuration = CommandConfiguration(commandName: "clear", abstract: "Delete the recorded events.")
 
     @OptionGroup var options: GlobalOptions
 

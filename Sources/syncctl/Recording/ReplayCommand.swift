@@ -6,16 +6,15 @@ import SyncRecording
 /// Runs a recording from the field through the machines of this build.
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: "Show a recording, and whether this build would do the same.",
+        commandName: "replay", abstract: "Show a recording, and check that this build acts the same.",
         discussion: """
-            Needs no database and no server. Times are seconds of the device's clock since the first event of each \
-            start. With --quiet only the end is told.
+            Needs no database and no server. Times are seconds on the device's clock since the first event of each start.
             """)
 
-    @Argument(help: "What syncctl record export has written; - is standard input.", completion: .file())
+    @Argument(help: "File written by syncctl record export. - reads standard input.", completion: .file())
     var file: String
-    @Flag(help: "Answer in JSON, one object a line.") var json = false
-    @Flag(help: "Tell the end only.") var quiet = false
+    @Flag(help: "Print JSON, one object per line.") var json = false
+    @Flag(help: "Print the result only.") var quiet = false
 
     func run() async throws {
         let terminal = Terminal(isJSON: json, variables: GlobalOptions.processVariables)

@@ -16,8 +16,8 @@ struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
         help: ArgumentHelp("Only those with this value; may be repeated.", valueName: "field=value"))
     var conditions: [String] = []
     @Option(help: ArgumentHelp("uid, id (as created) or a field.", valueName: "field")) var sort = "uid"
-    @Option(help: "At most this many.") var limit: Int?
-    @Option(help: "Leave this many out at the beginning.") var offset = 0
+    @Option(help: "Maximum number to list.") var limit: Int?
+    @Option(help: "Number to skip at the beginning.") var offset = 0
 
     func validate() throws {
         guard limit ?? 0 >= 0, offset >= 0 else {
@@ -80,7 +80,7 @@ struct ShowRecord<Kind: RecordKind>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "Its uid, id or name.") var record: String
+    @Argument(help: "Uid, id, or name of the record.") var record: String
 
     func run() async throws {
         try await options.withClient { client in

@@ -17,7 +17,7 @@ struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
             discussion: """
                 Fields: \(Kind.schema.fields.map(describe).joined(separator: ", ")).
 
-                A record is named by its uid, its id\(names). Changes are on this device at once; syncctl sync takes them to the server.
+                Name a record by its uid, its id\(names). Changes take effect on this device at once; syncctl sync sends them to the server.
                 """,
             subcommands: [
                 CreateRecord<Kind>.self, ListRecords<Kind>.self, ShowRecord<Kind>.self, SetRecord<Kind>.self,
@@ -57,11 +57,11 @@ struct SetRecord<Kind: RecordKind>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "set", abstract: "Change fields of \(Kind.aWord).",
-            discussion: "FIELD= without a value takes the value away.")
+            discussion: "FIELD= without a value clears the field.")
     }
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "Its uid, id or name.") var record: String
+    @Argument(help: "Uid, id, or name of the record.") var record: String
     @Argument(help: ArgumentHelp("A field and its value.", valueName: "field=value")) var fields: [String]
 
     func run() async throws {
@@ -86,7 +86,7 @@ struct DeleteRecords<Kind: RecordKind>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: GlobalOptions
-    @Argument(help: "Uids, ids or names.") var records: [String]
+    @Argument(help: "Uids, ids, or names of the records.") var records: [String]
 
     func run() async throws {
         try await options.withClient { client in

@@ -3,7 +3,7 @@ import SyncBootstrap
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "What is configured, and where it comes from.",
+        commandName: "config", abstract: "Show the configuration and its sources.",
         subcommands: [ShowConfig.self, ConfigSchemaCommand.self], defaultSubcommand: ShowConfig.self)
 }
 

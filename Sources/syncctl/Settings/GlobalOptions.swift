@@ -31,7 +31,7 @@ struct GlobalOptions: ParsableArguments {
         name: .customLong("set"), help: ArgumentHelp("Set any other key of the configuration.", valueName: "key=value"))
     var settings: [String] = []
 
-    @Flag(name: .long, help: "Answer in JSON, one object a line.")
+    @Flag(name: .long, help: "Print JSON, one object per line.")
     var json = false
 
     var variables: [String: String] { Self.processVariables }

@@ -5,8 +5,8 @@ import SyncModel
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Make this device's database.",
-        discussion: "Asking for it again changes nothing.")
+        commandName: "init", abstract: "Create the database of this device.",
+        discussion: "Running it again changes nothing.")
 
     @OptionGroup var options: GlobalOptions
 

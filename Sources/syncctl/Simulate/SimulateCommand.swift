@@ -9,11 +9,11 @@ struct SimulateCommand: ParsableCommand {
         commandName: "simulate", abstract: "Run the engine in a simulated world where everything fails on demand.",
         discussion: """
             syncctl simulate --seed 42                    the world of a seed
-            syncctl simulate --seed 42 --report run.html  the same, drawn
-            syncctl simulate --help                       all that syncsim can do
+            syncctl simulate --seed 42 --report run.html  the same, with a report
+            syncctl simulate --help                       all options of syncsim
             """)
 
-    @Argument(parsing: .captureForPassthrough, help: "What syncsim is asked to do.")
+    @Argument(parsing: .captureForPassthrough, help: "Arguments of syncsim.")
     var arguments: [String] = []
 
     func run() throws {

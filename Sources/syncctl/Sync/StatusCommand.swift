@@ -6,10 +6,11 @@ import SyncModel
 /// Shows what this device holds, owes and can reach.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "What this device holds, what it owes, and whether the server is reachable.")
+        commandName: "status",
+        abstract: "Show the records and the outbox of this device, and whether the server is reachable.")
 
     @OptionGroup var options: GlobalOptions
-    @Flag(help: "Do not ask the server.") var local = false
+    @Flag(help: "Do not contact the server.") var local = false
 
     func run() async throws {
         let terminal = options.terminal

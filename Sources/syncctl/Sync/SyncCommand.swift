@@ -7,21 +7,21 @@ import SyncModel
 /// Brings this device and the server in step.
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sync", abstract: "Bring this device and the server in step.",
+        commandName: "sync", abstract: "Sync this device with the server.",
         discussion: """
-            Sends what is in the outbox, fetches what is new, and ends when both are done. When another process syncs \
-            this database already, waits until that has sent what is in the outbox: for 30 s, or as long as --wait says. \
-            With --watch stays and syncs until it is stopped.
+            Sends the outbox and downloads changes, then exits. If another process already syncs this database, waits \
+            until that process has sent the outbox: up to 30 s, or up to the time given with --wait. With --watch, keeps \
+            running until it is stopped.
             """)
 
     @OptionGroup var options: GlobalOptions
-    @Flag(help: "Stay, and sync whenever there is something to do.") var watch = false
+    @Flag(help: "Keep running, and sync whenever something changes.") var watch = false
     @Option(
         help: ArgumentHelp(
-            "Keep trying for this long when the server cannot be reached or says nothing.", valueName: "duration"),
+            "Time to keep trying while the server is unreachable or does not respond.", valueName: "duration"),
         transform: SyncCommand.duration)
     var wait: Duration = .zero
-    @Flag(help: "Agree to the deletions that the mass-delete brake holds back.") var allowDeletes = false
+    @Flag(help: "Allow the deletions that the mass-delete brake holds back.") var allowDeletes = false
 
     static func duration(_ text: String) throws -> Duration {
         guard let duration = DurationText(parsing: text)?.duration else {
