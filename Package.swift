@@ -5,16 +5,19 @@ import PackageDescription
 let isFuzzing = Context.environment["TOMBOLO_FUZZ"] == "1"
 let fuzzing = ["-sanitize=fuzzer,address"]
 
-/// The settings of every target of ours: strict from the first commit.
+/// Whether warnings are errors: for our own tools, and never for a package that depends on this one. See tools/lib/setup.sh.
+let areWarningsErrors = Context.environment["TOMBOLO_WARNINGS"] == "errors"
+
+/// The settings of every Swift target.
 let strict: [SwiftSetting] =
     [
-        .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .enableUpcomingFeature("InferIsolatedConformances"),
-    ] + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
+    ] + (areWarningsErrors ? [.treatAllWarnings(as: .error)] : [])
+    + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
 let package = Package(
     name: "tombolo",
@@ -41,29 +44,26 @@ let package = Package(
     ],
     targets: [
         // The model: values, and nothing but values.
-        .target(name: "SyncModel", swiftSettings: strict),
+        .target(name: "SyncModel"),
 
         // The one lock and the one feed that everything shares.
-        .target(name: "SyncConcurrency", swiftSettings: strict),
+        .target(name: "SyncConcurrency"),
 
         // JSON as bytes: depends on nothing.
-        .target(name: "SyncJSON", swiftSettings: strict),
+        .target(name: "SyncJSON"),
 
         // The wire format: the only place that knows it.
         .target(
             name: "SyncWire",
-            dependencies: ["SyncModel", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
+            dependencies: ["SyncModel", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
 
         // Policy: knows no SQL, HTTP, JSON, file or real clock.
         .target(
             name: "SyncCore",
-            dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Logging", package: "swift-log")],
-            swiftSettings: strict),
+            dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Logging", package: "swift-log")]),
         .target(
             name: "SyncAuthority",
-            dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
+            dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Crypto", package: "swift-crypto")]),
 
         // What a flight recorder keeps, how it is written down, and how it is run again.
         .target(
@@ -71,8 +71,7 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
@@ -87,8 +86,7 @@ let package = Package(
                 .embedInCode("local/m0009_restorable.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // Adapters: each implements ports, and is seen by the composition root alone. For both of those on SQLite:
         .target(name: "CSQLiteStore"),
@@ -98,12 +96,10 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
+            ]),
         .target(
             name: "SyncTransportInProcess",
-            dependencies: ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
-            swiftSettings: strict),
+            dependencies: ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"]),
         .target(
             name: "SyncTransportHTTP",
             dependencies: [
@@ -113,8 +109,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // The server's.
         .target(
@@ -122,8 +117,7 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
+            ]),
         .target(
             name: "SyncServerHTTP",
             dependencies: [
@@ -140,13 +134,11 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // The application's model: engine and stores know it by its schemas alone.
         .target(
-            name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"],
-            swiftSettings: strict),
+            name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"]),
 
         // For tests, ours and our users': never linked into a production program.
         .target(
@@ -154,8 +146,7 @@ let package = Package(
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
                 "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
         .target(name: "CConcurrencyTripwire"),
@@ -170,8 +161,7 @@ let package = Package(
             resources: [
                 .embedInCode("Report/report.html"), .embedInCode("Report/report.css"),
                 .embedInCode("Report/report.js"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // The real parts, put into simulated worlds, and the program that runs these.
         .target(
@@ -179,15 +169,13 @@ let package = Package(
             dependencies: [
                 "CFaultVFS", "SyncConcurrency", "SyncModel", "SyncCore", "SyncAuthority", "SyncStoreSQLite",
                 "AuthorityStoreSQLite", "SyncSimulation",
-            ],
-            swiftSettings: strict),
+            ]),
         .executableTarget(
             name: "syncsim",
             dependencies: [
                 "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // Measures; nothing else links it.
         .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -198,21 +186,18 @@ let package = Package(
                 "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // The machine's own clocks, dice, threads, streams, links and routes.
-        .target(name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncCore"], swiftSettings: strict),
+        .target(name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncCore"]),
         .target(name: "CNetlink"),
         .target(
-            name: "SyncReachabilityLinux", dependencies: ["SyncConcurrency", "SyncCore", "CNetlink"],
-            swiftSettings: strict),
+            name: "SyncReachabilityLinux", dependencies: ["SyncConcurrency", "SyncCore", "CNetlink"]),
 
         // Real input for a local store: accounts, JSON Lines, CSV.
         .target(
             name: "RecordImport",
-            dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
+            dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
 
         // The composition root, and the programs.
         .target(
@@ -225,18 +210,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
+            ]),
         // What a client program imports.
         .target(
-            name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
-            swiftSettings: strict),
+            name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"]),
         .executableTarget(
             name: "syncd",
             dependencies: [
                 "SyncBootstrap", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict),
+            ]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
@@ -244,8 +226,7 @@ let package = Package(
                 "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict),
+            ]),
 
         // Every decoder of foreign bytes, with what must hold of it: for ordinary tests, and for the fuzzer.
         .target(
@@ -255,39 +236,36 @@ let package = Package(
                 "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "Models",
                 "SyncSimulation", .product(name: "Configuration", package: "swift-configuration"),
             ],
-            path: "Tests/ForeignBytes", swiftSettings: strict),
+            path: "Tests/ForeignBytes"),
         .testTarget(
-            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes"], swiftSettings: strict),
+            name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes"]),
 
         // Says how much of the tests runs.
-        .target(name: "TestRings", path: "Tests/TestRings", swiftSettings: strict),
-        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
-        .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"], swiftSettings: strict),
-        .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"], swiftSettings: strict),
-        .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"], swiftSettings: strict),
-        .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"], swiftSettings: strict),
+        .target(name: "TestRings", path: "Tests/TestRings"),
+        .testTarget(name: "ArchitectureTests"),
+        .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
+        .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
+        .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
+        .testTarget(name: "SyncWireTests", dependencies: ["SyncWire", "SyncModel", "SyncJSON"]),
         .testTarget(
             name: "SyncAuthorityTests",
             dependencies: [
                 "SyncAuthority", "SyncConcurrency", "SyncModel", "SyncTestKit", "SyncWire", "SyncSimulation",
-            ],
-            swiftSettings: strict),
+            ]),
         .testTarget(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
                 "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
                 "SimulationRecipes",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"], swiftSettings: strict),
+            ]),
+        .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"]),
         .testTarget(
             name: "SyncRecordingTests",
             dependencies: [
                 "TestRings", "SyncRecording", "SyncCore", "SyncModel", "SyncJSON", "SyncConcurrency",
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
         .testTarget(
             name: "SyncStoreSQLiteTests",
             dependencies: [
@@ -295,8 +273,7 @@ let package = Package(
                 "SyncSimulation", "SimulationRecipes",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
-            exclude: ["local-schema.golden.sql"],
-            swiftSettings: strict),
+            exclude: ["local-schema.golden.sql"]),
         .testTarget(
             name: "SyncTransportTests",
             dependencies: [
@@ -310,16 +287,14 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
         .testTarget(
             name: "ModelsTests",
             dependencies: [
                 "TestRings", "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
                 "SyncWire", "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            ]),
         .testTarget(
             name: "SyncSimulationTests",
             dependencies: [
@@ -329,16 +304,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            exclude: ["KeptScripts"],
-            swiftSettings: strict),
+            exclude: ["KeptScripts"]),
         .testTarget(
             name: "SyncReachabilityLinuxTests",
-            dependencies: ["TestRings", "SyncReachabilityLinux", "SyncCore", "SyncTestKit"],
-            swiftSettings: strict),
+            dependencies: ["TestRings", "SyncReachabilityLinux", "SyncCore", "SyncTestKit"]),
         .testTarget(
             name: "RecordImportTests",
-            dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"],
-            swiftSettings: strict),
+            dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"]),
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
@@ -346,26 +318,22 @@ let package = Package(
                 "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
+            ]),
         .testTarget(
             name: "SyncTestKitTests",
-            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"],
-            swiftSettings: strict),
+            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"]),
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
                 "TestRings", "syncctl", "syncd", "syncsim", "SyncBootstrap", "SyncModel", "SyncCore", "SyncSimulation",
-            ],
-            swiftSettings: strict),
+            ]),
         // The programs as they are: real processes, signals, sockets and disks.
         .testTarget(
             name: "BlackBoxTests",
             dependencies: [
                 "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -375,6 +343,9 @@ if isFuzzing {
         .target(name: "CLibFuzzer", path: "Tests/CLibFuzzer"),
         .executableTarget(
             name: "syncfuzz", dependencies: ["CLibFuzzer", "ForeignBytes"], path: "Tests/syncfuzz",
-            swiftSettings: strict, linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])]),
+            linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])]),
     ]
 }
+
+// The names of the C targets, and of no others, begin with a C.
+for target in package.targets where !target.name.hasPrefix("C") { target.swiftSettings = strict }

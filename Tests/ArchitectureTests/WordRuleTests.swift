@@ -16,4 +16,33 @@ import Testing
             places.isEmpty,
             "\(places.count) comments open with Who, What or Whose; write the actor first: \(places.prefix(5))")
     }
+
+    /// Words that have a plain word of the field beside them, with that word.
+    private static let coinages = [
+        "MutationNumber": "TransactionNumber", "ModelLimits": "SchemaLimits", "ModelsLimits": "CommunityLimits",
+        "Turnstile": "AsyncMutex", "ActorHome": "ActorExecutor", "CoalescingFeed": "Broadcast",
+        "Sighting": "LookupResult",
+        "greet": "sendHello", "greeted": "helloEnded", "greeting": "hello", "heed": "respond",
+        "glance": "observedState",
+        "giveWay": "redirect", "owesCut": "needsTruncation", "buryIfDead": "endIfDead", "deed": "operation",
+        "deeds": "operations", "crowd": "burst", "crowds": "bursts", "town": "testbed", "weather": "conditions",
+        "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
+    ]
+
+    @Test func `no coinage stands where the field has a word`() throws {
+        let words = Self.coinages.keys.sorted().joined(separator: "|")
+        let pattern = try NSRegularExpression(pattern: #"\b(\#(words))\b"#)
+        let rule = "Tests/ArchitectureTests/WordRuleTests.swift"
+        var places: [String] = []
+        for file in try SourceTree.files() + SourceTree.tests() where !file.path.hasSuffix(rule) {
+            for (index, line) in file.lines.enumerated() {
+                let whole = NSRange(line.startIndex..., in: line)
+                guard let match = pattern.firstMatch(in: line, range: whole), let range = Range(match.range, in: line)
+                else { continue }
+                let word = String(line[range])
+                places.append("\(file.path):\(index + 1): \(word); write \(Self.coinages[word] ?? "another word")")
+            }
+        }
+        #expect(places.isEmpty, "\(places.count) coinages: \(places.prefix(5))")
+    }
 }

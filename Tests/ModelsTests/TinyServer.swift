@@ -37,7 +37,7 @@ final class TinyServer: RemoteTransport {
     }
 
     func hello() async throws(TransportFailure) -> ServerHello {
-        throw TransportFailure(.unreachable, "nobody greets")
+        throw TransportFailure(.unreachable, "there is no hello")
     }
 
     func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {

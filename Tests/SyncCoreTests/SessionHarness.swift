@@ -45,7 +45,7 @@ struct SessionHarness {
 
     private mutating func note(_ action: SyncAction) {
         switch action {
-        case .greet(let serial), .push(let serial, _), .pull(let serial, _): requests[serial] = action
+        case .sendHello(let serial), .push(let serial, _), .pull(let serial, _): requests[serial] = action
         case .openHints(let serial, _): hintStreams.insert(serial)
         case .closeHints(let serial): hintStreams.remove(serial)
         case .abandon(let serial): requests[serial] = nil
@@ -82,8 +82,8 @@ struct SessionHarness {
         return nil
     }
 
-    var greeting: Serial? {
-        open { if case .greet(let serial) = $0 { serial } else { nil } }
+    var openHello: Serial? {
+        open { if case .sendHello(let serial) = $0 { serial } else { nil } }
     }
 
     var push: (serial: Serial, request: PushRequest)? {
@@ -95,12 +95,12 @@ struct SessionHarness {
     }
 
     mutating func answerGreeting(_ result: Result<ServerHello, TransportFailure> = .success(hello)) {
-        guard let serial = greeting else {
-            Issue.record("no greeting is open")
+        guard let serial = openHello else {
+            Issue.record("no hello is open")
             return
         }
         requests[serial] = nil
-        send(.greeted(serial, result))
+        send(.helloEnded(serial, result))
     }
 
     mutating func answerPush(_ result: Result<PushReply, TransportFailure>) {

@@ -6,10 +6,10 @@ import Testing
 @Suite struct SessionMachineTests {
     // MARK: Link
 
-    @Test func `a link that is up is greeted, and a good answer starts a pull`() {
+    @Test func `a link that is up gets a hello, and a good answer starts a pull`() {
         var harness = SessionHarness()
         harness.send(.started(SessionHarness.stored(), .up))
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
         harness.answerGreeting()
         #expect(
             harness.pull?.request
@@ -24,22 +24,22 @@ import Testing
         #expect(harness.session.status(now: .zero).connection == .offline("no route"))
         #expect(harness.session.status(now: .zero).push == .held)
         harness.send(.linkChanged(.up))
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
     }
 
-    @Test func `an unreachable server is greeted again after a wait that grows up to its cap`() {
+    @Test func `an unreachable server gets a hello again after a wait that grows up to its cap`() {
         var harness = SessionHarness()
         harness.send(.started(SessionHarness.stored(), .up))
         var longest = Duration.zero
         for _ in 0..<40 {
             let before = harness.now
             harness.answerGreeting(.failure(TransportFailure(.unreachable, "refused")))
-            #expect(harness.greeting == nil)
+            #expect(harness.openHello == nil)
             harness.wake()
             let wait = harness.now - before
             #expect(wait >= harness.policy.backoff.floor && wait <= harness.policy.backoff.cap)
             longest = max(longest, wait)
-            #expect(harness.greeting != nil)
+            #expect(harness.openHello != nil)
         }
         #expect(longest > .seconds(30))
     }
@@ -50,17 +50,17 @@ import Testing
         harness.answerGreeting(.failure(TransportFailure(.unauthorized, "unknown token")))
         #expect(harness.requests.isEmpty)
         harness.send(.credentialsChanged)
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
     }
 
-    @Test func `a greeting that is never answered is abandoned at its deadline`() {
+    @Test func `a hello that is never answered is abandoned at its deadline`() {
         var harness = SessionHarness()
         harness.send(.started(SessionHarness.stored(), .up))
-        let lost = harness.greeting!
+        let lost = harness.openHello!
         harness.wake()
-        #expect(harness.greeting == nil)
+        #expect(harness.openHello == nil)
         // The late answer changes nothing.
-        #expect(harness.send(.greeted(lost, .success(SessionHarness.hello))).isEmpty)
+        #expect(harness.send(.helloEnded(lost, .success(SessionHarness.hello))).isEmpty)
     }
 
     @Test func `a server of another protocol is named with its versions`() {
@@ -120,7 +120,7 @@ import Testing
         #expect(harness.pull?.request.account == owner)
     }
 
-    @Test func `a push whose token has changed on the way is kept, and the server is greeted again`() {
+    @Test func `a push whose token has changed on the way is kept, and the server gets a new hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push?.request.account == SessionHarness.account)
@@ -131,7 +131,7 @@ import Testing
             return
         }
         harness.send(.credentialsChanged)
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
     }
 
     @Test func `two servers with different histories behind one address do not make a loop`() {
@@ -140,7 +140,7 @@ import Testing
         for round in 0..<10 {
             guard harness.pull != nil else { break }
             harness.answerPull(.success(.mustReset(.epoch)))
-            if harness.greeting == nil {
+            if harness.openHello == nil {
                 #expect(round > 0)
                 return
             }
@@ -275,7 +275,7 @@ import Testing
     @Test func `while something is held back, each poll asks what the server knows`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
-        while harness.greeting == nil { harness.wake() }
+        while harness.openHello == nil { harness.wake() }
         #expect(harness.pull != nil)
         harness.answerGreeting()
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
@@ -283,13 +283,13 @@ import Testing
         #expect(harness.push != nil)
     }
 
-    @Test func `a push without an answer is sent again, after its deadline and a new greeting`() {
+    @Test func `a push without an answer is sent again, after its deadline and a new hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let lost = harness.push!.serial
         while harness.push != nil { harness.wake() }
         #expect(harness.send(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1)))).isEmpty)
-        while harness.greeting == nil { harness.wake() }
+        while harness.openHello == nil { harness.wake() }
         harness.answerGreeting()
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
@@ -310,16 +310,16 @@ import Testing
         #expect(harness.now - asked >= .seconds(90))
     }
 
-    @Test func `a server that asks for a pause before it greets gets it, also from an impatient user`() {
+    @Test func `a server that asks for a pause in answer to a hello gets it, also from an impatient user`() {
         var harness = SessionHarness()
         harness.send(.started(SessionHarness.stored(), .up))
         let asked = harness.now
         harness.answerGreeting(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
         harness.send(.syncRequested)
         harness.send(.credentialsChanged)
-        #expect(harness.greeting == nil)
+        #expect(harness.openHello == nil)
         harness.wake()
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
         #expect(harness.now - asked >= .seconds(90))
     }
 
@@ -328,7 +328,7 @@ import Testing
         harness.send(.started(SessionHarness.stored(), .up))
         harness.answerGreeting(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
         harness.send(.syncRequested)
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
     }
 
     @Test func `a batch that is too large is halved until it fits`() {
@@ -557,7 +557,7 @@ import Testing
     @Test func `a page that was cut is larger again with each that comes`() {
         var harness = SessionHarness.online()
         harness.send(.syncRequested)
-        // The page comes too late: the deadline, and then the greeting again.
+        // The page comes too late: the deadline, and then the hello again.
         harness.wake()
         harness.wake()
         harness.answerGreeting()
@@ -847,14 +847,14 @@ import Testing
         var harness = SessionHarness()
         harness.send(.started(stored, .up))
         harness.send(.syncRequested)
-        #expect(harness.greeting == nil)
+        #expect(harness.openHello == nil)
         guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
             Issue.record("\(harness.session.status(now: harness.now))")
             return
         }
         #expect(failure.code == .throttled)
         harness.wake()
-        #expect(harness.greeting != nil && harness.now == .seconds(90))
+        #expect(harness.openHello != nil && harness.now == .seconds(90))
     }
 
     @Test func `a pause that a server asks for is told to later runs, and no longer than is granted`() {
@@ -877,7 +877,7 @@ import Testing
             let asked = harness.now
             for _ in 0..<10 where harness.pull != nil { harness.wake() }
             deadlines.append(harness.now - asked)
-            for _ in 0..<10 where harness.greeting == nil { harness.wake() }
+            for _ in 0..<10 where harness.openHello == nil { harness.wake() }
             harness.answerGreeting()
         }
         #expect(limits == [500, 500, 250, 125, 62, 50, 12, 3, 1, 1, 1, 1])
@@ -1033,7 +1033,7 @@ import Testing
         harness.answerStore(
             .spaceVacated(
                 .default, .vacated(VacatedSpace(stored: kept, outbox: OutboxSummary(), removedRecords: 0))))
-        #expect(harness.greeting != nil && harness.pull == nil)
+        #expect(harness.openHello != nil && harness.pull == nil)
     }
 
     @Test func `a space without access is vacated, said, and asked for again after a long rest`() {
@@ -1062,7 +1062,7 @@ import Testing
         harness.send(.syncRequested)
         harness.answerPull(.success(.noAccess(Epoch(rawValue: "another"))))
         #expect(harness.storeOrders.isEmpty)
-        #expect(harness.greeting != nil)
+        #expect(harness.openHello != nil)
     }
 
     @Test func `a push to a space without access is followed by no pull at once`() {
@@ -1148,9 +1148,9 @@ import Testing
         harness.answerGreeting(.failure(TransportFailure(code, "not now", retryAfter: pause)))
         #expect(Array(harness.timers.values) == [pause])
         harness.send(.credentialsChanged)
-        #expect(harness.greeting == nil)
+        #expect(harness.openHello == nil)
         harness.wake()
-        #expect(harness.now == pause && harness.greeting != nil)
+        #expect(harness.now == pause && harness.openHello != nil)
     }
 
     @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {

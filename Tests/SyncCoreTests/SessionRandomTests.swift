@@ -72,7 +72,7 @@ private struct RandomWorld {
             isDefinite: Bool.random(using: &random))
         let fails = Int.random(in: 0..<3, using: &random) == 0
         switch harness.requests[serial]! {
-        case .greet: harness.answerGreeting(fails ? .failure(failure) : .success(SessionHarness.hello))
+        case .sendHello: harness.answerGreeting(fails ? .failure(failure) : .success(SessionHarness.hello))
         case .push(_, let request):
             guard !fails else { return harness.answerPush(.failure(failure)) }
             switch Int.random(in: 0..<8, using: &random) {
@@ -233,7 +233,7 @@ private struct RandomWorld {
         }
         for serial in harness.requests.keys.sorted() {
             switch harness.requests[serial] {
-            case .greet?: harness.answerGreeting()
+            case .sendHello?: harness.answerGreeting()
             case .push(_, let request)?:
                 let count = Int64(request.transactions.count)
                 head += count

@@ -53,12 +53,12 @@ import Testing
         }
         let expected = [
             "started", "sync_requested", "credentials_changed", "deletes_allowed", "stop_requested", "aborted",
-            "link_changed", "outbox_touched", "timer_fired", "greeted", "push_ended", "pull_ended", "hint",
+            "link_changed", "outbox_touched", "timer_fired", "hello_ended", "push_ended", "pull_ended", "hint",
             "hints_ended", "batch_taken", "nothing_to_push", "outbox_counted", "results_recorded", "page_applied",
             "page_braked", "cursor_reset", "session_changed", "store_failed", "counting_outbox", "taking_batch",
             "recording_results", "applying_page", "resetting_cursor", "adopting", "renewing_identity", "gap",
             "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
-            "down", "greeting", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
+            "down", "awaiting_hello", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
             "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",
             "rest", "space_vacated", "vacate_braked", "vacating_space", "vacating", "no_access",
             "shrunk_limit", "shrunk_page", "identity", "reset", "store",
@@ -68,7 +68,7 @@ import Testing
 
     @Test func `a turn without its parts is refused with the place and what was expected`() throws {
         let good =
-            #"{"turn":{"at":"1.5","event":{"is":"timer_fired","serial":3},"draws":["00000000000000ff"],"actions":["greet #4"]}}"#
+            #"{"turn":{"at":"1.5","event":{"is":"timer_fired","serial":3},"draws":["00000000000000ff"],"actions":["hello #4"]}}"#
         guard case .turn(let turn) = try EntryCodec.entry(good) else {
             Issue.record("no turn was read")
             return
@@ -84,8 +84,8 @@ import Testing
             (#","serial":3"#, "", #"turn.event: an object with the key "serial" expected"#),
             ("00000000000000ff", "+0000000000000ff", "turn.draws[0]: 16 hexadecimal digits expected"),
             ("00000000000000ff", "ff", "turn.draws[0]: 16 hexadecimal digits expected"),
-            (#"["greet #4"]"#, "7", "turn.actions: an array expected"),
-            (#"["greet #4"]"#, "[true]", "turn.actions[0]: text"),
+            (#"["hello #4"]"#, "7", "turn.actions: an array expected"),
+            (#"["hello #4"]"#, "[true]", "turn.actions[0]: text"),
             (#"{"turn""#, #"{"tern""#, #"a "start" or a "turn""#),
             ("}}", "}", "not JSON: "), (#""at""#, #""event":7,"at""#, "occurs twice"),
         ]

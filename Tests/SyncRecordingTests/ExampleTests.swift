@@ -10,7 +10,7 @@ import Testing
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Schemas/recording/example.jsonl")
 
-    /// One short sync of two spaces: a greeting that fails once, a push with a rejection, a page, and a stop.
+    /// One short sync of two spaces: a hello that fails once, a push with a rejection, a page, and a stop.
     private static func recording() -> Recording {
         var life = ScriptedLife()
         let epoch = Epoch(rawValue: "first")
@@ -29,9 +29,9 @@ import Testing
                     identity: identity, epoch: epoch, account: account,
                     spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
                     outbox: owed), .up), after: .zero)
-        life.happens(.greeted(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
+        life.happens(.helloEnded(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
         life.happens(.timerFired(Serial(rawValue: 2)), after: .milliseconds(800))
-        life.happens(.greeted(Serial(rawValue: 3), .success(hello)))
+        life.happens(.helloEnded(Serial(rawValue: 3), .success(hello)))
         life.happens(
             .batchTaken(
                 PushBatch(
@@ -98,7 +98,7 @@ private struct ScriptedLife {
         let before = session
         let policy = SyncPolicy()
         var draws: [UInt64] = []
-        if case .greeted(_, .failure) = event { draws = [0xC000_0000_0000_0000] }
+        if case .helloEnded(_, .failure) = event { draws = [0xC000_0000_0000_0000] }
         let actions = session.handle(event, now: now, policy: policy, random: Given(draws))
         recorder.record(
             RecorderTurn(

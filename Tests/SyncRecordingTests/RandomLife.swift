@@ -50,7 +50,7 @@ struct RandomLife {
         case .arm(let serial, _): timers.append(serial)
         case .disarm(let serial): timers.removeAll { $0 == serial }
         case .note, .checkpoint, .abandon, .closeHints, .finish: break
-        case .greet, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
+        case .sendHello, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
             .vacate,
             .adopt, .renewIdentity:
             requests.append(action)
@@ -88,7 +88,7 @@ struct RandomLife {
 
     private mutating func answer(_ action: SyncAction) -> SyncEvent {
         switch action {
-        case .greet(let serial): return .greeted(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
+        case .sendHello(let serial): return .helloEnded(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
         case .push(let serial, let request): return .pushEnded(serial, pushResult(request))
         case .pull(let serial, let request): return .pullEnded(serial, request.space, pullResult(request))
         case .openHints(let serial, _): return .hint(serial, Hint(space: .default, head: Version(version)))

@@ -37,15 +37,15 @@ import Testing
         var entries = Self.entries()
         #expect(differences(entries) == [])
         let turn = try change(&entries) { turn in
-            guard let index = turn.actions.firstIndex(where: { $0.hasPrefix("greet ") }) else { return false }
-            turn.actions[index] = "greet #99"
+            guard let index = turn.actions.firstIndex(where: { $0.hasPrefix("hello ") }) else { return false }
+            turn.actions[index] = "hello #99"
             return true
         }
         let found = try #require(differences(entries).first)
         #expect(differences(entries).count == 1)
         #expect(found.turn == turn)
         #expect(found.description.hasPrefix("differs at turn \(turn), action "))
-        #expect(found.description.contains("then greet #99; now greet #"))
+        #expect(found.description.contains("then hello #99; now hello #"))
     }
 
     @Test func `a missing and an additional action are told`() throws {

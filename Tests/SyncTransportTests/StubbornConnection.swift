@@ -7,14 +7,14 @@ import NIOTLS
 struct StubbornConnection: Sendable {
     private let channel: any Channel
 
-    /// Returns once the server has greeted.
+    /// Returns once the server is ready.
     init(to port: Int) async throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.certificateVerification = .none
         tls.applicationProtocols = ["h2"]
         let context = try NIOSSLContext(configuration: tls)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let greeted = loop.makePromise(of: Void.self)
+        let ready = loop.makePromise(of: Void.self)
         do {
             channel = try await ClientBootstrap(group: loop)
                 .channelInitializer { channel in
@@ -22,15 +22,15 @@ struct StubbornConnection: Sendable {
                         let ear = Ear()
                         try channel.pipeline.syncOperations.addHandlers(
                             ear, try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
-                            Mouth(ear, greeted))
+                            Mouth(ear, ready))
                     }
                 }
                 .connect(host: "127.0.0.1", port: port).get()
         } catch {
-            greeted.fail(error)
+            ready.fail(error)
             throw error
         }
-        try await greeted.futureResult.get()
+        try await ready.futureResult.get()
     }
 
     /// Returns once the connection is closed.
@@ -58,12 +58,12 @@ private final class Mouth: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private let ear: Ear
-    private let greeted: EventLoopPromise<Void>
+    private let ready: EventLoopPromise<Void>
     private var hasGreeted = false
 
-    init(_ ear: Ear, _ greeted: EventLoopPromise<Void>) {
+    init(_ ear: Ear, _ ready: EventLoopPromise<Void>) {
         self.ear = ear
-        self.greeted = greeted
+        self.ready = ready
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -85,12 +85,12 @@ private final class Mouth: ChannelInboundHandler {
             stream = min(stream + 2, 101)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: head + fields)), promise: nil)
         }
-        greeted.succeed()
+        ready.succeed()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         ear.unheard = nil
-        greeted.fail(ChannelError.eof)
+        ready.fail(ChannelError.eof)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -140,14 +140,14 @@ import Testing
         for answer in answers { #expect(Self.status(answer) != "200", "\(answer)") }
     }
 
-    @Test func `a TLS connection that never greets is closed`() async throws {
+    @Test func `a TLS connection without a hello is closed`() async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
         var configuration = SyncServerConfiguration()
         configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
         configuration.handshakeTimeout = .milliseconds(200)
         let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
-            // A word of no TLS at all, the beginning of a greeting, and nothing.
+            // A word of no TLS at all, the beginning of a hello, and nothing.
             [
                 try await RawRequest.send(["GET / HTTP/1.1\r\n\r\n"], to: port),
                 try await RawRequest.send(["\u{16}\u{3}\u{1}"], to: port), try await RawRequest.send([], to: port),

@@ -70,7 +70,7 @@ import Testing
         #expect(replay.status == 0, "\(replay.errors)")
         let last = try #require(replay.output.split(separator: "\n").last)
         #expect(last == "replayed \(lines.count { $0.hasPrefix(#"{"turn""#) }) events: same actions as recorded")
-        #expect(replay.output.contains("-> greet #0") && replay.output.contains("greeting #0 answered"))
+        #expect(replay.output.contains("-> hello #0") && replay.output.contains("hello #0 answered"))
         #expect(replay.output.components(separatedBy: "started at ").count == 3)
         let quiet = try programs.run("syncctl", ["replay", "--quiet", programs.folder + "/one"])
         #expect(quiet.output == last + "\n")
@@ -81,13 +81,13 @@ import Testing
         }
 
         // Of another build: an action was another one then.
-        let index = try #require(lines.firstIndex { $0.contains(#""greet #0""#) })
+        let index = try #require(lines.firstIndex { $0.contains(#""hello #0""#) })
         var planted = Array(lines.dropLast())
-        planted[index] = planted[index].replacing(#""greet #0""#, with: #""greet #0\u001b[31m""#)
+        planted[index] = planted[index].replacing(#""hello #0""#, with: #""hello #0\u001b[31m""#)
         let file = try seal(planted, programs, as: "planted")
         let different = try programs.run("syncctl", ["replay", file])
         #expect(different.status == CommandStatus.different.rawValue, "\(different.errors)")
-        #expect(different.output.contains("then greet #0\\u{1B}[31m; now greet #0"), "\(different.output)")
+        #expect(different.output.contains("then hello #0\\u{1B}[31m; now hello #0"), "\(different.output)")
         #expect(!different.output.contains("\u{1B}"))
 
         let again = try programs.run("syncctl", ["record", "export", "--to", programs.folder + "/one"] + store)

@@ -7,6 +7,9 @@ cd "$root" || exit 1
 # Crash reports of a child that is killed on purpose are noise, and may hold a pipe open.
 export SWIFT_BACKTRACE="${SWIFT_BACKTRACE:-enable=no}"
 
+# Our own builds have no warnings. A package that depends on this one decides for itself: see Package.swift.
+export TOMBOLO_WARNINGS="${TOMBOLO_WARNINGS:-errors}"
+
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 

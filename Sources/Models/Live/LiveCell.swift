@@ -24,7 +24,7 @@ final class LiveCell: Sendable {
         /// Counts visible changes.
         var revision = 0
         /// The last look at the source that was taken in.
-        var lastLook = Look.none
+        var lastRead = ReadSequence.none
         weak var group: DraftGroup?
         /// The state of the same record, which was reached under its id before this one was found under its uid.
         var successor: LiveCell?
@@ -76,7 +76,7 @@ final class LiveCell: Sendable {
         return successor?.presence ?? presence
     }
 
-    var glance: (presence: Presence, revision: Int) { read { ($0.presence, $0.revision) } }
+    var observedState: (presence: Presence, revision: Int) { read { ($0.presence, $0.revision) } }
 
     var creation: Written? { read { $0.creation } }
 
@@ -164,27 +164,27 @@ final class LiveCell: Sendable {
 
     /// Takes in what was seen, unless a look that was begun later has been taken in: two threads may look at once.
     /// - Returns: whether anything visible changed.
-    @discardableResult func show(_ sighting: Sighting, _ look: Look) -> Bool {
+    @discardableResult func show(_ found: LookupResult, _ reading: ReadSequence) -> Bool {
         // Objects must be released outside of the lock.
         let (isNew, replaced) = state.withLock { state -> (Bool, Record?) in
-            guard look > state.lastLook, state.successor == nil else { return (false, nil) }
-            state.lastLook = look
+            guard reading > state.lastRead, state.successor == nil else { return (false, nil) }
+            state.lastRead = reading
             let before = state
-            take(sighting, into: &state)
+            take(found, into: &state)
             let isNew =
                 before.presence != state.presence || before.values != state.values
                 || before.shown?.uid != state.shown?.uid || before.shown?.version != state.shown?.version
             if isNew { state.revision += 1 }
             return (isNew, before.shown)
         }
-        if isNew, case .here(let record) = sighting, record.uid.isValid, record.uid != replaced?.uid {
+        if isNew, case .here(let record) = found, record.uid.isValid, record.uid != replaced?.uid {
             objects.index(collection, record.uid, record.id)
         }
         return isNew
     }
 
-    private func take(_ sighting: Sighting, into state: inout State) {
-        switch (sighting, state.presence) {
+    private func take(_ found: LookupResult, into state: inout State) {
+        switch (found, state.presence) {
         case (_, .draft), (.elsewhere, _), (.notHere, .gone): break
         // A deleted record comes back when its deletion is refused, or its creation is sent again from the journal.
         case (.here(let record), .awaited), (.here(let record), .notHere), (.here(let record), .here),
@@ -202,9 +202,9 @@ final class LiveCell: Sendable {
     /// Takes note that what was set has been written, before the source is looked at again.
     ///
     /// - Parameter look: begun after the write; what was looked up before it shows nothing any more.
-    func written(_ edit: RecordEdit, _ written: Written, _ look: Look) {
+    func written(_ edit: RecordEdit, _ written: Written, _ reading: ReadSequence) {
         state.withLock { state in
-            state.lastLook = max(state.lastLook, look)
+            state.lastRead = max(state.lastRead, reading)
             state.revision += 1
             switch edit {
             case .create(_, let id, let patch):

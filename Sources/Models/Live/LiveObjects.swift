@@ -32,7 +32,7 @@ public final class LiveObjects: Sendable {
         var uids: [Key: RecordID] = [:]
         /// The entries whose record is not here, and known by its uid alone.
         var placeholders: Set<Key> = []
-        var looks = 0
+        var reads = 0
     }
 
     private let registry = Guarded(Registry())
@@ -77,8 +77,8 @@ public final class LiveObjects: Sendable {
     public func object<Model: LiveModel>(_ type: Model.Type, id: RecordID) throws(ModelFailure) -> Model {
         let collection = Model.kind.collection
         if let model: Model = registered(.id(id)) { return model }
-        let look = beginLook()
-        return adopt(type, .id(id), try source.look(collection, .id(id)), look)
+        let reading = beginRead()
+        return adopt(type, .id(id), try source.lookup(collection, .id(id)), reading)
     }
 
     /// The object with this uid; a placeholder when it is not here.
@@ -95,16 +95,16 @@ public final class LiveObjects: Sendable {
             return model
         }
         if let model: Model = registered(key) { return model }
-        let look = beginLook()
-        return adopt(type, key, try source.look(collection, key), look)
+        let reading = beginRead()
+        return adopt(type, key, try source.lookup(collection, key), reading)
     }
 
     /// The objects that match, each the one live object of its record.
     public func objects<Model: LiveModel>(
         _ type: Model.Type, matching query: RecordQuery
     ) async throws(ModelFailure) -> [Model] {
-        let look = beginLook()
-        return try await source.records(matching: query).map { adopt(type, .id($0.id), .here($0), look) }
+        let reading = beginRead()
+        return try await source.records(matching: query).map { adopt(type, .id($0.id), .here($0), reading) }
     }
 
     /// The objects that match, now and again after each change that may concern them.
@@ -140,16 +140,16 @@ public final class LiveObjects: Sendable {
 
     /// The object for what was just seen; made when nobody has it.
     private func adopt<Model: LiveModel>(
-        _ type: Model.Type, _ key: RecordKey, _ sighting: Sighting, _ look: Look
+        _ type: Model.Type, _ key: RecordKey, _ found: LookupResult, _ reading: ReadSequence
     ) -> Model {
-        switch sighting {
+        switch found {
         case .here(let record):
             if let model: Model = registered(.id(record.id)) {
-                model.record.cell.show(sighting, look)
+                model.record.cell.show(found, reading)
                 return model
             }
             let cell = LiveCell(kind: Model.kind, objects: self, key: .id(record.id), presence: .awaited)
-            cell.show(sighting, look)
+            cell.show(found, reading)
             return register(Model(record: LiveRecord(cell: cell)), under: .id(record.id))
         case .notHere:
             return placeholder(type, key, presence: .notHere)
@@ -204,7 +204,7 @@ public final class LiveObjects: Sendable {
     }
 
     /// A record was found under its uid: its placeholder becomes the one object of its id, or gives way to it.
-    private func settle(_ cell: LiveCell, uid key: RecordKey, as record: Record, _ look: Look) -> Bool {
+    private func settle(_ cell: LiveCell, uid key: RecordKey, as record: Record, _ reading: ReadSequence) -> Bool {
         let collection = cell.collection
         let (old, new) = (Key(collection: collection, key: key), Key(collection: collection, key: .id(record.id)))
         while true {
@@ -215,7 +215,7 @@ public final class LiveObjects: Sendable {
                     registry.entries[old] = nil
                     registry.placeholders.remove(old)
                 }
-                other.show(.here(record), look)
+                other.show(.here(record), reading)
                 return true
             }
             let model = registry.withLock { $0.entries[old] }?.model
@@ -228,7 +228,7 @@ public final class LiveObjects: Sendable {
                 registry.placeholders.remove(old)
                 return true
             }
-            if isPlaced { return cell.show(.here(record), look) }
+            if isPlaced { return cell.show(.here(record), reading) }
         }
     }
 
@@ -313,9 +313,9 @@ public final class LiveObjects: Sendable {
         let ticket = try await source.write(edits.map(\.edit), now: runtime.now())
         let written = Written(ticket: ticket, edits: edits.map(\.edit.edit))
         for (cell, edit) in edits {
-            cell.written(edit.edit, written, beginLook())
+            cell.written(edit.edit, written, beginRead())
             cell.group.root.remove(cell.recordID)
-            if let record = ticket.shown[cell.recordID] { cell.show(.here(record), beginLook()) }
+            if let record = ticket.shown[cell.recordID] { cell.show(.here(record), beginRead()) }
         }
         refresh(edits.map(\.cell))
         var change = StoreChange()
@@ -333,10 +333,10 @@ public final class LiveObjects: Sendable {
     // MARK: Reads
 
     /// Called before the source is looked at; what was seen is shown with it.
-    private func beginLook() -> Look {
+    private func beginRead() -> ReadSequence {
         registry.withLock { registry in
-            registry.looks += 1
-            return Look(number: registry.looks)
+            registry.reads += 1
+            return ReadSequence(number: registry.reads)
         }
     }
 
@@ -344,13 +344,13 @@ public final class LiveObjects: Sendable {
         switch cell.presence {
         case .draft: return
         case .here, .awaited, .notHere:
-            let look = beginLook()
-            var sighting = try source.look(cell.collection, cell.key)
-            if sighting == .elsewhere {
+            let reading = beginRead()
+            var found = try source.lookup(cell.collection, cell.key)
+            if found == .elsewhere {
                 let record = try await source.fetch(cell.collection, cell.key)
-                sighting = record.map { .here($0) } ?? .notHere
+                found = record.map { .here($0) } ?? .notHere
             }
-            if take(sighting, into: cell, look) { publish(cell) }
+            if take(found, into: cell, reading) { publish(cell) }
         case .gone: break
         }
         switch cell.presence {
@@ -364,10 +364,10 @@ public final class LiveObjects: Sendable {
     @discardableResult func refresh(_ cells: [LiveCell]) -> Bool {
         var isNew = false
         for cell in cells {
-            let look = beginLook()
+            let reading = beginRead()
             do throws(ModelFailure) {
-                let sighting = try source.look(cell.collection, cell.key)
-                if take(sighting, into: cell, look) { isNew = true }
+                let found = try source.lookup(cell.collection, cell.key)
+                if take(found, into: cell, reading) { isNew = true }
             } catch {
                 continue
             }
@@ -375,11 +375,11 @@ public final class LiveObjects: Sendable {
         return isNew
     }
 
-    private func take(_ sighting: Sighting, into cell: LiveCell, _ look: Look) -> Bool {
-        if case .here(let record) = sighting, case .uid = cell.key {
-            return settle(cell, uid: cell.key, as: record, look)
+    private func take(_ found: LookupResult, into cell: LiveCell, _ reading: ReadSequence) -> Bool {
+        if case .here(let record) = found, case .uid = cell.key {
+            return settle(cell, uid: cell.key, as: record, reading)
         }
-        return cell.show(sighting, look)
+        return cell.show(found, reading)
     }
 
     private func publish(_ cell: LiveCell) {

@@ -27,7 +27,7 @@ public struct ObjectUpdates: AsyncSequence, Sendable {
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Presence? {
             while !isOver, !Task.isCancelled {
-                let (presence, revision) = cell.glance
+                let (presence, revision) = cell.observedState
                 if revision != seen {
                     seen = revision
                     isOver = presence == .gone

@@ -50,7 +50,7 @@ public final class RemoteSource: ModelSource {
 
     // MARK: Reads
 
-    public func look(_ collection: CollectionName, _ key: RecordKey) -> Sighting { .elsewhere }
+    public func lookup(_ collection: CollectionName, _ key: RecordKey) -> LookupResult { .elsewhere }
 
     public func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelFailure) -> Record? {
         do {

@@ -9,7 +9,7 @@ public protocol ModelSource: Sendable {
     var catalog: SchemaCatalog { get }
 
     /// Returns the state of a record at once, without waiting for a network.
-    func look(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> Sighting
+    func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> LookupResult
 
     /// Asked only after `look` said `elsewhere`; nil when there is none.
     func fetch(_ collection: CollectionName, _ key: RecordKey) async throws(ModelFailure) -> Record?
@@ -31,7 +31,7 @@ public protocol ModelSource: Sendable {
 }
 
 /// The state of a record, as far as a source knows it at once.
-public enum Sighting: Hashable, Sendable {
+public enum LookupResult: Hashable, Sendable {
     case here(Record)
     case notHere
     /// Only the server knows: `fetch` asks it.

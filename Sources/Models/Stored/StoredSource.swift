@@ -26,7 +26,7 @@ public struct StoredSource: ModelSource {
 
     public var changes: Broadcast<StoreChange>? { store.changes }
 
-    public func look(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> Sighting {
+    public func lookup(_ collection: CollectionName, _ key: RecordKey) throws(ModelFailure) -> LookupResult {
         try asked { () throws(StoreFailure) in try store.record(collection, key) }.map { .here($0) } ?? .notHere
     }
 

@@ -52,7 +52,7 @@ struct WaitingEvents: Coalescing, Hashable {
             }
             guard let earlier else { return events.append(event) }
             if case .hint(_, let other) = events[earlier], other.head < hint.head { events[earlier] = event }
-        case .started, .aborted, .timerFired, .greeted, .pushEnded, .pullEnded, .hintsEnded, .batchTaken,
+        case .started, .aborted, .timerFired, .helloEnded, .pushEnded, .pullEnded, .hintsEnded, .batchTaken,
             .nothingToPush,
             .outboxCounted, .resultsRecorded, .transactionWithdrawn, .pageApplied, .cursorReset, .spaceVacated,
             .sessionChanged, .storeFailed:

@@ -6,7 +6,7 @@ extension SyncEngine {
         let mailbox = mailbox
         let transport = transport
         switch action {
-        case .greet(let serial):
+        case .sendHello(let serial):
             tasks[serial] = runtime.spawn {
                 let result: Result<ServerHello, TransportFailure>
                 do throws(TransportFailure) {
@@ -14,7 +14,7 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.post(.greeted(serial, result))
+                mailbox.post(.helloEnded(serial, result))
             }
         case .push(let serial, let request):
             tasks[serial] = runtime.spawn {

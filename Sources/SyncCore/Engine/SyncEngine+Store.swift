@@ -55,7 +55,7 @@ extension SyncEngine {
             note(news)
         case .checkpoint:
             checkpoint()
-        case .greet, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
+        case .sendHello, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
             preconditionFailure("\(action) is not for the store")
         }
     }

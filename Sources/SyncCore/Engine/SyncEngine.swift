@@ -207,7 +207,7 @@ public actor SyncEngine {
     /// Carries out one order; what the store answers comes back at once, all else through the mailbox.
     private func carryOut(_ action: SyncAction) -> SyncEvent? {
         switch action {
-        case .greet, .push, .pull, .openHints: begin(action)
+        case .sendHello, .push, .pull, .openHints: begin(action)
         case .abandon(let serial), .closeHints(let serial), .disarm(let serial):
             tasks.removeValue(forKey: serial)?.cancel()
         case .arm(let serial, let delay): arm(serial, after: delay)
@@ -222,7 +222,8 @@ public actor SyncEngine {
     /// A request that has ended, or a timer that has fired, has no task any more.
     private func forget(_ event: SyncEvent) {
         switch event {
-        case .timerFired(let serial), .greeted(let serial, _), .pushEnded(let serial, _), .pullEnded(let serial, _, _),
+        case .timerFired(let serial), .helloEnded(let serial, _), .pushEnded(let serial, _),
+            .pullEnded(let serial, _, _),
             .hintsEnded(let serial, _, _):
             tasks[serial] = nil
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,

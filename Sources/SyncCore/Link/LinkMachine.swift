@@ -2,12 +2,12 @@ package import SyncModel
 
 /// Whether the server can be talked to.
 ///
-///     down ⇄ greeting → online
+///     down ⇄ awaitingHello → online
 ///              ↓ ↑         │ contact lost, or the epoch is in doubt
 ///            waiting ←─────┘
 ///              refused: the server knows us not, or as someone else; only a person, or the slow timer, leads out
 ///
-/// A link that is up proves nothing: only the server's answer to a greeting does.
+/// A link that is up proves nothing: only the server's answer to a hello does.
 package struct LinkMachine: Hashable, Sendable {
     package private(set) var state = State.down("not started")
     package private(set) var backoff = Backoff()
@@ -16,7 +16,7 @@ package struct LinkMachine: Hashable, Sendable {
 
     package enum State: Hashable, Sendable {
         case down(String)
-        case greeting(request: Serial, deadline: ArmedTimer)
+        case awaitingHello(request: Serial, deadline: ArmedTimer)
         case online(ServerHello)
         case waiting(ArmedTimer, TransportFailure)
         case refused(ArmedTimer, TransportFailure)
@@ -53,8 +53,8 @@ package struct LinkMachine: Hashable, Sendable {
         case (.up, .down), (.up, .waiting):
             // A new route is a new chance: the old failures say nothing about it, nor what a server on it has asked for.
             backoff.reset()
-            return greet(&turn)
-        case (.up, .greeting), (.up, .online), (.up, .refused):
+            return sendHello(&turn)
+        case (.up, .awaitingHello), (.up, .online), (.up, .refused):
             return []
         case (.down(let reason), _):
             let actions = leave()
@@ -64,10 +64,10 @@ package struct LinkMachine: Hashable, Sendable {
     }
 
     /// - Parameter account: to whom the database belongs; nil when it has not met a server yet.
-    mutating func greeted(
+    mutating func helloEnded(
         _ request: Serial, _ result: Result<ServerHello, TransportFailure>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
-        guard case .greeting(request, let deadline) = state else { return [] }
+        guard case .awaitingHello(request, let deadline) = state else { return [] }
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(let hello):
@@ -81,13 +81,13 @@ package struct LinkMachine: Hashable, Sendable {
 
     mutating func timerFired(_ timer: Serial, _ turn: inout Turn) -> [SyncAction] {
         switch state {
-        case .greeting(let request, let deadline) where deadline.serial == timer:
+        case .awaitingHello(let request, let deadline) where deadline.serial == timer:
             let failure = TransportFailure(
-                .timedOut, "the server did not answer a greeting in \(turn.policy.requestDeadline)")
+                .timedOut, "the server did not answer a hello in \(turn.policy.requestDeadline)")
             return [.abandon(request)] + wait(after: failure, &turn)
         case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer:
-            return greet(&turn)
-        case .down, .greeting, .online, .waiting, .refused:
+            return sendHello(&turn)
+        case .down, .awaitingHello, .online, .waiting, .refused:
             return []
         }
     }
@@ -98,18 +98,18 @@ package struct LinkMachine: Hashable, Sendable {
         return wait(after: failure, &turn)
     }
 
-    /// The server's history is not the one that it greeted us with: ask again, at once.
+    /// The server's history is not the one of its hello: ask again, at once.
     mutating func epochDoubted(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         doubts += 1
-        if doubts <= turn.policy.freeResets { return greet(&turn) }
+        if doubts <= turn.policy.freeResets { return sendHello(&turn) }
         return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
     }
 
     /// Asks for another hello, because the contents of the last one may be out of date.
     mutating func helloWanted(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
-        return greet(&turn)
+        return sendHello(&turn)
     }
 
     /// Someone asks for contact now: a wait is cut short, unless the server asked for it.
@@ -117,12 +117,12 @@ package struct LinkMachine: Hashable, Sendable {
         switch state {
         case .waiting(_, let failure) where failure.asksForPause, .refused(_, let failure) where failure.asksForPause:
             []
-        case .waiting, .refused: leave() + greet(&turn)
-        case .down, .greeting, .online: []
+        case .waiting, .refused: leave() + sendHello(&turn)
+        case .down, .awaitingHello, .online: []
         }
     }
 
-    /// A push or a pull did some good: the link is as good as new. A greeting alone does not prove that.
+    /// A push or a pull did some good: the link is as good as new. A hello alone does not prove that.
     mutating func exchangeSucceeded() {
         backoff.reset()
         doubts = 0
@@ -136,11 +136,11 @@ package struct LinkMachine: Hashable, Sendable {
 
     // MARK: Moves
 
-    private mutating func greet(_ turn: inout Turn) -> [SyncAction] {
+    private mutating func sendHello(_ turn: inout Turn) -> [SyncAction] {
         var actions = leave()
         let request = turn.makeSerial()
-        actions.append(.greet(request))
-        state = .greeting(request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions))
+        actions.append(.sendHello(request))
+        state = .awaitingHello(request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions))
         return actions
     }
 
@@ -161,7 +161,7 @@ package struct LinkMachine: Hashable, Sendable {
     /// Gives up what the present state waits for.
     private func leave() -> [SyncAction] {
         switch state {
-        case .greeting(let request, let deadline): [.abandon(request), .disarm(deadline.serial)]
+        case .awaitingHello(let request, let deadline): [.abandon(request), .disarm(deadline.serial)]
         case .waiting(let timer, _), .refused(let timer, _): [.disarm(timer.serial)]
         case .down, .online: []
         }

@@ -153,7 +153,7 @@ package struct PullMachine: Hashable, Sendable {
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(.page(let page)):
-            // Another server may have answered, whom nobody has greeted yet.
+            // Another server may have answered, which has had no hello yet.
             guard page.epoch == epoch else {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)

@@ -89,7 +89,7 @@ package struct SessionMachine: Hashable, Sendable {
             outbox.outboxChanged(summary)
             return []
         case .timerFired(let timer): return timerFired(timer, &turn)
-        case .greeted(let request, let result): return greeted(request, result, &turn)
+        case .helloEnded(let request, let result): return helloEnded(request, result, &turn)
         case .pushEnded(let request, let result): return pushEnded(request, result, &turn)
         case .pullEnded(let request, let space, let result): return pullEnded(request, space, result, &turn)
         case .hint(let stream, let hint): return hinted(stream, hint, &turn)
@@ -118,10 +118,10 @@ package struct SessionMachine: Hashable, Sendable {
         return actions
     }
 
-    private mutating func greeted(
+    private mutating func helloEnded(
         _ request: Serial, _ result: Result<ServerHello, TransportFailure>, _ turn: inout Turn
     ) -> [SyncAction] {
-        let actions = link.greeted(request, result, account: account, &turn)
+        let actions = link.helloEnded(request, result, account: account, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
         // Another history: nothing is pushed or pulled before the store has noted it.
         if hello.epoch != epoch || account == nil { return actions + [.adopt(hello.epoch, hello.account)] }
@@ -158,11 +158,11 @@ package struct SessionMachine: Hashable, Sendable {
         for case .record(let results, _, _) in actions {
             for receipt in results.compactMap(\.receipt) { atPull(of: receipt.space) { $0.confirmed(by: receipt) } }
         }
-        return actions + heed(news, &turn)
+        return actions + respond(news, &turn)
     }
 
     private mutating func resultsRecorded(_ summary: OutboxSummary, _ turn: inout Turn) -> [SyncAction] {
-        heed(outbox.resultsRecorded(summary, policy: turn.policy), &turn)
+        respond(outbox.resultsRecorded(summary, policy: turn.policy), &turn)
     }
 
     private mutating func pullEnded(
@@ -171,7 +171,7 @@ package struct SessionMachine: Hashable, Sendable {
         let epoch = epoch
         guard let (actions, news) = atPull(of: space, { $0.pullEnded(request, result, epoch: epoch, &turn) })
         else { return [] }
-        return actions + heed(news, &turn)
+        return actions + respond(news, &turn)
     }
 
     private mutating func pageApplied(_ space: SpaceID, _ result: ApplyResult, _ turn: inout Turn) -> [SyncAction] {
@@ -181,7 +181,7 @@ package struct SessionMachine: Hashable, Sendable {
             let (actions, news) = atPull(
                 of: space, { $0.pageApplied(result, hello: hello, hintsAreOpen: hintsAreOpen, &turn) })
         else { return [] }
-        return actions + heed(news, &turn)
+        return actions + respond(news, &turn)
     }
 
     private mutating func spaceVacated(
@@ -191,7 +191,7 @@ package struct SessionMachine: Hashable, Sendable {
         guard
             let (actions, news) = atPull(of: space, { $0.vacated(result, hello: hello, &turn) })
         else { return [] }
-        return actions + heed(news, &turn)
+        return actions + respond(news, &turn)
     }
 
     private mutating func hinted(_ stream: Serial, _ hint: Hint, _ turn: inout Turn) -> [SyncAction] {
@@ -226,10 +226,10 @@ package struct SessionMachine: Hashable, Sendable {
         let isPoll = pulls.contains { $0.polls(at: timer) }
         var actions = link.timerFired(timer, &turn)
         let (pushActions, pushNews) = outbox.timerFired(timer, &turn)
-        actions += pushActions + heed(pushNews, &turn)
+        actions += pushActions + respond(pushNews, &turn)
         for index in pulls.indices {
             let (pullActions, pullNews) = pulls[index].timerFired(timer, hello: contact, &turn)
-            actions += pullActions + heed(pullNews, &turn)
+            actions += pullActions + respond(pullNews, &turn)
         }
         if isPoll { actions += lookForUpgrade(&turn) }
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
@@ -272,7 +272,7 @@ package struct SessionMachine: Hashable, Sendable {
         case .applyingPage(let space), .resettingCursor(let space), .vacatingSpace(let space):
             return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
         case .adopting:
-            // The greeting is repeated later, and with it the attempt.
+            // The hello is repeated later, and with it the attempt.
             return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
         }
     }
@@ -310,7 +310,7 @@ package struct SessionMachine: Hashable, Sendable {
     /// Returns the notes about this event for later runs and other programs.
     private func notes(after event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
         switch event {
-        case .greeted(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
+        case .helloEnded(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
             .pullEnded(_, _, .failure(let failure)):
             guard failure.code != .cancelled else { return [] }
             var actions = [SyncAction.note(.failed(code: failure.code.rawValue, message: failure.message))]
@@ -318,7 +318,7 @@ package struct SessionMachine: Hashable, Sendable {
                 actions.append(.note(.paused(min(pause, turn.policy.backoff.longestRetryAfter))))
             }
             return actions
-        case .greeted(_, .success):
+        case .helloEnded(_, .success):
             guard case .refused(_, let failure) = link.state else { return [] }
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
         case .storeFailed(_, let failure):
@@ -342,7 +342,7 @@ package struct SessionMachine: Hashable, Sendable {
         }
     }
 
-    private mutating func heed(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func respond(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
         switch news {
         case nil: return []
         case .answered(let spaces):
@@ -357,7 +357,7 @@ package struct SessionMachine: Hashable, Sendable {
         }
     }
 
-    private mutating func heed(_ news: PullMachine.News?, _ turn: inout Turn) -> [SyncAction] {
+    private mutating func respond(_ news: PullMachine.News?, _ turn: inout Turn) -> [SyncAction] {
         switch news {
         case nil: return []
         case .progressed(let summary):

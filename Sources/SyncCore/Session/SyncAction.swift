@@ -3,7 +3,7 @@ package import SyncModel
 /// An order of the session to the shell that runs it. A value: it prints, compares and replays.
 package enum SyncAction: Hashable, Sendable {
     // To the server. Each ends with the event of the same serial.
-    case greet(Serial)
+    case sendHello(Serial)
     case push(Serial, PushRequest)
     case pull(Serial, PullRequest)
     /// Listen until `closeHints` or until the connection ends.

@@ -19,7 +19,7 @@ package enum SyncEvent: Hashable, Sendable {
     case timerFired(Serial)
 
     // From the server.
-    case greeted(Serial, Result<ServerHello, TransportFailure>)
+    case helloEnded(Serial, Result<ServerHello, TransportFailure>)
     case pushEnded(Serial, Result<PushReply, TransportFailure>)
     case pullEnded(Serial, SpaceID, Result<PullReply, TransportFailure>)
     case hint(Serial, Hint)

@@ -104,7 +104,7 @@ extension SessionMachine {
         }
         return switch link.state {
         case .down(let reason): .offline(reason)
-        case .greeting: .connecting
+        case .awaitingHello: .connecting
         case .online: .online
         case .waiting(let timer, let failure): .waiting(failure, retryIn: max(.zero, timer.due - now))
         case .refused(_, let failure): .refused(failure)

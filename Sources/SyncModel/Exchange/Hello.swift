@@ -1,4 +1,4 @@
-/// The server's description of itself in a greeting: also the answer to "is it reachable?".
+/// The server's description of itself in a hello: also the answer to "is it reachable?".
 public struct ServerHello: Hashable, Sendable {
     /// The versions of the protocol that the server speaks.
     public let protocolVersions: ClosedRange<Int>

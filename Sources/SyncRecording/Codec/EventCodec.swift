@@ -21,8 +21,8 @@ extension JSONWriter {
             self.link(link)
         case .outboxTouched: member("is", "outbox_touched")
         case .timerFired(let serial): numbered("timer_fired", serial)
-        case .greeted(let serial, let result):
-            numbered("greeted", serial)
+        case .helloEnded(let serial, let result):
+            numbered("hello_ended", serial)
             switch result {
             case .success(let hello): member("hello") { $0.hello(hello) }
             case .failure(let failure): member("failure") { $0.failure(failure) }
@@ -175,8 +175,8 @@ extension RecordingNode {
         case "link_changed": return .linkChanged(try link())
         case "outbox_touched": return .outboxTouched
         case "timer_fired": return .timerFired(try eventSerial())
-        case "greeted":
-            return .greeted(
+        case "hello_ended":
+            return .helloEnded(
                 try eventSerial(), try result { node throws(RecordingProblem) in try node.member("hello").hello() })
         case "push_ended":
             return .pushEnded(

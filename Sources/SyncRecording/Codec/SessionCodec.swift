@@ -37,8 +37,8 @@ extension JSONWriter {
     private mutating func machine(_ link: LinkMachine) {
         switch link.state {
         case .down: member("is", "down")
-        case .greeting(let request, let deadline):
-            member("is", "greeting")
+        case .awaitingHello(let request, let deadline):
+            member("is", "awaiting_hello")
             member("request", request.rawValue)
             timer(deadline)
         case .online(let hello):
@@ -221,7 +221,7 @@ extension RecordingNode {
         let state: LinkMachine.State
         switch try member("is").text() {
         case "down": state = .down("")
-        case "greeting": state = .greeting(request: try request(), deadline: try timer())
+        case "awaiting_hello": state = .awaitingHello(request: try request(), deadline: try timer())
         case "online": state = .online(try member("hello").hello())
         case "waiting": state = .waiting(try timer(), try member("failure").failure())
         case "refused": state = .refused(try timer(), try member("failure").failure())

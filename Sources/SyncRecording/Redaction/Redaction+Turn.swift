@@ -10,7 +10,7 @@ extension Redaction {
             event
         case .deletesAllowed(let name): .deletesAllowed(space(name))
         case .linkChanged(let state): .linkChanged(link(state))
-        case .greeted(let serial, let result): .greeted(serial, result.map(hello).mapError(failure))
+        case .helloEnded(let serial, let result): .helloEnded(serial, result.map(hello).mapError(failure))
         case .pushEnded(let serial, let result): .pushEnded(serial, result.map(reply).mapError(failure))
         case .pullEnded(let serial, let name, let result):
             .pullEnded(serial, space(name), result.map(reply).mapError(failure))
@@ -28,7 +28,7 @@ extension Redaction {
     package func action(_ action: SyncAction) -> SyncAction {
         switch action {
         case .takeBatch(let limit): .takeBatch(BatchLimit(transactions: limit.transactions, bytes: limit.bytes))
-        case .greet, .closeHints, .abandon, .countOutbox, .renewIdentity, .checkpoint, .arm, .disarm,
+        case .sendHello, .closeHints, .abandon, .countOutbox, .renewIdentity, .checkpoint, .arm, .disarm,
             .finish:
             action
         case .push(let serial, let request):
@@ -71,8 +71,8 @@ extension Redaction {
         let state: LinkMachine.State =
             switch link.state {
             case .down: .down("")
-            case .greeting: link.state
-            case .online(let greeting): .online(hello(greeting))
+            case .awaitingHello: link.state
+            case .online(let answer): .online(hello(answer))
             case .waiting(let timer, let reason): .waiting(timer, failure(reason))
             case .refused(let timer, let reason): .refused(timer, failure(reason))
             }
@@ -137,7 +137,7 @@ extension SyncEvent {
         case .pageApplied(_, .applied(_, _, let count)): return count
         case .spaceVacated(_, .vacated(let vacated)): return vacated.removedRecords
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
+            .outboxTouched, .outboxCounted, .timerFired, .helloEnded, .pushEnded, .pullEnded, .hint, .hintsEnded,
             .nothingToPush, .resultsRecorded, .transactionWithdrawn, .pageApplied, .cursorReset, .spaceVacated,
             .sessionChanged, .storeFailed:
             return 0

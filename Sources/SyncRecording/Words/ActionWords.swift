@@ -5,7 +5,7 @@ import SyncModel
 package enum ActionWords {
     package static func text(_ action: SyncAction) -> String {
         switch action {
-        case .greet(let serial): "greet \(serial)"
+        case .sendHello(let serial): "hello \(serial)"
         case .push(let serial, let request):
             "push \(serial) \(runs(request.transactions)) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
         case .pull(let serial, let request):

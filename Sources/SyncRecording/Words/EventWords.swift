@@ -18,9 +18,9 @@ package enum EventWords {
         case .linkChanged(let link): words(link)
         case .outboxTouched: "outbox touched"
         case .timerFired(let serial): "timer \(serial) fired"
-        case .greeted(let serial, .success(let hello)):
-            "greeting \(serial) answered, \(hello.epoch), as \(hello.account)"
-        case .greeted(let serial, .failure(let failure)): "greeting \(serial) failed: \(words(failure))"
+        case .helloEnded(let serial, .success(let hello)):
+            "hello \(serial) answered, \(hello.epoch), as \(hello.account)"
+        case .helloEnded(let serial, .failure(let failure)): "hello \(serial) failed: \(words(failure))"
         case .pushEnded(let serial, .success(.answered)): "push \(serial) answered, \(carried) results"
         case .pushEnded(let serial, .success(.refused(let refusal))): "push \(serial) refused: \(words(refusal))"
         case .pushEnded(let serial, .failure(let failure)): "push \(serial) failed: \(words(failure))"

@@ -51,7 +51,7 @@ public struct FaultCoverage: Hashable, Sendable {
         switch fault {
         case .pushTooLarge: phase == .pushTravels
         case .serverLies: phase == .pushTravels || phase == .pushCommitted || phase == .pageTravels
-        case .staleAnswer: phase == .pullTravels || phase == .greeting
+        case .staleAnswer: phase == .pullTravels || phase == .awaitingHello
         case .refused, .busy, .requestLost, .requestDamaged, .serverGone, .unauthorized, .forbidden, .requestTimeout,
             .retryLater, .serverError, .wrongShape:
             // A fault of a request happens before the server has done anything.

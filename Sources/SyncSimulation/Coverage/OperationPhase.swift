@@ -2,7 +2,7 @@
 public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     // Between a device and the server.
     case idle
-    case greeting
+    case awaitingHello = "hello"
     /// A push is on its way to the server.
     case pushTravels = "push travels"
     /// The server has done what a push asked, and the device has not heard of it.
@@ -28,7 +28,7 @@ public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     case serverCommitting = "server commits"
     case serverReading = "server reads"
 
-    static let exchanges: [OperationPhase] = [.greeting, .pushTravels, .pushCommitted, .pullTravels, .pageTravels]
+    static let exchanges: [OperationPhase] = [.awaitingHello, .pushTravels, .pushCommitted, .pullTravels, .pageTravels]
     static let ofStores: [OperationPhase] = [
         .opening, .writing, .takingBatch, .recordingResults, .applyingPage, .changingSession, .reading,
     ]

@@ -43,7 +43,7 @@ struct ExplorerDevice: Hashable, Sendable {
             let actions = session.handle(event, now: .zero, policy: ExplorerWorld.policy, random: ExplorerWorld.steady)
             for action in actions {
                 switch action {
-                case .greet(let serial), .push(let serial, _), .pull(let serial, _): mail[serial] = .request(action)
+                case .sendHello(let serial), .push(let serial, _), .pull(let serial, _): mail[serial] = .request(action)
                 case .abandon(let serial): letGo(of: serial)
                 case .arm(let serial, let delay): timers[serial] = delay
                 case .disarm(let serial): timers[serial] = nil

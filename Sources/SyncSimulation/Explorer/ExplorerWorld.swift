@@ -146,7 +146,7 @@ struct ExplorerWorld: Hashable, Sendable {
 
     private mutating func serve(_ request: SyncAction, of index: Int) -> SyncEvent {
         switch request {
-        case .greet(let serial): .greeted(serial, .success(server.hello()))
+        case .sendHello(let serial): .helloEnded(serial, .success(server.hello()))
         case .push(let serial, let push): .pushEnded(serial, .success(server.push(push)))
         case .pull(let serial, let pull):
             .pullEnded(serial, .default, .success(server.pull(pull, by: devices[index].store.client)))

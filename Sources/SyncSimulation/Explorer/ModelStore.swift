@@ -105,7 +105,7 @@ struct ModelStore: Hashable, Sendable {
         case .renewIdentity:
             renew()
             return .sessionChanged(session)
-        case .note, .checkpoint, .greet, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
+        case .note, .checkpoint, .sendHello, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
             return nil
         }
     }

@@ -375,7 +375,7 @@ extension ServerCall {
     /// The activities while this call travels, and while its answer does.
     fileprivate var phases: (onItsWay: OperationPhase, answered: OperationPhase) {
         switch self {
-        case .hello: (.greeting, .greeting)
+        case .hello: (.awaitingHello, .awaitingHello)
         case .push: (.pushTravels, .pushCommitted)
         case .pull, .fetch: (.pullTravels, .pageTravels)
         }

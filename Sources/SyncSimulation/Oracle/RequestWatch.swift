@@ -5,7 +5,7 @@ import SyncModel
 /// Counts what devices ask of the server: nobody may make a storm (I18), and nobody comes back before the time that
 /// the server has named.
 final class RequestWatch: Sendable {
-    /// Requests of one minute that brought nothing, of each part that asks (greeting, push, and a pull per space): it waits
+    /// Requests of one minute that brought nothing, of each part that asks (hello, push, and a pull per space): it waits
     /// 0.5 s on average before the second try, and then longer and longer.
     static let idleRequestsPerMinute = 50
 

@@ -403,7 +403,7 @@ extension SyncEngine.Trace {
         case .pageApplied(_, .applied): .page
         case .pageApplied(_, .braked), .storeFailed: .fault
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .timerFired, .greeted, .pushEnded, .pullEnded, .hint, .hintsEnded,
+            .outboxTouched, .outboxCounted, .timerFired, .helloEnded, .pushEnded, .pullEnded, .hint, .hintsEnded,
             .batchTaken, .nothingToPush, .resultsRecorded, .transactionWithdrawn, .cursorReset, .spaceVacated,
             .sessionChanged:
             .note
@@ -422,8 +422,8 @@ extension SyncEngine.Trace {
         case .outboxTouched: "outbox touched"
         case .outboxCounted(let outbox): "outbox \(outbox.waiting) \(outbox.sent) \(outbox.answered)"
         case .timerFired: "timer"
-        case .greeted(_, .success(let hello)): "greeted, epoch \(hello.epoch)"
-        case .greeted(_, .failure(let failure)): "not greeted: \(failure.code.rawValue)"
+        case .helloEnded(_, .success(let hello)): "hello answered, epoch \(hello.epoch)"
+        case .helloEnded(_, .failure(let failure)): "hello failed: \(failure.code.rawValue)"
         case .pushEnded(_, .success): "push answered"
         case .pushEnded(_, .failure(let failure)): "push failed: \(failure.code.rawValue)"
         case .pullEnded(_, let space, .success): "pull of \(space) answered"

@@ -21,7 +21,7 @@ public final class MockSource: ModelSource {
         self.failure = failure
     }
 
-    public func look(_ collection: CollectionName, _ key: RecordKey) -> Sighting {
+    public func lookup(_ collection: CollectionName, _ key: RecordKey) -> LookupResult {
         let record = state.withLock { state in
             switch key {
             case .id(let id): state.records[collection]?[id]
@@ -32,7 +32,7 @@ public final class MockSource: ModelSource {
     }
 
     public func fetch(_ collection: CollectionName, _ key: RecordKey) -> Record? {
-        if case .here(let record) = look(collection, key) { record } else { nil }
+        if case .here(let record) = lookup(collection, key) { record } else { nil }
     }
 
     public func records(matching query: RecordQuery) throws(ModelFailure) -> [Record] {

@@ -45,7 +45,7 @@ extension LocalStoreConformance {
                     kept.last?.1.mutations.map(\.patch), is: [["age": .integer(41)]], "what it keeps of the edit")
             },
             Check("what was answered before the access was lost is confirmed without a page") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, creation) = try world.createUser()
                 try world.answer(try world.push().transactions[0].number, world.applied(3))
                 let vacated = try world.vacate()
@@ -109,7 +109,7 @@ extension LocalStoreConformance {
             },
             Check("what waits in one space does not take the uid of the same id in a vacated one") { world in
                 let (id, _) = try world.createUser("mine")
-                try world.greet()
+                try world.sendHello()
                 let theirs = SnapshotRows(
                     collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
                 try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))

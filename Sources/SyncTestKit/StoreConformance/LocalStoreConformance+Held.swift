@@ -86,7 +86,7 @@ extension LocalStoreConformance {
             },
             Check("a server that turns out not to know a collection makes its transaction wait, and rejects nothing") {
                 world in
-                try world.greet()
+                try world.sendHello()
                 let (ada, sequence) = try world.createUser("ada")
                 _ = try world.push()
                 let unknown = Rejection(code: .unknownCollection, message: "there is no users", mutation: 0)

@@ -76,7 +76,7 @@ extension LocalStoreConformance {
                 try restoresDeleted(in: world, pageIsFirst: false)
             },
             Check("a rejected creation can be sent again under the same id") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, _) = try world.createUser("ada")
                 _ = try world.push()
                 try world.answer(.first, world.rejected())
@@ -149,7 +149,7 @@ extension LocalStoreConformance {
                     try world.push().transactions.map(\.hash), is: batch.transactions.map(\.hash), "the repeated batch")
             },
             Check("a database belongs to the account that it first met a server with") { world in
-                try world.greet()
+                try world.sendHello()
                 let session = try world.store.session()
                 try world.expect(.otherAccount) { () throws(StoreFailure) in
                     _ = try world.store.adopt(Epoch(rawValue: "another"), as: AccountID(rawValue: "someone else"))

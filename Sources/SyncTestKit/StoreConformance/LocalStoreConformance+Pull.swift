@@ -7,7 +7,7 @@ extension LocalStoreConformance {
         [
             Check("changes and cursor are applied together") { world in
                 let id = world.id()
-                try world.greet()
+                try world.sendHello()
                 let result = try world.pull(
                     world.feed(
                         [world.at(1, world.created(id, uid: 3, "a")), world.at(2, world.renamed(id, "b"))], to: 2))
@@ -128,7 +128,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.journal(state: .active, limit: 9).count, is: 1, "the journal")
             },
             Check("a record that was created here and deleted there does not come back before the answer") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, _) = try world.createUser("ada")
                 _ = try world.push()
                 try world.pull(world.feed([world.at(1, world.created(id, uid: 1, "ada"))], to: 1))
@@ -140,7 +140,7 @@ extension LocalStoreConformance {
             },
             Check("fields that this build does not know are kept") { world in
                 let id = world.id()
-                try world.greet()
+                try world.sendHello()
                 let change = RecordChange(
                     collection: "users", id: id,
                     effect: .created(uid: UID(1), ["username": .text("a"), "motto": .text("hello")]))
@@ -149,7 +149,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(id)?.unknown, is: ["motto": .text("hello")], "the unknown fields")
             },
             Check("a page of thousands of changes names its collection as a whole") { world in
-                try world.greet()
+                try world.sendHello()
                 var changes: [RecordChange] = []
                 for uid in 0..<1_000 { changes.append(world.created(world.id(), uid: Int64(uid), "u\(uid)")) }
                 try world.pull(world.feed([Commit(version: Version(1), changes: changes)], to: 1))

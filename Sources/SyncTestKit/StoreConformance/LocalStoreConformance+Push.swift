@@ -27,7 +27,7 @@ extension LocalStoreConformance {
                 try world.expect(batch.transactions.map(\.number.rawValue), is: [0], "the numbers")
             },
             Check("an applied transaction keeps its record's uid, and waits for the page") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, sequence) = try world.createUser("ada")
                 _ = try world.push()
                 let uid = AssignedUID(collection: "users", record: id, uid: UID(40))
@@ -48,7 +48,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(id), is: world.shownUser(id, uid: 40, version: 1, "ada"), "the record")
             },
             Check("a receipt is kept and shown until the cursor has reached its version") { world in
-                try world.greet()
+                try world.sendHello()
                 func receipt(_ version: Int64) -> CommitReceipt {
                     CommitReceipt(
                         space: world.space, version: Version(version), cursor: Cursor(rawValue: "receipt-\(version)"))
@@ -79,7 +79,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.stored()?.receipt, is: nil, "a receipt for what the cursor has reached")
             },
             Check("another history forgets the receipts of the one before; a new cursor does not") { world in
-                try world.greet()
+                try world.sendHello()
                 _ = try world.createUser("ada")
                 _ = try world.push()
                 let receipt = CommitReceipt(
@@ -95,7 +95,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary().waiting, is: 1, "what is sent again")
             },
             Check("an answer that comes after its page confirms at once") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, sequence) = try world.createUser("ada")
                 _ = try world.push()
                 try world.pull(world.feed([world.at(1, world.created(id, uid: 40, "ada"))], to: 1))
@@ -106,7 +106,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.isPending("users", id), is: false, "isPending")
             },
             Check("late and repeated answers change nothing") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, _) = try world.createUser()
                 _ = try world.push()
                 try world.answer(.first, world.applied(1))
@@ -151,7 +151,7 @@ extension LocalStoreConformance {
                 "a withdrawn transaction gives its number to an empty one, and goes to the journal with the server's reason"
             ) {
                 world in
-                try world.greet()
+                try world.sendHello()
                 let (id, sequence) = try world.createUser("ada")
                 let avatar = try world.written(.create("avatars", world.id(), ["author": .reference(id)]))
                 let (other, _) = try world.createUser("bob")
@@ -180,7 +180,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(other) != nil, "the other is gone")
             },
             Check("a new identity asks the server again about what was withdrawn") { world in
-                try world.greet()
+                try world.sendHello()
                 _ = try world.createUser()
                 let first = try world.push()
                 let reason = Rejection(code: .tooLarge, message: "more than the server takes", mutation: nil)
@@ -192,7 +192,7 @@ extension LocalStoreConformance {
                     again.transactions.map(\.transaction), is: first.transactions.map(\.transaction), "what is sent")
             },
             Check("what depends on a rejected transaction follows it, and nothing else does") { world in
-                try world.greet()
+                try world.sendHello()
                 let (user, root) = try world.createUser("ada")
                 _ = try world.push(BatchLimit(transactions: 1, bytes: 1_000_000))
                 let rename = try world.written(.update("users", user, ["username": .text("eve")]))
@@ -241,7 +241,7 @@ extension LocalStoreConformance {
                 )
             },
             Check("a negative uid is refused") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, _) = try world.createUser()
                 let batch = try world.push()
                 try world.expect(.contradiction) { () throws(StoreFailure) in
@@ -253,7 +253,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.outboxSummary().sent, is: 1, "the count of sent entries")
             },
             Check("an outcome of an earlier incarnation says nothing about the numbers of this one") { world in
-                try world.greet()
+                try world.sendHello()
                 _ = try world.createUser("one")
                 let before = try world.push()
                 _ = try world.store.renewIdentity(as: world.anotherClient)

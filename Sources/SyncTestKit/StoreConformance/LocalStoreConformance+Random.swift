@@ -40,7 +40,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
     }
 
     mutating func run(steps: Int) throws {
-        try world.greet()
+        try world.sendHello()
         for step in 0..<steps {
             switch random.below(12) {
             case 0, 1, 2, 3: try write()

@@ -6,7 +6,7 @@ extension LocalStoreConformance {
     var snapshotChecks: [Check] {
         [
             Check("rows of a snapshot grow over its pages, also in another process") { world in
-                try world.greet()
+                try world.sendHello()
                 let (a, b) = (world.id(), world.id())
                 func rows(_ ids: RecordID..., in collection: CollectionName = "users") -> [SnapshotRows] {
                     [
@@ -57,7 +57,7 @@ extension LocalStoreConformance {
             Check("a snapshot arrives in pages, and is complete once the feed has caught up") { world in
                 let one = world.id()
                 let two = world.id()
-                try world.greet()
+                try world.sendHello()
                 try world.pull(
                     world.snapshot(
                         [SnapshotRows(collection: "users", records: [world.shownUser(one, uid: 1, version: 4, "one")])],
@@ -84,7 +84,7 @@ extension LocalStoreConformance {
             },
             Check("a later version that a snapshot has shown is not undone by the feed") { world in
                 let id = world.id()
-                try world.greet()
+                try world.sendHello()
                 try world.pull(
                     world.snapshot(
                         [SnapshotRows(collection: "users", records: [world.shownUser(id, uid: 1, version: 9, "late")])],
@@ -94,7 +94,7 @@ extension LocalStoreConformance {
             },
             Check("what only a lost history of the server has shown is offered in the journal") { world in
                 let (ada, bo, cy, dee, flo) = (world.id(), world.id(), world.id(), world.id(), world.id())
-                try world.greet()
+                try world.sendHello()
                 let shown = [
                     world.shownUser(ada, uid: 1, version: 5, "ada"), world.shownUser(bo, uid: 2, version: 6, "bo"),
                     world.shownUser(cy, uid: 3, version: 3, "cy"), world.shownUser(dee, uid: 4, version: 2, "dee"),
@@ -137,7 +137,7 @@ extension LocalStoreConformance {
             },
             Check("what was forgotten comes back in parts, without references to what is gone") { world in
                 let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
-                try world.greet()
+                try world.sendHello()
                 var user = world.shownUser(dee, uid: 2, version: 5, "dee")
                 user.values[3] = .reference(ghost)
                 let avatar = Record(
@@ -173,7 +173,7 @@ extension LocalStoreConformance {
                 world in
                 let one = world.id()
                 let two = world.id()
-                try world.greet()
+                try world.sendHello()
                 let first = world.snapshot(
                     [SnapshotRows(collection: "users", records: [world.shownUser(one, uid: 1, version: 4, "one")])],
                     at: 5, last: false)
@@ -243,7 +243,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.user(hidden) == nil, "a record deleted on both sides came back")
             },
             Check("the brake stops a snapshot that would delete too much, and nothing is applied") { world in
-                try world.greet()
+                try world.sendHello()
                 var changes: [RecordChange] = []
                 var ids: [RecordID] = []
                 for uid in 0..<10 {
@@ -264,7 +264,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.count(matching: RecordQuery("users")), is: 1, "the number of users")
             },
             Check("what a snapshot brings does not make the loss of what was here smaller for the brake") { world in
-                try world.greet()
+                try world.sendHello()
                 let old = (0..<6).map { _ in world.id() }
                 let changes = old.enumerated().map { world.created($1, uid: Int64($0), "old") }
                 try world.pull(world.feed([Commit(version: Version(1), changes: changes)], to: 1))
@@ -279,7 +279,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.count(matching: RecordQuery("users")), is: 20, "the number of users")
             },
             Check("an answered transaction stays until the whole snapshot is there") { world in
-                try world.greet()
+                try world.sendHello()
                 let (id, sequence) = try world.createUser("ada")
                 _ = try world.push()
                 try world.answer(.first, world.applied(3))

@@ -31,7 +31,7 @@ extension LocalStoreConformance {
             },
             Check("what the server has shown in a space stays there when the same id is refused in another") { world in
                 let (id, _) = try world.createUser("mine")
-                try world.greet()
+                try world.sendHello()
                 let batch = try world.push()
                 let theirs = SnapshotRows(
                     collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
@@ -57,7 +57,7 @@ extension LocalStoreConformance {
             Check("what waits in one space comes to light when a restored server has lost the same id in another") {
                 world in
                 let (id, _) = try world.createUser("mine")
-                try world.greet()
+                try world.sendHello()
                 let theirs = SnapshotRows(
                     collection: "users", records: [world.shownUser(id, uid: 7, version: 1, "theirs")])
                 try world.pull(world.snapshot([theirs], at: 1, in: "elsewhere"))

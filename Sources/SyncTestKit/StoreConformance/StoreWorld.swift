@@ -115,7 +115,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         NoticeRequest(clients: [try store.session().identity.client], after: 0)
     }
 
-    func greet() throws {
+    func sendHello() throws {
         _ = try store.adopt(epoch, as: account)
     }
 
@@ -201,7 +201,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     /// A user that the server has shown at version 1, with uid 7.
     func syncedUser(_ name: String = "ada") throws -> RecordID {
         let id = id()
-        try greet()
+        try sendHello()
         try pull(feed([at(1, created(id, uid: 7, name))], to: 1))
         return id
     }

@@ -3,7 +3,7 @@ import SyncModel
 import SyncWire
 
 extension TransportConformance {
-    var greetingChecks: [Check] {
+    var helloChecks: [Check] {
         [
             Check("hello tells the version, the history and the limits, the same each time") { world in
                 let again = try await world.transport.hello()

@@ -61,7 +61,7 @@ public struct TransportConformance: Sendable {
     }
 
     private var checks: [Check] {
-        var checks = greetingChecks + pushChecks + pullChecks + snapshotChecks + fetchChecks + hintChecks
+        var checks = helloChecks + pushChecks + pullChecks + snapshotChecks + fetchChecks + hintChecks
         if subject.exchange != nil { checks += malformedChecks }
         if subject.stranger != nil { checks += accessChecks }
         return checks

@@ -145,7 +145,7 @@ package enum PullCodec {
                         reply = .page(try readPage(&reader, catalog: catalog))
                     } else if case "mustReset" = key {
                         // A reason that this build does not know still means to start again, which `epoch` does only
-                        // where the greeting tells another one.
+                        // where the hello tells another one.
                         let reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
                         reply = .mustReset(ResetReason(rawValue: reason) ?? .horizon)
                     } else {

@@ -148,7 +148,7 @@ extension Mutant {
         },
         authority(
             "restored without a new epoch", breaks: [.I15, .I18, .I9, .I5],
-            "the greeting names the first history forever", shape: { $0.rates.restoreServer = 0.03 },
+            "the hello names the first history forever", shape: { $0.rates.restoreServer = 0.03 },
             plant: {
                 $0.onHello = { hello in
                     ServerHello(

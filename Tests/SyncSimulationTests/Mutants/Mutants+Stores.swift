@@ -206,7 +206,8 @@ extension Mutant {
             }
         },
         store(
-            "epoch ignored", breaks: [.I15, .I18, .I16], "another history of the server is greeted and not noted",
+            "epoch ignored", breaks: [.I15, .I18, .I16],
+            "another history of the server is told in the hello and not noted",
             shape: { $0.rates.restoreServer = 0.02 },
             plant: {
                 $0.onAdopt = { (base, epoch, account) throws(StoreFailure) in

@@ -69,7 +69,8 @@ extension Mutant {
                 }
             }),
         transport(
-            "retry-after ignored by greetings", breaks: [.I18], "who looks for the server does not leave it alone",
+            "retry-after ignored in answer to a hello", breaks: [.I18],
+            "who looks for the server does not leave it alone",
             shape: { $0.setting.network.busyRate = 0.5 },
             plant: {
                 $0.onHello = { (base) async throws(TransportFailure) in

@@ -111,7 +111,7 @@ enum SmugglingCorpus {
         Case("bare carriage returns", "GET /healthz HTTP/1.1\rHost: a\r\r" + hidden),
         Case("doubled carriage returns", "GET /healthz HTTP/1.1\r\r\nHost: a\r\r\n\r\r\n" + hidden),
         Case("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + hidden),
-        Case("a greeting of TLS", bytes: [0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0] + Array(hidden.utf8)),
+        Case("a hello of TLS", bytes: [0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0] + Array(hidden.utf8)),
         Case("bytes that are no text", bytes: Array(0x80...0xFF) + Array(("\r\n\r\n" + hidden).utf8)),
         Case("zero bytes", bytes: Array(repeating: 0, count: 64) + Array(hidden.utf8)),
     ]
