@@ -347,5 +347,25 @@ if isFuzzing {
     ]
 }
 
+/// The side of the sync that each target is on: the first level of folders below Sources.
+let sides = [
+    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive"],
+    "Client": [
+        "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
+        "Models", "RecordImport",
+    ],
+    "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
+    "Root": ["SyncBootstrap", "Tombolo"],
+    "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
+    "Testing": [
+        "SyncTestKit", "SyncTransportInProcess", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
+        "CConcurrencyTripwire",
+    ],
+]
+
+for (side, names) in sides {
+    for target in package.targets where names.contains(target.name) { target.path = "Sources/\(side)/\(target.name)" }
+}
+
 // The names of the C targets, and of no others, begin with a C.
 for target in package.targets where !target.name.hasPrefix("C") { target.swiftSettings = strict }

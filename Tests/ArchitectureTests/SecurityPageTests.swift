@@ -12,7 +12,8 @@ import Testing
 
     private static func rows() throws -> [Row] {
         let page = try String(
-            contentsOf: SourceTree.root.appending(path: "Sources/Tombolo/Tombolo.docc/Security.md"), encoding: .utf8)
+            contentsOf: SourceTree.root.appending(path: "Sources/Root/Tombolo/Tombolo.docc/Security.md"),
+            encoding: .utf8)
         return page.split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count == 4, let number = cells.first, number.hasPrefix("S"), Int(number.dropFirst()) != nil

@@ -22,7 +22,7 @@ import Testing
             pattern: #"\bTask(\.detached|\.immediate)?\s*(\(|\{)"#,
             samples: ["Task { }", "Task.detached { }", "Task.immediate { }", "Task(priority: .low) { }"],
             harmless: ["group.addTask { }", "Task.isCancelled", "Task<Void, Never>"],
-            except: ["Sources/SyncCore/Runtime/EngineRuntime.swift": "this is spawn"]),
+            except: ["Sources/Client/SyncCore/Runtime/EngineRuntime.swift": "this is spawn"]),
         Rule(
             what: "no system clock outside the live runtime",
             pattern:
@@ -35,8 +35,8 @@ import Testing
             ],
             harmless: ["Date(timeIntervalSince1970: 0)", "any Clock<Duration>", "NIODeadline.now()"],
             except: [
-                "Sources/syncbench/": "it measures time",
-                "Sources/SyncRuntimeLive/": "this is the live runtime",
+                "Sources/Programs/syncbench/": "it measures time",
+                "Sources/Shared/SyncRuntimeLive/": "this is the live runtime",
             ]),
         Rule(
             what: "no global random source outside the live runtime",
@@ -48,8 +48,8 @@ import Testing
             ],
             harmless: ["UUID(uuid: bytes)", "Int.random(in: 0...3, using: &random)", "list.shuffled(using: &random)"],
             except: [
-                "Sources/syncbench/": "no two runs need be alike",
-                "Sources/SyncRuntimeLive/": "this is the live runtime",
+                "Sources/Programs/syncbench/": "no two runs need be alike",
+                "Sources/Shared/SyncRuntimeLive/": "this is the live runtime",
             ]),
         Rule(
             what: "no unchecked Sendable but in the lock",
@@ -57,7 +57,7 @@ import Testing
             samples: ["final class A: @unchecked Sendable {", "nonisolated(unsafe) var a = 0"],
             harmless: ["nonisolated var a: Int { 0 }"],
             except: [
-                "Sources/SyncConcurrency/Guarded.swift": "the one lock type"
+                "Sources/Shared/SyncConcurrency/Guarded.swift": "the one lock type"
             ]),
         Rule(
             what: "no try! and no as!", pattern: #"\btry!|\bas!"#, samples: ["try! go()", "a as! Int"],
@@ -111,12 +111,21 @@ import Testing
         }
     }
 
-    @Test func `the code map shows the room of every source`() throws {
+    @Test func `the code map shows every target, by its side`() throws {
         let map = try String(contentsOf: SourceTree.root.appending(path: "ARCHITECTURE.md"), encoding: .utf8)
-        let rooms = try FileManager.default.contentsOfDirectory(
-            atPath: SourceTree.root.appending(path: "Sources").path(percentEncoded: false))
-        #expect(rooms.count > 20)
-        for room in rooms.sorted() { #expect(map.contains("`Sources/\(room)`"), "\(room)") }
+        let sides = try Self.folders(in: "Sources")
+        #expect(sides == ["Client", "Programs", "Root", "Server", "Shared", "Testing"])
+        let targets = try sides.flatMap { side in
+            try Self.folders(in: "Sources/\(side)").map { "Sources/\(side)/\($0)" }
+        }
+        #expect(targets.count > 20)
+        for target in targets { #expect(map.contains("`\(target)`"), "\(target)") }
+    }
+
+    private static func folders(in path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(
+            atPath: SourceTree.root.appending(path: path).path(percentEncoded: false)
+        ).filter { !$0.hasPrefix(".") }.sorted()
     }
 
     @Test func `folders are named by domain, never by kind`() throws {

@@ -44,7 +44,7 @@ enum SourceTree {
     // Read once: several rules look at all of them.
     private static let sources = Result {
         try swiftFiles(below: "Sources").map { path in
-            try file(path, module: String(path.split(separator: "/")[1]))
+            try file(path, module: String(path.split(separator: "/")[2]))
         }
             + swiftFiles(below: "Schemas").map { try file($0, module: "Schemas") }
     }

@@ -211,7 +211,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
 
     @Test func `no key of the catalogue is missing in the list`() throws {
         let source = try String(
-            contentsOf: Self.file("Sources/SyncBootstrap/Configuration/ConfigurationKeys.swift"), encoding: .utf8)
+            contentsOf: Self.file("Sources/Root/SyncBootstrap/Configuration/ConfigurationKeys.swift"), encoding: .utf8)
         let declared = source.components(separatedBy: "ConfigurationKey<").count - 1
         #expect(declared == ConfigurationKeys.all.count)
     }

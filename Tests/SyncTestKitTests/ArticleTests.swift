@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test func `the example of the article is a test that runs, in fewer than 30 lines`() throws {
-        let article = try Self.text("Sources/Tombolo/Tombolo.docc/TestYourApplication.md")
+        let article = try Self.text("Sources/Root/Tombolo/Tombolo.docc/TestYourApplication.md")
         let parts = article.components(separatedBy: "```swift\n")
         let example = try #require(parts.dropFirst().first?.components(separatedBy: "```").first)
         let lines = example.split(separator: "\n")
