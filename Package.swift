@@ -314,7 +314,8 @@ let package = Package(
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
-                "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency", "SyncSimulation",
+                "Tombolo", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation",
                 "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

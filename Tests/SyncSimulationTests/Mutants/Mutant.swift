@@ -86,7 +86,7 @@ extension PlainAuthority.Mutant {
         case .trustsItsMemory: [.I16, .I2]
         case .tearsCommits: [.I10, .I9, .I5]
         case .skipsCommits: [.I9, .I18, .I8]
-        case .resurrects: [.I12]
+        case .resurrects: [.I12, .I17]
         case .lastPushWins, .losesFields: [.I5, .I9, .I4, .I6]
         case .repeatsUIDs: [.I13]
         case .acknowledgesWithoutApplying: [.I5, .I9, .I1]

@@ -20,7 +20,8 @@ extension Mutant {
             END
             """),
         rows(
-            "journal forgets what nobody has seen", breaks: [.I1], "the journal keeps its newest entries, seen or not",
+            "journal forgets what nobody has seen", breaks: [.I1, .I18],
+            "the journal keeps its newest entries, seen or not",
             """
             AFTER INSERT ON sync_journal BEGIN
                 UPDATE sync_meta SET unseen = unseen - (SELECT count(*) FROM sync_journal
@@ -215,7 +216,7 @@ extension Mutant {
             END
             """),
         rows(
-            "sweep forgotten", breaks: [.I12, .I14, .I5],
+            "sweep forgotten", breaks: [.I12, .I14, .I5, .I19],
             "records that a snapshot no longer shows stay on the device",
             """
             AFTER UPDATE OF marks ON sync_space WHEN NEW.marks = 1 BEGIN

@@ -152,27 +152,6 @@ extension Mutant {
             }
         },
         transport(
-            "push in two at once", breaks: [.I3, .I16, .I18], "two halves of a batch are sent beside each other"
-        ) {
-            $0.onPush = { (base, request, runtime) async throws(TransportFailure) in
-                guard request.transactions.count > 1 else { return try await base.push(request) }
-                let half = request.transactions.count / 2
-                func part(_ transactions: [NumberedTransaction]) -> PushRequest {
-                    PushRequest(
-                        identity: request.identity, epoch: request.epoch, account: request.account,
-                        acknowledged: transactions[0].number, transactions: transactions)
-                }
-                let second = part(Array(request.transactions[half...]))
-                let first = part(Array(request.transactions[..<half]))
-                let (replies, mailbox) = AsyncStream.makeStream(of: PushReply?.self)
-                let task = runtime.spawn { mailbox.yield(try? await base.push(second)) }
-                defer { task.cancel() }
-                let reply = try await base.push(first)
-                for await _ in replies { break }
-                return reply
-            }
-        },
-        transport(
             "pages from a cache", breaks: [.I18, .I4, .I5, .I9], "a pull is answered with what was answered before"
         ) {
             let cache = Guarded([Cursor?: PullReply]())

@@ -1,4 +1,5 @@
 public import Logging
+public import Models
 public import SyncCore
 import SyncModel
 import SyncRecording
@@ -17,6 +18,7 @@ public final class ClientComposition {
     private var openStore: OpenStore?
     private var openTransport: OpenTransport?
     private var madeEngine: SyncEngine?
+    private var madeCommunity: Community?
 
     /// - Parameter creatingStore: whether a database that is missing is to be made.
     public init(settings: ClientSettings, recipes: ClientRecipes, logger: Logger, creatingStore: Bool) {
@@ -36,6 +38,21 @@ public final class ClientComposition {
 
     public var store: any EngineStore & LocalStore {
         get throws(StoreFailure) { try opened.store }
+    }
+
+    /// The providers of users, avatars, and profiles over the store.
+    ///
+    /// There is one for each client, so that a record has one live object. Without a server, writes are confirmed by the store
+    /// alone.
+    public var community: Community {
+        get throws(StoreFailure) {
+            if let madeCommunity { return madeCommunity }
+            let made: Community =
+                settings.server == nil
+                ? .cached(store: try store, runtime: runtime) : .synced(store: try store, runtime: runtime)
+            madeCommunity = made
+            return made
+        }
     }
 
     /// The flight recorder's ring, whether or not anything is recorded now.
@@ -81,6 +98,7 @@ public final class ClientComposition {
     ///
     /// - Throws: `busy` when another process has the database open.
     public func salvageStore() throws(StoreFailure) -> SalvageReport {
+        madeCommunity = nil
         openStore?.close()
         openStore = nil
         return try recipes.store.salvage(settings, runtime)
@@ -140,6 +158,7 @@ public final class ClientComposition {
     /// Closes what was made, in the reverse order of its making.
     public func close() async {
         madeEngine = nil
+        madeCommunity = nil
         await openTransport?.close()
         openTransport = nil
         openStore?.close()

@@ -26,7 +26,7 @@ public struct CrashScenario: Hashable, Sendable {
         CrashScenario("one device writes and does not flush", devices: 1, operations: 10, seed: 1) {
             $0.unflushed = [0]
         },
-        CrashScenario("one device writes and reads beside it", devices: 1, operations: 10, seed: 2) {
+        CrashScenario("one device writes and reads beside it", devices: 1, operations: 10, seed: 6) {
             $0.readers = [0]
         },
         CrashScenario("two devices write", seed: 7),
@@ -47,7 +47,7 @@ public struct CrashScenario: Hashable, Sendable {
             "a device restarts", seed: 12,
             happenings: [4: [.device(0, .killed)], 6: [.device(0, .recovers)], 8: [.device(1, .losesPower(seed: 5))]]),
         CrashScenario(
-            "the server restarts", seed: 13, happenings: [4: [.server(.killed)], 7: [.server(.recovers)]]),
+            "the server restarts", seed: 21, happenings: [4: [.server(.killed)], 7: [.server(.recovers)]]),
         CrashScenario(
             "a second process serves the same database", seed: 19,
             happenings: [3: [.server(.secondStarts)], 8: [.server(.killed)]]),
