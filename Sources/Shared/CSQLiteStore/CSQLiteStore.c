@@ -26,7 +26,7 @@ int csqlitestore_write_log_again(struct sqlite3 *connection) {
     if (code != SQLITE_OK || size < HEADER) return code;
     void *buffer = sqlite3_malloc(CHUNK);
     if (buffer == NULL) return SQLITE_NOMEM;
-    // The header is flushed by itself, as SQLite does it: frames of this log must not come to stand behind an older header.
+    // Flush the header by itself, as SQLite does: frames of the new WAL must never be found behind an older header.
     code = write_again(file, buffer, HEADER, 0);
     if (code == SQLITE_OK) code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
     for (sqlite3_int64 offset = HEADER; code == SQLITE_OK && offset < size; offset += CHUNK) {

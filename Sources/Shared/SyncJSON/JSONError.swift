@@ -1,20 +1,21 @@
-/// An error in a JSON text, and its place.
+/// An error in a JSON text, with its position.
 package struct JSONError: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// It is not JSON, or JSON that is refused: two equal keys, too deep, a lone surrogate.
+        /// The text is not JSON, or is JSON that this reader rejects: a repeated key, too much nesting, a lone
+        /// surrogate.
         case syntax
-        /// It is JSON, but not what was expected at this place.
+        /// The text is JSON, but not the value that was expected at this position.
         case content
-        /// It is as expected, but does not match its own checksum.
+        /// The value has the expected form but does not match its own checksum.
         case damage
     }
 
     package let kind: Kind
-    /// The byte at fault, counted from 0.
+    /// The offset of the byte at fault, counted from 0.
     package let offset: Int
-    /// Says what was found, and what was expected.
+    /// The message: what was found, and what was expected.
     package let problem: String
-    /// Where in the tree, such as `page.commits[3].version`; empty at the top.
+    /// The path to the value, such as `page.commits[3].version`; empty at the top level.
     package internal(set) var path = ""
 
     package init(_ kind: Kind, at offset: Int, _ problem: String) {
@@ -30,10 +31,10 @@ extension JSONError: CustomStringConvertible {
     }
 }
 
-/// Finds out in which member of which array or object a byte lies.
+/// Finds the path to the value at a byte offset.
 ///
-/// Only done once something is wrong, so that reading does not pay for it. The bytes before the fault have been read
-/// already; a text that is no JSON gives the longest path that makes sense.
+/// This scan runs only after an error, so that successful reads do not pay for it. The bytes before the error have
+/// already been read. For text that is not JSON, the path goes as deep as the text can be interpreted.
 struct JSONPath {
     private enum Step {
         case member(String)

@@ -1,6 +1,8 @@
-/// The key of a member. Valid while the bytes are that the reader reads.
+/// The key of a member.
+///
+/// Valid only while the bytes that the reader reads are valid.
 package struct JSONKey {
-    /// Between the quotes, with escapes as they stand.
+    /// The bytes between the quotes, with escapes not decoded.
     let bytes: UnsafeBufferPointer<UInt8>
     let isEscaped: Bool
     package let offset: Int
@@ -11,13 +13,14 @@ package struct JSONKey {
         }
     }
 
-    /// Equal by the bytes that the keys stand for, not by Unicode's equivalence.
+    /// Compares the decoded bytes of two keys, not their Unicode equivalence.
     static func == (left: JSONKey, right: JSONKey) -> Bool {
         if left.isEscaped || right.isEscaped { return left.decoded == right.decoded }
         return areEqual(left.bytes, right.bytes)
     }
 
-    /// Does the same as `elementsEqual` without its iterators: a message has many keys, and each is compared with several.
+    /// Compares two buffers like `elementsEqual`, but without its iterators: a message has many keys, and each is
+    /// compared with several.
     private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         for index in left.indices where left[index] != right[index] { return false }
@@ -32,10 +35,12 @@ package struct JSONKey {
         String(decoding: decoded, as: UTF8.self)
     }
 
-    /// The key for an error message: a stranger's text, so cut and with escapes.
+    /// The key for an error message: truncated, with non-ASCII bytes and control characters replaced, because the text
+    /// is untrusted.
     package var quoted: String { "\"\(Self.shown(decoded))\"" }
 
-    /// A stranger's text as a message may show it: cut, and without what is not plain.
+    /// Returns untrusted text in a form that a message may show: at most 64 bytes of printable ASCII, with `?` for all
+    /// others.
     static func shown(_ text: some Collection<UInt8>) -> String {
         let bytes = text.prefix(64).map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: "?") }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,7 +1,7 @@
-/// The limits of the scanner.
+/// The limits of the JSON reader.
 package enum JSONLimits {
-    /// How deep arrays and objects may lie in each other: skipping recurses, and the stack is finite.
+    /// Maximum nesting depth of arrays and objects. Skipping a value recurses, and the stack is finite.
     package static let depth = 64
-    /// Up to this many keys of one object are compared one by one; beyond, a set keeps the work linear (S16).
+    /// Number of keys of one object that are compared one by one. Beyond it, a set keeps the work linear (S16).
     static let keysComparedOneByOne = 24
 }

@@ -1,10 +1,10 @@
-/// A number as it stood in the text.
+/// A number, classified by how it is written in the text.
 package enum JSONNumber: Hashable, Sendable {
-    /// Written without fraction and exponent, and exact.
+    /// A number without a fraction or an exponent that fits into 64 bits.
     case integer(Int64)
-    /// Written with a fraction or an exponent; finite.
+    /// A finite number with a fraction or an exponent.
     case real(Double)
-    /// Written without fraction and exponent, but beyond 64 bits: this is only the nearest number.
+    /// A number without a fraction or an exponent that exceeds 64 bits: only the nearest `Double`.
     case rounded(Double)
 }
 
@@ -22,7 +22,7 @@ extension JSONReader {
         return isIntegral ? .rounded(value) : .real(value)
     }
 
-    /// Reads an integer that is exact in 64 bits.
+    /// Reads an integer that fits into 64 bits.
     package mutating func integer() throws(JSONError) -> Int64 {
         _ = next()
         let start = position
@@ -32,7 +32,7 @@ extension JSONReader {
         return value
     }
 
-    /// Scans a whole number; nil when it is not an integer of 64 bits. The scan is by the grammar of RFC 8259 §6.
+    /// Scans a number by the grammar of RFC 8259 §6, and returns it if it is a 64-bit integer; otherwise nil.
     private mutating func scanInteger() throws(JSONError) -> Int64? {
         let isNegative = bytes[position] == UInt8(ascii: "-")
         if isNegative { position += 1 }

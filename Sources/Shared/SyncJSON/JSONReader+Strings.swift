@@ -1,5 +1,5 @@
 extension JSONReader {
-    /// The text between two quotes, with escapes as they stand.
+    /// The bytes between two quotes, with escapes not decoded.
     struct StringSlice {
         let bytes: UnsafeBufferPointer<UInt8>
         let isEscaped: Bool
@@ -13,7 +13,7 @@ extension JSONReader {
             : String(decoding: slice.bytes, as: UTF8.self)
     }
 
-    /// Reads a string and gives its bytes to `body`, without making a `String`.
+    /// Reads a string and passes its bytes to `body`, without creating a `String`.
     package mutating func withString<Result>(
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) throws(JSONError) -> Result {
@@ -23,7 +23,7 @@ extension JSONReader {
         return JSONEscapes.decode(slice.bytes).withUnsafeBufferPointer(body)
     }
 
-    /// Reads a string from its opening quote on; checks UTF-8 and escapes.
+    /// Reads a string, starting at its opening quote. Checks UTF-8 and escapes.
     mutating func scanString() throws(JSONError) -> StringSlice {
         position += 1
         let start = position
@@ -47,7 +47,7 @@ extension JSONReader {
         }
     }
 
-    /// Goes on to the next quote, backslash, control character or byte beyond ASCII: eight bytes a step.
+    /// Skips to the next quote, backslash, control character, or non-ASCII byte, eight bytes per step.
     private mutating func skipPlainBytes() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops: UInt64 = 0x8080_8080_8080_8080
@@ -111,7 +111,7 @@ extension JSONReader {
         return value
     }
 
-    /// Checks one scalar of two to four bytes (Unicode 16, table 3-7: no overlong forms, no surrogates).
+    /// Checks one scalar of two to four bytes against table 3-7 of Unicode 16: no overlong forms, no surrogates.
     private mutating func scanMultibyteScalar() throws(JSONError) {
         let lead = bytes[position]
         let (count, second): (Int, ClosedRange<UInt8>) =
@@ -135,9 +135,9 @@ extension JSONReader {
     }
 }
 
-/// The escapes of JSON strings.
+/// The escapes in JSON strings.
 enum JSONEscapes {
-    /// The bytes that a checked string stands for.
+    /// Returns the decoded bytes of a string whose escapes have been checked.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -163,7 +163,7 @@ enum JSONEscapes {
                     scalar = 0x10000 + (scalar - 0xD800) << 10 + (hexDigits(bytes, at: position + 2) - 0xDC00)
                     position += 6
                 }
-                // The scan has refused lone surrogates, so that every value here is a scalar.
+                // `scanEscape` has already rejected lone surrogates, so every value here is a Unicode scalar.
                 result.append(contentsOf: String(UnicodeScalar(scalar) ?? "\u{FFFD}").utf8)
             default: result.append(letter)
             }

@@ -1,23 +1,24 @@
-/// Reads JSON from bytes, value by value, as its caller asks: no tree, no `Foundation`.
+/// A pull parser for JSON: it reads bytes value by value, without building a tree and without `Foundation`.
 ///
-/// Strict: UTF-8 is checked, equal keys in one object are refused, and so are lone surrogates, numbers that are not
-/// finite, more depth than `JSONLimits.depth`, and anything behind the value. Why not Foundation's decoder: decision 2.
+/// The reader is strict. It checks UTF-8, and it rejects repeated keys in one object, lone surrogates, numbers that are
+/// not finite, nesting deeper than `JSONLimits.depth`, and anything after the value. Decision 2 explains why
+/// Foundation's decoder is not used.
 ///
-/// Each method reads one value and leaves the reader behind it. It throws, and is then of no further use, when the
-/// value is not there.
+/// Each method reads one value and leaves the reader after it. If that value is missing, the method throws, and the
+/// reader must not be used again.
 package struct JSONReader: ~Copyable {
     let bytes: UnsafeBufferPointer<UInt8>
-    /// The next byte to read.
+    /// The offset of the next byte to read.
     package internal(set) var position = 0
     private var depth = 0
-    /// The keys of all objects that are open, the outermost first.
+    /// The keys read so far in all open objects, the outermost object first.
     private var keys: [JSONKey] = []
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
     }
 
-    /// Reads one value that fills `bytes` but for white space. An error says where in the tree it was found.
+    /// Reads one value that spans all of `bytes` except white space. A thrown error carries the path to the error.
     package static func read<Value>(
         _ bytes: UnsafeBufferPointer<UInt8>, _ body: (inout JSONReader) throws(JSONError) -> Value
     ) throws(JSONError) -> Value {
@@ -57,7 +58,7 @@ package struct JSONReader: ~Copyable {
         }
     }
 
-    /// Reads `null` when it comes next; otherwise reads nothing.
+    /// Reads `null` and returns true if it comes next; otherwise reads nothing.
     package mutating func null() throws(JSONError) -> Bool {
         guard next() == UInt8(ascii: "n") else { return false }
         try word("null")
@@ -78,7 +79,7 @@ package struct JSONReader: ~Copyable {
 
     // MARK: Objects
 
-    /// Where a caller stands in one object: made by `beginObject`, carried through `nextKey`.
+    /// The state of reading one object: `beginObject` creates it, and each `nextKey` updates it.
     package struct Members: ~Copyable {
         fileprivate let base: Int
         fileprivate var isFirst = true
@@ -91,7 +92,7 @@ package struct JSONReader: ~Copyable {
         return Members(base: keys.count)
     }
 
-    /// Reads the next key and its colon, so that its value comes next; nil, once, behind the last member.
+    /// Reads the next key and its colon, so that its value comes next. Returns nil once, after the last member.
     package mutating func nextKey(_ members: inout Members) throws(JSONError) -> JSONKey? {
         let byte = next()
         if byte == UInt8(ascii: "}") {
@@ -133,7 +134,7 @@ package struct JSONReader: ~Copyable {
 
     // MARK: Arrays
 
-    /// Where a caller stands in one array: made by `beginArray`, carried through `nextElement`.
+    /// The state of reading one array: `beginArray` creates it, and each `nextElement` updates it.
     package struct Elements: ~Copyable {
         fileprivate var isFirst = true
     }
@@ -144,7 +145,7 @@ package struct JSONReader: ~Copyable {
         return Elements()
     }
 
-    /// Whether another element comes next; false, once, behind the last one.
+    /// Returns whether another element comes next. Returns false once, after the last element.
     package mutating func nextElement(_ elements: inout Elements) throws(JSONError) -> Bool {
         let byte = next()
         if byte == UInt8(ascii: "]") {
@@ -164,7 +165,7 @@ package struct JSONReader: ~Copyable {
 
     // MARK: Whole values
 
-    /// Reads any value and forgets it; it must be good JSON all the same.
+    /// Reads any value and discards it. The value must be valid JSON.
     package mutating func skip() throws(JSONError) {
         switch try kind() {
         case .null: try word("null")
@@ -180,7 +181,7 @@ package struct JSONReader: ~Copyable {
         }
     }
 
-    /// Reads any value and returns its text as it stands.
+    /// Reads any value and returns its text unchanged.
     package mutating func verbatim() throws(JSONError) -> String {
         _ = next()
         let start = position
@@ -190,7 +191,7 @@ package struct JSONReader: ~Copyable {
 
     // MARK: Bytes
 
-    /// The next byte that is no white space; 0, which begins nothing, at the end.
+    /// Skips white space and returns the next byte; 0, which begins no value, at the end of the text.
     mutating func next() -> UInt8 {
         skipSpace()
         return position < bytes.count ? bytes[position] : 0
@@ -223,7 +224,7 @@ package struct JSONReader: ~Copyable {
         position += word.utf8CodeUnitCount
     }
 
-    /// The error for the byte at which the reader stands.
+    /// Returns the error for an unexpected byte at the current position.
     func unexpected(_ expected: String) -> JSONError {
         guard position < bytes.count else {
             return JSONError(.syntax, at: position, "the text ends, \(expected) expected")

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// The value as JSON again.
+    /// The value as JSON text.
     package var text: String {
         var writer = JSONWriter()
         write(to: &writer)

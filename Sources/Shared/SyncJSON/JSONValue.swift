@@ -1,4 +1,4 @@
-/// A JSON value as a tree, for places where convenience counts more than speed.
+/// A JSON value as a tree, for code where convenience matters more than speed.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -6,7 +6,7 @@ package indirect enum JSONValue: Hashable, Sendable {
     case real(Double)
     case string(String)
     case array([JSONValue])
-    /// In the order of the text; keys differ.
+    /// The members in the order of the text. Their keys are unique.
     case object([Member])
 
     package struct Member: Hashable, Sendable {
@@ -50,7 +50,8 @@ package indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// The member of an object with this key, compared by bytes; nil when there is none or this is no object.
+    /// Returns the member of an object with this key, compared by bytes; nil when there is none or the value is not an
+    /// object.
     package subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value

@@ -1,6 +1,7 @@
-/// Appends JSON to bytes, without white space, in the order in which it is told.
+/// Appends JSON to a byte array, without white space, in the order of the calls.
 ///
-/// Puts the commas. That keys and values alternate, and that what begins also ends, is for the caller to see to.
+/// The writer inserts the commas. The caller must alternate keys and values, and must end every object and array that
+/// it begins.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -43,7 +44,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// The shortest text that reads back as the same number; always with a fraction or an exponent.
+    /// Appends the shortest text that reads back as the same number. It always has a fraction or an exponent.
     ///
     /// - Precondition: `value` is finite.
     package mutating func real(_ value: Double) {
@@ -63,7 +64,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Text that needs no escape, such as the digits of an identifier.
+    /// Appends a string that needs no escapes, such as the digits of an identifier.
     package mutating func plainString(_ text: UnsafeBufferPointer<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -72,7 +73,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// A whole value that is JSON already.
+    /// Appends a complete value that is already JSON.
     package mutating func verbatim(_ json: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
