@@ -1,10 +1,12 @@
-/// News that can be joined with later news that its reader has not taken yet.
+/// A value that can be merged with later values that its reader has not taken yet.
 public protocol Coalescing: Sendable {
+    /// Merges a later value into this one.
     mutating func absorb(_ later: Self)
 }
 
-/// Sends each piece of news to every subscriber. A slow subscriber costs one value, not a queue: what it has not
-/// taken is joined into one.
+/// An in-memory fan-out that delivers each published value to every subscriber.
+///
+/// A slow subscriber costs one value, not a queue: the values that it has not taken are merged into one.
 public final class Broadcast<News: Coalescing>: Sendable {
     private struct State: Sendable {
         var nextID = 0
@@ -21,10 +23,11 @@ public final class Broadcast<News: Coalescing>: Sendable {
 
     public init() {}
 
-    /// Adds `news` to what each subscriber has not taken yet. Does not wait for any of them.
+    /// Delivers `news` to every subscriber, merging it with the value that the subscriber has not taken yet. Never
+    /// waits.
     public func publish(_ news: News) {
         let doorbells = state.withLock { state in
-            // Sorted: in a simulation the order of wake-ups must not depend on hashing.
+            // Sorted, because in a simulation the order of wake-ups must not depend on hashing.
             state.mailboxes.keys.sorted().map { id in
                 if state.mailboxes[id]?.pending == nil {
                     state.mailboxes[id]?.pending = news
@@ -37,17 +40,19 @@ public final class Broadcast<News: Coalescing>: Sendable {
         for doorbell in doorbells { doorbell?.yield() }
     }
 
-    /// Ends every subscription, once its pending news has been taken.
+    /// Ends every subscription after its pending value has been taken.
     public func finish() {
         let doorbells = state.withLock { state in
             state.isFinished = true
             return state.mailboxes.keys.sorted().map { state.mailboxes[$0]?.doorbell }
         }
-        // Outside the lock: the end of a stream calls back into `ended`.
+        // Outside the lock, because finishing a stream calls `onTermination`, which may take the lock.
         for doorbell in doorbells { doorbell?.finish() }
     }
 
-    /// News from now on. The subscription ends when its iterator's task is cancelled or the feed finishes.
+    /// Returns a subscription to the values published from now on.
+    ///
+    /// The subscription ends when the task that iterates it is cancelled, or when `finish()` is called.
     public func subscribe() -> Subscription {
         let (stream, doorbell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (id, isFinished) = state.withLock { state in
@@ -57,7 +62,7 @@ public final class Broadcast<News: Coalescing>: Sendable {
             return (id, state.isFinished)
         }
         doorbell.onTermination = { [weak self] reason in
-            // After a finish the last news may still be taken; after a cancellation nobody will.
+            // After a finish, the subscriber may still take the last value. After a cancellation, it never will.
             if case .cancelled = reason { self?.drop(id) }
         }
         if isFinished { doorbell.finish() }
@@ -76,12 +81,12 @@ public final class Broadcast<News: Coalescing>: Sendable {
         state.withLock { $0.mailboxes[id] = nil }
     }
 
-    /// How many subscriptions are kept.
+    /// The number of subscriptions that are still registered.
     package var subscriberCount: Int {
         state.withLock { $0.mailboxes.count }
     }
 
-    /// One subscriber's news. Iterate it once.
+    /// The values for one subscriber. Iterate it only once.
     public struct Subscription: AsyncSequence, Sendable {
         fileprivate let feed: Broadcast
         fileprivate let id: Int

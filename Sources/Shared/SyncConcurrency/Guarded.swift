@@ -4,12 +4,12 @@ private import Glibc
 private import Musl
 #endif
 
-/// A value behind a lock: the one lock type of the package.
+/// A value protected by a lock. This is the only lock type in the package.
 ///
-/// Not `Synchronization.Mutex`, of which ThreadSanitizer on Linux reports races that are none. Hold it briefly, and
-/// never call out from `body`.
+/// `Synchronization.Mutex` is not used, because ThreadSanitizer on Linux reports false races for it. Hold the lock only
+/// briefly, and do not call other components from `body`.
 public final class Guarded<Value>: @unchecked Sendable {
-    /// In memory of its own: the lock already keeps accesses apart, and Swift need not check that once more.
+    /// Heap memory, so that Swift performs no exclusivity checks: the lock already makes the accesses exclusive.
     @usableFromInline let value: UnsafeMutablePointer<Value>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -30,7 +30,7 @@ public final class Guarded<Value>: @unchecked Sendable {
         value.deallocate()
     }
 
-    /// Calls `body` with the value while no other thread has it.
+    /// Calls `body` with exclusive access to the value.
     @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

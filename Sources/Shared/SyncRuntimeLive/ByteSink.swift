@@ -1,8 +1,9 @@
 import Glibc
 
-/// A descriptor that takes bytes: a standard stream, or a file that its owner closes.
+/// A file descriptor to write to: a standard stream, or a file that its owner closes.
 ///
-/// `FileHandle.write(_:)` ends the process when the disk is full or the reader has gone; this tells it.
+/// `FileHandle.write(_:)` terminates the process when the disk is full or the reader has gone. This type returns the
+/// error.
 public struct ByteSink: Sendable {
     private let descriptor: Int32
 
@@ -13,10 +14,10 @@ public struct ByteSink: Sendable {
     public static let standardOutput = ByteSink(descriptor: STDOUT_FILENO)
     public static let standardError = ByteSink(descriptor: STDERR_FILENO)
 
-    /// Writes all of the text as UTF-8, however many calls that takes.
+    /// Writes the whole text as UTF-8, with as many system calls as that takes.
     ///
-    /// - Returns: nil when all is written; otherwise the number of the error (errno(3)), with a part written perhaps.
-    ///   `EPIPE` comes only where SIGPIPE is ignored.
+    /// - Returns: nil when everything was written; otherwise the error number (errno(3)), and part of the text may have
+    ///   been written. `EPIPE` is returned only when SIGPIPE is ignored.
     @discardableResult
     public func write(_ text: String) -> Int32? {
         var bytes = Array(text.utf8)[...]
@@ -32,6 +33,6 @@ public struct ByteSink: Sendable {
         return nil
     }
 
-    /// The exit status that a shell reports for a program whose reader has gone: the one for `EPIPE`.
+    /// The exit status to use after `EPIPE`: the one that a shell reports for a program killed by SIGPIPE.
     public static let brokenPipeStatus: Int32 = 141
 }

@@ -1,13 +1,12 @@
 import Dispatch
 
-/// A thread of its own for an actor whose work blocks, so that it does not hold one of the few threads of Swift's
-/// global pool.
+/// A serial executor for an actor whose work blocks, so that the actor does not occupy a thread of Swift's global pool.
 ///
-/// Dispatch on Linux has no `DispatchSerialQueue`, hence this shim over an ordinary serial queue.
+/// Dispatch on Linux has no `DispatchSerialQueue`, so this shim wraps an ordinary serial queue.
 public final class DispatchExecutor: SerialExecutor {
     private let queue: DispatchQueue
 
-    /// - Parameter label: what the thread is called in a debugger.
+    /// - Parameter label: the name of the queue in a debugger.
     public init(label: String) {
         queue = DispatchQueue(label: label)
     }

@@ -3,8 +3,9 @@ public import SyncCore
 public import SyncModel
 
 extension EngineRuntime {
-    /// The machine's own clocks and random source. The engine's actor gets a thread of its own, because SQLite
-    /// blocks the one it runs on.
+    /// Returns a runtime that uses the machine's clocks and random source.
+    ///
+    /// The engine's actor runs on its own serial queue, because SQLite blocks the thread that it runs on.
     public static func live(label: String = "tombolo.engine") -> EngineRuntime {
         EngineRuntime(
             clock: ContinuousClock(), now: { WallTime.live() }, uptime: { Duration.sinceBoot() },
@@ -26,7 +27,8 @@ extension WallTime {
 }
 
 extension Duration {
-    /// Time since the machine started, also while it slept: the clock that `ContinuousClock` waits by.
+    /// Returns the time since the machine booted, including the time it was suspended: the clock that `ContinuousClock`
+    /// uses.
     static func sinceBoot() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
