@@ -1,13 +1,16 @@
-/// The server's description of itself in a hello: also the answer to "is it reachable?".
+/// The server's description of itself, sent in response to a hello.
+///
+/// Clients use the hello as a reachability check as well.
 public struct ServerHello: Hashable, Sendable {
-    /// The versions of the protocol that the server speaks.
+    /// The protocol versions that the server supports.
     public let protocolVersions: ClosedRange<Int>
     public let epoch: Epoch
-    /// Whom the server takes the client for.
+    /// The account as which the server has authenticated the client.
     public let account: AccountID
     public let serverTime: HybridTime
     public let limits: ServerLimits
-    /// Nil where the server does not say: everything is sent to it then.
+    /// The collections and fields that the server knows; nil when the server does not report them. The client then
+    /// sends everything.
     public let models: ServerModels?
 
     public init(
@@ -23,13 +26,13 @@ public struct ServerHello: Hashable, Sendable {
     }
 }
 
-/// How much a server takes and gives at once.
+/// The limits of a server's requests and responses.
 public struct ServerLimits: Hashable, Sendable {
-    /// The bytes of all values of a push (`Transaction.byteCount`); its JSON form is longer.
+    /// Maximum total size of the values in one push, in bytes (`Transaction.byteCount`). Their JSON form is longer.
     public let pushBytes: Int
-    /// The transactions of one push.
+    /// Maximum number of transactions in one push.
     public let pushTransactions: Int
-    /// The rows or changes of one page.
+    /// Maximum number of rows or changes in one page.
     public let pageRows: Int
 
     public init(pushBytes: Int, pushTransactions: Int, pageRows: Int) {
@@ -44,7 +47,7 @@ public enum ProtocolVersion {
     public static let current = 1
 }
 
-/// Asks for one record straight from the server.
+/// A request for one record, read directly from the server.
 public struct FetchRequest: Hashable, Sendable {
     public let space: SpaceID
     public let collection: CollectionName
@@ -63,7 +66,9 @@ public enum RecordKey: Hashable, Sendable {
     case uid(UID)
 }
 
-/// "Pull now": something was committed in a space. Correctness never depends on it.
+/// A notification that something was committed in a space, so that the client pulls now.
+///
+/// Hints only reduce latency. Correctness never depends on them.
 public struct Hint: Hashable, Sendable {
     public let space: SpaceID
     public let head: Version

@@ -1,11 +1,12 @@
-/// The result of a transaction: kept on both sides until the client has seen it.
+/// The outcome of a transaction. Both sides keep it until the client has seen it.
 public enum Outcome: Hashable, Sendable {
-    /// It took effect. Fields on which it met another edit are in `conflicts`: the transaction was *merged*.
+    /// The transaction took effect. `conflicts` lists the fields that it and another edit both changed; if there are
+    /// any, the transaction was *merged*.
     case applied(version: Version, uids: [AssignedUID], conflicts: [FieldConflict])
-    /// It had no effect, and will not have one.
+    /// The transaction had no effect, and never will.
     case rejected(Rejection)
 
-    /// The word for this outcome, as tables and logs show it.
+    /// The name of this outcome in tables and logs.
     public var word: String {
         switch self {
         case .applied(_, _, let conflicts): conflicts.isEmpty ? "applied" : "merged"
@@ -27,12 +28,12 @@ public struct AssignedUID: Hashable, Sendable {
     }
 }
 
-/// Why a transaction was refused: a result, not an error.
+/// The reason why a transaction was rejected. A rejection is a result, not an error.
 public struct Rejection: Hashable, Sendable {
     public let code: RejectionCode
-    /// Says what was wrong and what was expected, for a person.
+    /// The message for a person: what was wrong and what was expected.
     public let message: String
-    /// The position of the mutation at fault, when there is one.
+    /// The position of the mutation at fault; nil when the rejection concerns the whole transaction.
     public let mutation: Int?
 
     public init(code: RejectionCode, message: String, mutation: Int?) {
@@ -42,7 +43,9 @@ public struct Rejection: Hashable, Sendable {
     }
 }
 
-/// The reason of a rejection. Open: a newer server may send a code that this build does not name.
+/// The code of a rejection.
+///
+/// The set of codes is open: a newer server may send a code that this build does not know.
 public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -52,25 +55,25 @@ public struct RejectionCode: RawRepresentable, Hashable, Sendable, CustomStringC
 
     public var description: String { rawValue }
 
-    /// The transaction breaks a rule of form: it is empty, or names one record twice where it may not.
+    /// The transaction is not well formed: it is empty, or it names a record twice in a way that is not allowed.
     public static let malformed = RejectionCode(rawValue: "malformed")
     public static let unknownCollection = RejectionCode(rawValue: "unknown_collection")
     public static let unknownField = RejectionCode(rawValue: "unknown_field")
     public static let invalidValue = RejectionCode(rawValue: "invalid_value")
     public static let tooLarge = RejectionCode(rawValue: "too_large")
-    /// A create of a record that exists already, in another space. In the same space the two are merged.
+    /// A create of a record that already exists in another space. In the same space, the two are merged.
     public static let duplicateRecord = RejectionCode(rawValue: "duplicate_record")
-    /// An update or delete of a record that never existed.
+    /// An update or delete of a record that has never existed.
     public static let missingRecord = RejectionCode(rawValue: "missing_record")
     /// An update of a record that has been deleted: delete wins, and the edit goes to the journal.
     public static let recordDeleted = RejectionCode(rawValue: "record_deleted")
     /// A reference to a record that does not exist.
     public static let danglingReference = RejectionCode(rawValue: "dangling_reference")
-    /// A delete of a record that a required reference points at.
+    /// A delete of a record to which a required reference points.
     public static let stillReferenced = RejectionCode(rawValue: "still_referenced")
-    /// A delete of a record that others have edited since, in a collection where such edits win.
+    /// A delete of a record that other devices have edited since, in a collection where such edits win over deletes.
     public static let unseenEdits = RejectionCode(rawValue: "unseen_edits")
     public static let forbidden = RejectionCode(rawValue: "forbidden")
-    /// Given by the client itself: the transaction depends on one that was rejected.
+    /// A rejection that the client itself produces: the transaction depends on a rejected one.
     public static let dependsOnRejected = RejectionCode(rawValue: "depends_on_rejected")
 }

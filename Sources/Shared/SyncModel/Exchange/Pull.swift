@@ -1,15 +1,16 @@
-/// Asks for what is new in a space.
+/// A request for the changes in a space.
 public struct PullRequest: Hashable, Sendable {
     public let space: SpaceID
-    /// Where the client stands; nil asks for a snapshot from its beginning.
+    /// The client's position; nil requests a snapshot from its beginning.
     public let cursor: Cursor?
-    /// Proof of a commit that the server has confirmed and the cursor has not reached yet; nil when there is none.
+    /// Proof of a commit that the server has confirmed and that the cursor has not reached yet; nil when there is none.
     public let receipt: Cursor?
-    /// How many rows or changes the client wants at most. A commit is not split, so one may exceed it.
+    /// Maximum number of rows or changes that the client wants. A single commit may exceed it, because commits are not
+    /// split.
     public let limit: Int
-    /// The account whose database the answer is for; nil for whoever the token is of.
+    /// The account that owns the client's database; nil means the account of the token.
     public let account: AccountID?
-    /// Which notices of lost values the client wants; nil for none.
+    /// The conflict notices that the client wants; nil for none.
     public let notices: NoticeRequest?
 
     public init(
@@ -25,31 +26,32 @@ public struct PullRequest: Hashable, Sendable {
     }
 }
 
-/// The server's answer to a pull.
+/// The server's response to a pull.
 public enum PullReply: Hashable, Sendable {
     case page(PullPage)
-    /// The cursor is of no use any more: start again with a snapshot, and keep the outbox.
+    /// The cursor can no longer be used. The client must start again with a snapshot, and keep its outbox.
     case mustReset(ResetReason)
-    /// The account may not read the space, or there is none of this name: what the device holds of it is to be removed.
+    /// The account may not read the space, or no space has this name. The client must delete its copy of the space.
     ///
-    /// It says of which history it speaks. Another server under the same address knows nothing of the account's rights here.
+    /// The epoch names the history for which this holds: another server at the same address knows nothing about the
+    /// account's rights in this history.
     case noAccess(Epoch)
 }
 
 public enum ResetReason: String, Hashable, Sendable {
-    /// The server can no longer tell what was deleted since the cursor.
+    /// The server no longer knows what was deleted since the cursor.
     case horizon
-    /// The server's history is another one: it was restored from a backup, or replaced.
+    /// The server has a different history: it was restored from a backup, or replaced.
     case epoch
-    /// The server cannot read the cursor: it is damaged, or another server has made it.
+    /// The server cannot read the cursor: it is damaged, or a different server created it.
     case cursor
 }
 
-/// Proof that the server has committed a version of a space: the cursor at that version, given with the outcome of a
-/// transaction.
+/// Proof that the server has committed a version of a space.
 ///
-/// The client shows it until its own cursor has reached the version. A server that was restored from an older copy
-/// recognizes by it that the commit is lost.
+/// It is the cursor at that version. The server returns it with the outcome of a transaction, and the client presents
+/// it until its own cursor has reached the version. A server that was restored from an older copy recognizes by it that
+/// the commit is lost.
 public struct CommitReceipt: Hashable, Sendable {
     public let space: SpaceID
     public let version: Version
@@ -62,31 +64,34 @@ public struct CommitReceipt: Hashable, Sendable {
     }
 }
 
-/// Part of a snapshot or of the feed, with the cursor behind it.
+/// A page of a snapshot or of the change feed, with the cursor that follows it.
 public struct PullPage: Hashable, Sendable {
     public let space: SpaceID
     public let epoch: Epoch
     public let serverTime: HybridTime
     public let content: Content
-    /// Where the client stands once it has applied this page.
+    /// The client's position after it has applied this page.
     public let cursor: Cursor
-    /// The version up to which the client has every commit, once it has applied this page; during a snapshot, the
+    /// The version up to which the client has every commit after it has applied this page. During a snapshot, the
     /// version at which the snapshot began.
     public let version: Version
     /// The newest version of the space when the page was made.
     public let head: Version
-    /// Whether another page follows at once.
+    /// Whether the client should request another page immediately.
     public let hasMore: Bool
-    /// Values of the asking device that gave way to others, in the order of their numbers; those of commits up to `head`.
+    /// The notices about values of the requesting device that lost a conflict, in the order of their numbers. They
+    /// cover commits up to `head`.
     public let notices: [ConflictNotice]
-    /// Whether more notices follow at once.
+    /// Whether more notices are available immediately.
     public let hasMoreNotices: Bool
 
     public enum Content: Hashable, Sendable {
-        /// Records as they are now, in the order of collection and id. `isFirst` starts a new snapshot, and
-        /// `isLast` completes it: what the client holds and was not shown is gone.
+        /// Records in their current state, ordered by collection and id.
+        ///
+        /// `isFirst` starts a new snapshot, and `isLast` completes it: every record that the client holds and that the
+        /// snapshot did not contain no longer exists on the server.
         case snapshot([SnapshotRows], isFirst: Bool, isLast: Bool)
-        /// Commits in the order of their versions, none missing.
+        /// Commits in the order of their versions, without gaps.
         case commits([Commit])
     }
 

@@ -1,14 +1,14 @@
-/// Transactions on their way to the server, in the order of their numbers.
+/// A batch of transactions that a client sends to the server, in the order of their numbers.
 public struct PushRequest: Hashable, Sendable {
     public let identity: ClientIdentity
-    /// The history that the client believes it talks to; nil before the first contact.
+    /// The epoch that the client expects; nil before the first contact with a server.
     public let epoch: Epoch?
-    /// The account that the transactions were written under; nil for whoever the token is of.
+    /// The account under which the transactions were written; nil means the account of the token.
     public let account: AccountID?
-    /// The newest cursor or receipt of each space that the client knows, at most `SchemaLimits.shownCursors`: the server
-    /// recognizes by them that it was restored from an older copy.
+    /// The newest cursor or receipt that the client has for each space, at most `SchemaLimits.shownCursors` of them.
+    /// The server recognizes by them that it was restored from an older copy.
     public let cursors: [Cursor]
-    /// The client has all outcomes below this number: the server may forget them.
+    /// The client has received every outcome below this number, so the server may forget those outcomes.
     public let acknowledged: TransactionNumber
     public let transactions: [NumberedTransaction]
 
@@ -29,7 +29,7 @@ public struct PushRequest: Hashable, Sendable {
 public struct TransactionResult: Hashable, Sendable {
     public let number: TransactionNumber
     public let outcome: Outcome
-    /// Proof of the commit. The server gives it with the last transaction of each space that took effect.
+    /// Proof of the commit. The server returns it only with the last transaction in each space that took effect.
     public let receipt: CommitReceipt?
 
     public init(number: TransactionNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
@@ -39,19 +39,20 @@ public struct TransactionResult: Hashable, Sendable {
     }
 }
 
-/// The server's answer to a push.
+/// The server's response to a push.
 public enum PushReply: Hashable, Sendable {
-    /// The outcomes of a prefix of the request. A transaction without one has not been answered.
+    /// The outcomes of the first transactions of the request. The others have not been processed, and the client sends
+    /// them again.
     case answered([TransactionResult], epoch: Epoch, serverTime: HybridTime)
     case refused(PushRefusal)
 }
 
-/// Why a server took nothing of a push.
+/// The reason why a server accepted no part of a push.
 public enum PushRefusal: Hashable, Sendable {
-    /// The numbers do not continue where the server stands.
+    /// The numbers of the push do not start at the next number that the server expects.
     case gap(expected: TransactionNumber)
-    /// The server has seen this number with other contents: this database is a copy, or was rolled back.
+    /// The server has seen this number with different contents, so this database is a copy, or was rolled back.
     case identityConflict(number: TransactionNumber)
-    /// The server's history is another one than the client believes.
+    /// The server has a different history than the client expects.
     case epochChanged(Epoch)
 }

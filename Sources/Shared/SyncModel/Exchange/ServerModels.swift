@@ -1,7 +1,7 @@
 /// The collections and fields that a server knows.
 ///
-/// A device may have been updated before its server. What it writes into a collection or a field that the server does not know
-/// yet waits in its outbox, with the name of that collection or field, until a server that knows it answers.
+/// A device may be updated before its server. If it writes a collection or field that the server does not know yet, the
+/// transaction waits in its outbox, with the name of that collection or field, until the server knows it.
 public struct ServerModels: Hashable, Sendable {
     public let fields: [CollectionName: Set<FieldName>]
 
@@ -15,7 +15,7 @@ public struct ServerModels: Hashable, Sendable {
     }
 
     /// Returns the first collection or field of the transaction that the server does not know, as `collection` or
-    /// `collection.field`; nil when it knows them all.
+    /// `collection.field`; nil when it knows all of them.
     public func firstUnknown(in transaction: Transaction) -> String? {
         for mutation in transaction.mutations {
             guard let known = fields[mutation.collection] else { return mutation.collection.rawValue }

@@ -1,7 +1,8 @@
-/// Whom a server takes the bearer of a token for.
+/// The identity that a server derives from a client's token.
 ///
-/// Edits written under one account are never sent with the token of another, and what one may see never gets into the
-/// other's database (I21): a database belongs to the account that it first met the server with.
+/// A database belongs to the account under which it first contacted the server. Edits written under one account are
+/// never sent with the token of another, and data that one account may see never enters another account's database
+/// (I21).
 public struct AccountID: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 

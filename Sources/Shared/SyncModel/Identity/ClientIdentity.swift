@@ -1,4 +1,4 @@
-/// The identity of one local database, made once when the database is created.
+/// The identity of one local database, generated once when the database is created.
 public struct ClientID: Hashable, Comparable, Sendable {
     public let bits: Identifier128
 
@@ -10,7 +10,7 @@ public struct ClientID: Hashable, Comparable, Sendable {
         ClientID(bits: .version7(at: time, random: &random))
     }
 
-    /// Reads the 36-character text form; nil when the text is anything else.
+    /// Parses the 36-character text form. Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         guard let bits = Identifier128(text: text) else { return nil }
         self.init(bits: bits)
@@ -27,9 +27,9 @@ extension ClientID: CustomStringConvertible {
 
 /// The sender of a push: a client id and its incarnation.
 ///
-/// The next incarnation follows another history of the server, whose numbers start again at 0 (I15). A database that was
-/// copied or rolled back re-uses numbers that the server has seen with other contents; it takes a new client id, because
-/// the other copy may still be alive (I16).
+/// A client starts its next incarnation when the server begins a different history; its transaction numbers then start
+/// again at 0 (I15). A database that was copied or rolled back reuses numbers that the server has seen with different
+/// contents. It takes a new client id, because the other copy may still be in use (I16).
 public struct ClientIdentity: Hashable, Sendable {
     public let client: ClientID
     public let incarnation: Int
@@ -39,7 +39,7 @@ public struct ClientIdentity: Hashable, Sendable {
         self.incarnation = incarnation
     }
 
-    /// The same client, with mutation numbers that start again at 0.
+    /// The next incarnation of the same client, whose transaction numbers start again at 0.
     public var next: ClientIdentity {
         ClientIdentity(client: client, incarnation: incarnation + 1)
     }

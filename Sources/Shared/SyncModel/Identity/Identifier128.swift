@@ -1,7 +1,7 @@
 /// The 128 bits of a UUID, compared as bytes.
 ///
-/// `Foundation.UUID` is not used: the model depends on nothing, and identifiers are ordered here as SQLite and
-/// PostgreSQL order them, by their bytes.
+/// `Foundation.UUID` is not used, because the model has no dependencies. Identifiers are ordered by their bytes, as in
+/// SQLite and PostgreSQL.
 public struct Identifier128: Hashable, Comparable, Sendable {
     /// Bytes 0 to 7, most significant first.
     public let high: UInt64
@@ -13,7 +13,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
         self.low = low
     }
 
-    /// Makes a UUID of version 7 (RFC 9562 §5.7): 48 bits of milliseconds, then 74 random bits.
+    /// Returns a version 7 UUID (RFC 9562 §5.7): 48 bits of milliseconds, then 74 random bits.
     public static func version7(at time: WallTime, random: inout some RandomNumberGenerator) -> Identifier128 {
         let milliseconds = UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
         let randomA = random.next() & 0x0FFF
@@ -21,14 +21,14 @@ public struct Identifier128: Hashable, Comparable, Sendable {
         return Identifier128(high: milliseconds << 16 | 0x7000 | randomA, low: 0x8000_0000_0000_0000 | randomB)
     }
 
-    /// Reads the 36-character text form in lower or upper case; nil when the text is anything else.
+    /// Parses the 36-character text form, in lower or upper case. Returns nil for any other text.
     public init?(text: some StringProtocol) {
         var text = String(text)
         guard let identifier = text.withUTF8({ Identifier128(utf8: $0) }) else { return nil }
         self = identifier
     }
 
-    /// Reads the 36-byte text form; nil when the bytes are anything else.
+    /// Parses the 36-byte text form. Returns nil for any other bytes.
     package init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
         guard bytes.count == 36 else { return nil }
         var words: (high: UInt64, low: UInt64) = (0, 0)
@@ -49,7 +49,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
         (left.high, left.low) < (right.high, right.low)
     }
 
-    /// Calls `body` with the 36 bytes of the lower-case text form, without making a `String`.
+    /// Calls `body` with the 36 bytes of the lower-case text form, without creating a `String`.
     public func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { buffer in
             var position = 0
@@ -73,7 +73,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 
-    /// Reads 16 bytes, most significant first; nil when there are not exactly 16.
+    /// Reads 16 bytes, most significant first. Returns nil for any other number of bytes.
     public init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
         self.init(

@@ -1,17 +1,17 @@
-/// A name that is safe as an identifier in SQL, JSON and URLs: a lower-case letter, then up to 62 lower-case
-/// letters, digits or underscores.
+/// A name that is safe as an identifier in SQL, JSON, and URLs: a lower-case letter, then up to 62 lower-case letters,
+/// digits, or underscores.
 ///
-/// The names of collections and fields become names of tables and columns, so their alphabet is the first guard
-/// against injection.
+/// The names of collections and fields become the names of tables and columns, so this alphabet is the first guard
+/// against SQL injection.
 public protocol PlainName: RawRepresentable<String>, Hashable, Comparable, Sendable, CustomStringConvertible,
     ExpressibleByStringLiteral
 {
-    /// Makes the name without looking at it; used by `init(rawValue:)` after the check.
+    /// Creates the name without checking it. `init(rawValue:)` calls this after the check.
     init(unchecked text: String)
 }
 
 extension PlainName {
-    /// Nil when the text breaks the rule for plain names.
+    /// Returns nil when the text breaks the rule for plain names.
     public init?(rawValue: String) {
         let bytes = rawValue.utf8
         guard let first = bytes.first, bytes.count <= 63, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first)
@@ -26,7 +26,8 @@ extension PlainName {
         self.init(unchecked: rawValue)
     }
 
-    /// A literal in source code that breaks the rule is a programmer's error, and traps.
+    /// Creates a name from a literal in source code. Traps when the literal breaks the rule, because that is a
+    /// programmer error.
     public init(stringLiteral value: String) {
         guard let name = Self(rawValue: value) else {
             preconditionFailure("'\(value)' is not a plain name: a-z, then a-z, 0-9 or _, 63 at most")
@@ -34,7 +35,7 @@ extension PlainName {
         self = name
     }
 
-    /// By bytes: for the letters of names, the order of `String` is that.
+    /// Compares names by their bytes. For the characters that a name may contain, `String` has the same order.
     public static func < (left: Self, right: Self) -> Bool {
         left.rawValue < right.rawValue
     }
@@ -54,11 +55,11 @@ public struct FieldName: PlainName {
     public init(unchecked text: String) { rawValue = text }
 }
 
-/// The name of a space: the unit of order, of atomic commit, of permission, of subscription and of sharding.
+/// The name of a space: the unit of order, atomic commit, permission, subscription, and sharding.
 public struct SpaceID: PlainName {
     public let rawValue: String
     public init(unchecked text: String) { rawValue = text }
 
-    /// The one space of an application that needs no more.
+    /// The space for applications that need only one.
     public static let `default`: SpaceID = "default"
 }

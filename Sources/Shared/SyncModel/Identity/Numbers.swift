@@ -1,6 +1,6 @@
-/// The number that the server gives a record when it first accepts it; unique in its collection.
+/// The number that the server assigns to a record when it first accepts it. It is unique within its collection.
 ///
-/// −1 until then: a record with a negative uid has not been created remotely.
+/// Until then it is −1: a record with a negative uid has not been created on a server.
 public struct UID: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: Int64
 
@@ -15,7 +15,7 @@ public struct UID: RawRepresentable, Hashable, Comparable, Sendable {
     /// The uid of a record that no server has accepted yet.
     public static let none = UID(-1)
 
-    /// Whether a server has given this uid.
+    /// Whether a server has assigned this uid.
     public var isValid: Bool { rawValue >= 0 }
 
     public static func < (left: UID, right: UID) -> Bool {
@@ -27,7 +27,7 @@ extension UID: CustomStringConvertible {
     public var description: String { String(rawValue) }
 }
 
-/// A number that grows by one with each commit in a space. 0 is before the first commit.
+/// A number that grows by one with each commit in a space. Version 0 precedes the first commit.
 public struct Version: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: Int64
 
@@ -52,7 +52,7 @@ extension Version: CustomStringConvertible {
     public var description: String { String(rawValue) }
 }
 
-/// Counts the transactions of one incarnation of a client: 0, 1, 2, … without gaps.
+/// The number of a transaction within one incarnation of a client: 0, 1, 2, … without gaps.
 public struct TransactionNumber: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: Int64
 
@@ -77,7 +77,7 @@ extension TransactionNumber: CustomStringConvertible {
     public var description: String { String(rawValue) }
 }
 
-/// The identity of a server's history; a server restored from a backup starts a new one.
+/// The identity of a server's history. A server that was restored from a backup starts a new one.
 public struct Epoch: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -90,7 +90,7 @@ extension Epoch: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// Where a client stands in a space: opaque to clients, made and read by the server alone.
+/// A client's position in a space. It is opaque to clients: only the server creates and reads it.
 public struct Cursor: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 

@@ -2,7 +2,7 @@
 public struct Contender: Hashable, Sendable {
     public let value: FieldValue
     public let stamp: Stamp
-    /// The account under which the edit was pushed; nil when the server does not say.
+    /// The account under which the edit was pushed; nil when the server does not report it.
     public let account: AccountID?
 
     public init(value: FieldValue, stamp: Stamp, account: AccountID? = nil) {
@@ -12,14 +12,14 @@ public struct Contender: Hashable, Sendable {
     }
 }
 
-/// A value that gave way to an edit, or a deletion, that had not seen it. The losing value is kept in it.
+/// A value that lost to a concurrent edit or deletion whose author had not seen it. `loser` keeps the losing value.
 public struct FieldConflict: Hashable, Sendable {
     public let collection: CollectionName
     public let record: RecordID
     public let field: FieldName
-    /// The value that the losing or winning pusher had seen.
+    /// The value that the pushing device had seen.
     public let base: FieldValue
-    /// The present value of the field; null, with the stamp of the deletion, when the record was deleted.
+    /// The current value of the field. When the record was deleted, null with the stamp of the deletion.
     public let winner: Contender
     public let loser: Contender
     public let rule: ConflictRule
@@ -37,11 +37,13 @@ public struct FieldConflict: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// The bytes of its values.
+    /// The total size of the three values, in bytes.
     public var byteCount: Int { base.byteCount + winner.value.byteCount + loser.value.byteCount }
 }
 
-/// The rule that decided a conflict. Open: a newer server may have rules that this build does not name.
+/// The rule that decided a conflict.
+///
+/// The set of rules is open: a newer server may have rules that this build does not know.
 public struct ConflictRule: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -58,18 +60,18 @@ public struct ConflictRule: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let latestEdit = ConflictRule(.latestEdit)
     public static let serverWins = ConflictRule(.serverWins)
     public static let clientWins = ConflictRule(.clientWins)
-    /// The record was deleted by someone who had not seen the value.
+    /// The record was deleted by a device that had not seen the value.
     public static let deleteWins = ConflictRule(rawValue: "deleteWins")
 }
 
-/// Tells a device that a value of its own gave way to somebody else's edit or deletion.
+/// A notice that a value written by a device lost to another device's edit or deletion.
 ///
-/// The server keeps it for the client that wrote the value; a pull brings it. What a push itself loses is in the outcome
-/// of the push instead.
+/// The server keeps the notice for the client that wrote the value, and delivers it with a pull. The values that a push
+/// itself loses are reported in the outcome of the push instead.
 public struct ConflictNotice: Hashable, Sendable {
-    /// Grows within a space; a device asks for the notices after the last one that it has.
+    /// A number that grows within a space. A device requests the notices after the last number that it has.
     public let number: Int64
-    /// The commit that the value gave way to.
+    /// The version of the commit with the winning edit or deletion.
     public let version: Version
     public let conflict: FieldConflict
 
@@ -80,11 +82,11 @@ public struct ConflictNotice: Hashable, Sendable {
     }
 }
 
-/// Which notices a device wants with a page.
+/// The conflict notices that a device requests with a page.
 public struct NoticeRequest: Hashable, Sendable {
-    /// The client id of the device, and those that it had before; at most `SchemaLimits.formerClients` of these.
+    /// The client id of the device, and its former client ids, at most `SchemaLimits.formerClients` of them.
     public let clients: [ClientID]
-    /// Those with greater numbers only.
+    /// Only notices with greater numbers are returned.
     public let after: Int64
 
     public init(clients: [ClientID], after: Int64) {

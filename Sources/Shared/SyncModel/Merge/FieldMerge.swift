@@ -1,5 +1,7 @@
 extension MergeRule {
-    /// Which side of a concurrent edit stays: pure and total, the same on every machine.
+    /// Returns which side of a concurrent edit wins.
+    ///
+    /// The function is pure and total, so that every machine decides alike.
     public func winner(stored: Contender, pushed: Contender) -> Side {
         switch self {
         case .latestEdit: pushed.stamp > stored.stamp ? .pushed : .stored
@@ -13,20 +15,21 @@ extension MergeRule {
     }
 }
 
-/// The fate of one pushed field.
+/// The decision about one pushed field.
 public enum FieldMerge: Hashable, Sendable {
-    /// The field takes the pushed value. With a conflict when another value had to give way.
+    /// The field takes the pushed value. The conflict is set when another value lost.
     case take(Contender, FieldConflict?)
-    /// The field stays as it is. With a conflict when the pushed value had to give way.
+    /// The field keeps its stored value. The conflict is set when the pushed value lost.
     case keep(FieldConflict?)
 
-    /// Decides one pushed field against what the server has.
+    /// Decides how one pushed field is merged with the stored value.
     ///
     /// - Parameters:
-    ///   - pushed: the pushed value with the stamp that the server gives it.
+    ///   - pushed: the pushed value with the stamp that the server assigned to it.
     ///   - stored: the value and stamp that the server has for the field.
-    ///   - hasSeen: whether the pusher has provably seen the stored value: the version that set it, or its own earlier
-    ///     edit (same client and incarnation, whose numbers the server takes in order).
+    ///   - hasSeen: whether the author of the push has provably seen the stored value: it has seen the version that set
+    ///     the value, or it set the value itself (same client and incarnation, whose transactions the server accepts in
+    ///     order).
     public static func decide(
         _ edit: FieldEdit, pushed: Contender, stored: Contender, hasSeen: Bool, rule: MergeRule,
         collection: CollectionName, record: RecordID

@@ -1,17 +1,17 @@
-/// Create, update or delete of one record, as the user meant it. Immutable once written.
+/// A create, update, or delete of one record, as the user intended it. Immutable once written.
 public struct Mutation: Hashable, Sendable {
     public let collection: CollectionName
     public let record: RecordID
-    /// When the user did it, by this device's hybrid clock.
+    /// The time of the user's action, by this device's hybrid clock.
     public let time: HybridTime
     public let intent: Intent
 
     public enum Intent: Hashable, Sendable {
-        /// Make the record, with these values; fields that are not named are null.
+        /// Create the record with these values. Fields that are not named are null.
         case create(Patch)
-        /// Give these fields new values.
+        /// Set these fields to new values.
         case update([FieldEdit])
-        /// Remove the record, of which the user had seen this version.
+        /// Delete the record. `seen` is the version of the record that the user had seen.
         case delete(seen: Version)
     }
 
@@ -23,13 +23,13 @@ public struct Mutation: Hashable, Sendable {
     }
 }
 
-/// A new value for one field, with what the user had before them when they gave it.
+/// A new value for one field, with the state that the user saw when making the edit.
 public struct FieldEdit: Hashable, Sendable {
     public let field: FieldName
     public let value: FieldValue
-    /// The value that was shown: the base of a three-way merge, and what an undo goes back to.
+    /// The value that was shown: the base of a three-way merge, and the value that an undo restores.
     public let before: FieldValue
-    /// The version that had last changed the field; `.zero` when no server had shown the record yet.
+    /// The version that had last changed the field; `.zero` when the record had not come from a server yet.
     public let seen: Version
 
     public init(field: FieldName, value: FieldValue, before: FieldValue, seen: Version) {
@@ -53,12 +53,12 @@ extension Mutation {
         }
     }
 
-    /// The records that this mutation's values refer to, in the order of the fields' names.
+    /// The records that this mutation's values refer to, in the order of the field names.
     public var references: [RecordID] {
         patch.compactMap { if case .reference(let id) = $0.value { id } else { nil } }
     }
 
-    /// The weight of this mutation against limits, in bytes: its values and a constant for the rest.
+    /// The size of this mutation as counted against limits, in bytes: its values and a constant for the rest.
     public var byteCount: Int {
         let values =
             switch intent {

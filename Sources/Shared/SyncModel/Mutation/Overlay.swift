@@ -1,8 +1,9 @@
-/// Current = base with the outbox applied: what reads return.
+/// Computes the current record, which reads return: the base with the outbox applied.
 public enum Overlay {
-    /// The record as its user sees it, or nil when it does not exist for them.
+    /// Returns the current state of a record; nil when the record does not exist for the user.
     ///
-    /// An update of a record that is gone changes nothing: the server rejects it, and the journal keeps it.
+    /// An update of a deleted record changes nothing: the server will reject it, and the journal will keep it.
+    ///
     /// - Parameter mutations: the pending mutations of this record, oldest first.
     public static func current(
         base: Record?, applying mutations: some Sequence<Mutation>, schema: ModelSchema
@@ -14,7 +15,7 @@ public enum Overlay {
                 if record == nil {
                     record = Record(id: mutation.record, uid: .none, version: .zero, creating: patch, schema: schema)
                 } else {
-                    // The server has shown the record before the answer to its creation came.
+                    // A pull has delivered the record before the response to its creation arrived.
                     record?.write(patch, schema: schema)
                 }
             case .update:

@@ -1,11 +1,15 @@
-/// Puts things that refer to each other into groups: each refers only to itself and to groups before it. What refers to
-/// each other in a circle is one group.
+/// Groups nodes by their references: each group refers only to itself and to earlier groups. The nodes of a reference
+/// cycle form one group.
 ///
-/// They are the strongly connected components of a graph, in an order from its leaves (Tarjan, "Depth-First Search and Linear
-/// Graph Algorithms", 1972), found without recursion: a chain may be as long as there are records.
+/// The groups are the strongly connected components of a graph, ordered from its leaves (Tarjan, "Depth-First Search
+/// and Linear Graph Algorithms", 1972). The search does not recurse, because a chain of references may be as long as
+/// the number of records.
 public enum ReferenceGroups {
-    /// - Parameter references: to which places, from 0, each place refers; others do not count.
-    /// - Returns: the places, each once. The same input gives the same order.
+    /// Returns the groups of a reference graph.
+    ///
+    /// - Parameter references: for each node, counted from 0, the nodes that it refers to. Numbers out of range are
+    ///   ignored.
+    /// - Returns: the groups. Each node occurs once. The same input gives the same order.
     public static func of(_ references: [[Int]]) -> [[Int]] {
         var search = Search(references: references)
         for place in references.indices { search.visit(place) }
@@ -15,11 +19,11 @@ public enum ReferenceGroups {
     private struct Search {
         let references: [[Int]]
         var groups: [[Int]] = []
-        /// When each place was first met; 0 for never.
+        /// The order in which each node was visited, counted from 1; 0 for a node that was not visited.
         private var met: [Int]
-        /// The earliest place, by `met`, that is known to be in its circle.
+        /// The smallest value of `met` that is known to be in the same cycle as each node.
         private var low: [Int]
-        /// Those that are in no group yet, in the order in which they were met.
+        /// The nodes that are in no group yet, in the order in which they were visited.
         private var open: [Int] = []
         private var isOpen: [Bool]
         private var clock = 0
@@ -62,7 +66,7 @@ public enum ReferenceGroups {
             isOpen[place] = true
         }
 
-        /// All that was met since `first` and is in no group yet is in its circle.
+        /// Closes a group: the nodes that were visited since `first` and that are in no group yet form a cycle with it.
         private mutating func close(_ first: Int) {
             var group: [Int] = []
             while let place = open.popLast() {

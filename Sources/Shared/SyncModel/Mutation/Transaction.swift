@@ -1,7 +1,8 @@
-/// Mutations of one space, written together on a client; pushed, accepted or rejected together.
+/// Mutations of one space that are written together on a client, and pushed, accepted, or rejected together.
 public struct Transaction: Hashable, Sendable {
     public let space: SpaceID
-    /// Their order does not matter to references between them: a whole circle can be created at once.
+    /// The mutations. A mutation may refer to a record that a later one creates, so that one transaction can create a
+    /// reference cycle.
     public let mutations: [Mutation]
 
     public init(space: SpaceID, mutations: [Mutation]) {
@@ -9,12 +10,12 @@ public struct Transaction: Hashable, Sendable {
         self.mutations = mutations
     }
 
-    /// The records that this transaction creates, in its order.
+    /// The records that this transaction creates, in the order of its mutations.
     public var createdRecords: [RecordID] {
         mutations.compactMap { if case .create = $0.intent { $0.record } else { nil } }
     }
 
-    /// Its mutations in the smallest groups of which none refers to a later one.
+    /// The mutations in the smallest groups such that no group refers to a later one.
     public var groupsOfReferences: [[Mutation]] {
         let places = Dictionary(mutations.indices.map { (mutations[$0].record, $0) }) { first, _ in first }
         let references = mutations.map { $0.references.compactMap { places[$0] } }
@@ -26,7 +27,8 @@ public struct Transaction: Hashable, Sendable {
     }
 }
 
-/// SHA-256 over the canonical bytes of a transaction: tells a repeat from a re-used number (I2, I16).
+/// The SHA-256 hash of the canonical bytes of a transaction. It distinguishes a repeated transaction from a reused
+/// number (I2, I16).
 public struct PayloadHash: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// 64 lower-case hexadecimal digits.
     public let rawValue: String
@@ -38,20 +40,21 @@ public struct PayloadHash: RawRepresentable, Hashable, Sendable, CustomStringCon
     public var description: String { rawValue }
 }
 
-/// A transaction with the number under which it is pushed; from here on it never changes.
+/// A transaction with the number under which it is pushed. It never changes once it has a number.
 public struct NumberedTransaction: Hashable, Sendable {
     public let number: TransactionNumber
     public let hash: PayloadHash
     public let transaction: Transaction
-    /// How long ago the transaction was written, in whole milliseconds, as its device reckons at the time of the push;
-    /// nil when it cannot tell.
+    /// The age of the transaction at the time of the push, by the device's own reckoning, in whole milliseconds; nil
+    /// when the device cannot determine it.
     ///
     /// The server orders edits by its own clock minus this age, so that a device with a wrong clock neither wins nor
-    /// loses by it. Not part of the hash: each attempt has another age.
+    /// loses because of it. The age is not part of the hash, because each attempt has a different age.
     public let age: Duration?
     /// The numbers under which earlier identities of the device have sent this transaction, oldest first.
     ///
-    /// The server looks its outcome up under these, so that a transaction that had arrived takes effect once (I2).
+    /// The server looks up the outcome under these numbers, so that a transaction that had already arrived takes effect
+    /// only once (I2).
     public let formerly: [FormerNumber]
 
     public init(
@@ -66,11 +69,11 @@ public struct NumberedTransaction: Hashable, Sendable {
     }
 }
 
-/// The name under which an earlier identity of a device has sent a transaction.
+/// The identity and number under which a device has sent a transaction before.
 public struct FormerNumber: Hashable, Sendable {
     public let identity: ClientIdentity
     public let number: TransactionNumber
-    /// The hash that was sent: the transaction may have been rewritten since, for another history of the server.
+    /// The hash that was sent. The transaction may have been rewritten since, for a different history of the server.
     public let hash: PayloadHash
 
     public init(identity: ClientIdentity, number: TransactionNumber, hash: PayloadHash) {
@@ -81,9 +84,9 @@ public struct FormerNumber: Hashable, Sendable {
 }
 
 extension SchemaCatalog {
-    /// Returns the first error of a transaction that any party can see without looking at a record; nil when there is none.
+    /// Returns the first error of a transaction that can be found without reading a record; nil when there is none.
     ///
-    /// The client asks before it writes, and the server before it applies.
+    /// The client checks before it writes, and the server before it applies.
     public func rejection(of transaction: Transaction) -> Rejection? {
         guard !transaction.mutations.isEmpty else {
             return Rejection(code: .malformed, message: "the transaction has no mutations", mutation: nil)

@@ -1,4 +1,4 @@
-/// Puts mutations together into as few transactions as their limits allow, in order.
+/// Packs mutations, in order, into as few transactions as the limits allow.
 package struct TransactionPacker: Sendable {
     package let space: SpaceID
     private var mutations: [Mutation] = []
@@ -8,8 +8,10 @@ package struct TransactionPacker: Sendable {
         self.space = space
     }
 
-    /// - Parameter group: mutations that stay together, also when they are more than one transaction may have.
-    /// - Returns: the transaction before, when the group does not fit into it any more.
+    /// Adds a group of mutations that must stay together.
+    ///
+    /// - Parameter group: the mutations. They stay together even if they exceed the limits of one transaction.
+    /// - Returns: the previous transaction, if the group does not fit into it; otherwise nil.
     package mutating func add(_ group: [Mutation]) -> Transaction? {
         let size = group.reduce(0) { $0 + $1.byteCount }
         var full: Transaction?
@@ -23,7 +25,7 @@ package struct TransactionPacker: Sendable {
         return full
     }
 
-    /// - Returns: what has been collected and not yet been returned; nil when that is nothing.
+    /// Returns the transaction packed so far, and starts a new one; nil when it is empty.
     package mutating func take() -> Transaction? {
         guard !mutations.isEmpty else { return nil }
         defer {

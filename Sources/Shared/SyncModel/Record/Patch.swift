@@ -1,10 +1,10 @@
-/// New values for some fields of one record, in the order of the fields' names.
+/// New values for some fields of one record, ordered by field name.
 public struct Patch: Hashable, Sendable {
     private var entries: [(field: FieldName, value: FieldValue)] = []
 
     public init() {}
 
-    /// Sets the value of a field; the later of two values for one field stays.
+    /// Sets the value of a field, replacing an earlier value for the same field.
     public mutating func set(_ field: FieldName, to value: FieldValue) {
         switch index(of: field) {
         case .found(let index): entries[index].value = value
@@ -38,7 +38,8 @@ public struct Patch: Hashable, Sendable {
         case absent(Int)
     }
 
-    /// Fields come sorted from the wire and from the store, so the end is tried first.
+    /// Returns the position of a field. It tries the end first, because fields from the wire and from the store are
+    /// sorted.
     private func index(of field: FieldName) -> Place {
         guard let last = entries.last, field <= last.field else { return .absent(entries.count) }
         var (low, high) = (0, entries.count)

@@ -1,9 +1,10 @@
 extension Record {
-    /// The edits that this record had and that a restored server has lost: what would bring its values back.
+    /// Returns the edits that restore this record's values after a restored server has lost them.
     ///
-    /// Up to the backup both histories are one. A field that had a later version here than it has there was changed after the
-    /// backup, and that change is lost. So is one that has another value under the same version: the restored server has
-    /// given the version again. Where the server has a later version, nobody can tell (I15).
+    /// Both histories are the same up to the backup. A field whose version here is later than on the restored server
+    /// was changed after the backup, so that change is lost. A field with a different value under the same version is
+    /// lost as well: the restored server has assigned that version a second time. Where the server has a later version,
+    /// it is impossible to tell (I15).
     ///
     /// - Parameters:
     ///   - restored: the record as the server shows it now.

@@ -1,14 +1,14 @@
-/// One object of one collection, as one party holds it at one moment.
+/// One object of a collection, as one party holds it at one moment.
 public struct Record: Hashable, Sendable {
     public let id: RecordID
     public var uid: UID
-    /// The version of the last commit that touched the record; `.zero` when no server has shown it yet.
+    /// The version of the last commit that changed the record; `.zero` when no server has sent it yet.
     public var version: Version
-    /// One value per field of the schema, in its order.
+    /// One value for each field of the schema, in the schema's order.
     public var values: [FieldValue]
-    /// The version that last changed each field, in the order of `values`; empty when all are `version`.
+    /// The version that last changed each field, in the order of `values`. Empty when all of them equal `version`.
     public var fieldVersions: [Version]
-    /// Fields that the server knows and this build does not: kept, shown to nobody, never written back.
+    /// The fields that the server knows and this build does not. They are kept, but never shown and never written back.
     public var unknown: Patch
 
     public init(
@@ -23,21 +23,22 @@ public struct Record: Hashable, Sendable {
         self.unknown = unknown
     }
 
-    /// The version that last changed the field at `position`.
+    /// Returns the version that last changed the field at `position`.
     public func version(ofFieldAt position: Int) -> Version {
         fieldVersions.isEmpty ? version : fieldVersions[position]
     }
 
-    /// The values that it has, by their names. Fields that this build does not know are not among them.
+    /// Returns the values that are not null, by field name, without the fields that this build does not know.
     public func patch(schema: ModelSchema) -> Patch {
         var patch = Patch()
         for (field, value) in zip(schema.fields, values) where !value.isNull { patch.set(field.name, to: value) }
         return patch
     }
 
-    /// Says that `commit` last changed the fields at `positions`, and with them the record.
+    /// Records that `commit` last changed the fields at `positions`, and therefore the record.
     ///
-    /// The other fields keep their own versions, also where these were all the same and not written down.
+    /// The other fields keep their versions, even where these all equaled the version of the record and were not
+    /// stored.
     public mutating func note(changeOf positions: some Sequence<Int>, by commit: Version) {
         var versions = fieldVersions.isEmpty ? Array(repeating: version, count: values.count) : fieldVersions
         for position in positions { versions[position] = commit }

@@ -1,15 +1,15 @@
-/// The change of one record by one commit, as the server's feed shows it.
+/// The change of one record by one commit, as the server's change feed contains it.
 public struct RecordChange: Hashable, Sendable {
     public let collection: CollectionName
     public let id: RecordID
     public let effect: Effect
 
     public enum Effect: Hashable, Sendable {
-        /// The record came to be, with these values (fields that are not named are null).
+        /// The record was created with these values. Fields that are not named are null.
         case created(uid: UID, Patch)
         /// These fields have new values.
         case updated(Patch)
-        /// The record is gone, and does not come back under this id.
+        /// The record was deleted. Its id is never used again.
         case deleted
     }
 
@@ -20,7 +20,7 @@ public struct RecordChange: Hashable, Sendable {
     }
 }
 
-/// The changes of one commit: seen together or not at all.
+/// The changes of one commit. Clients see all of them or none.
 public struct Commit: Hashable, Sendable {
     public let version: Version
     public let changes: [RecordChange]
@@ -32,16 +32,17 @@ public struct Commit: Hashable, Sendable {
 }
 
 extension Record {
-    /// A record as a `created` change shows it.
+    /// Creates a record from a `created` change.
     public init(id: RecordID, uid: UID, version: Version, creating patch: Patch, schema: ModelSchema) {
         self.init(
             id: id, uid: uid, version: version, values: Array(repeating: .null, count: schema.fields.count))
         write(patch, schema: schema)
     }
 
-    /// This record after an `updated` change of a commit.
+    /// Returns this record after an `updated` change of a commit.
     ///
-    /// Fields that already show a later version stay: a page of a snapshot may be ahead of the feed.
+    /// Fields that already have a later version keep their values, because a page of a snapshot may be ahead of the
+    /// change feed.
     public func updated(by patch: Patch, at version: Version, schema: ModelSchema) -> Record {
         var result = self
         var changed: [Int] = []
@@ -58,7 +59,7 @@ extension Record {
         return result
     }
 
-    /// Sets values by name; names that the schema does not know go to `unknown`.
+    /// Sets values by field name. Fields that the schema does not know go to `unknown`.
     mutating func write(_ patch: Patch, schema: ModelSchema) {
         for (name, value) in patch {
             if let position = schema.position(of: name) {

@@ -1,15 +1,15 @@
-/// A rule for the values of a field beyond type and length, and the form in which they are written.
+/// A rule for the values of a field beyond its type and length, and the canonical form of those values.
 ///
-/// The rule is part of the schema, so that the client checks it before it writes and the server before it applies: both call
-/// ``SchemaCatalog/rejection(of:)``. It must be deterministic and depend on the value alone.
+/// The rule is part of the schema, so that the client checks it before it writes and the server before it applies: both
+/// call ``SchemaCatalog/rejection(of:)``. A rule must be deterministic and depend on the value alone.
 ///
 ///     .text("nickname", bytes: 1...64, rule: .name)
 public struct FieldRule: Sendable {
-    /// Tells rules apart: two rules of one name are the same rule.
+    /// The identity of the rule: two rules with the same name are equal.
     public let name: String
-    /// Returns the form in which a value is written. Normalizing twice changes nothing.
+    /// Returns the canonical form of a value. Normalizing a value twice has the same result as normalizing it once.
     public let normalized: @Sendable (String) -> String
-    /// Returns what is wrong with a value as the end of a sentence that begins with the field, or nil.
+    /// Returns the problem with a value, or nil. The text completes a sentence that begins with the name of the field.
     public let problem: @Sendable (String) -> String?
 
     public init(
@@ -29,8 +29,10 @@ extension FieldRule: Hashable {
 }
 
 extension FieldSchema {
-    /// Returns a value in the form that the field's rule prescribes. Callers that take values from people and files apply it;
-    /// the store and the server expect it.
+    /// Returns a value in the canonical form of the field's rule.
+    ///
+    /// Callers that accept values from people or files must normalize them. The store and the server expect normalized
+    /// values.
     public func normalized(_ value: FieldValue) -> FieldValue {
         guard let rule else { return value }
         return switch value {
@@ -42,7 +44,7 @@ extension FieldSchema {
 }
 
 extension ModelSchema {
-    /// Returns the values in the forms that their fields' rules prescribe. Unknown fields stay as they are.
+    /// Returns the values in the canonical forms of their fields' rules. Unknown fields are not changed.
     public func normalized(_ patch: Patch) -> Patch {
         var result = patch
         for (name, value) in patch {

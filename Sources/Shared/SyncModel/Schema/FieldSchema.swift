@@ -1,6 +1,6 @@
-/// How two edits of one field are joined when neither has seen the other.
+/// The rule that merges two edits of one field when neither author has seen the other edit.
 public enum MergeRule: String, Hashable, Sendable, CaseIterable {
-    /// The edit with the greater stamp wins. Stamps from the future are clamped first.
+    /// The edit with the greater stamp wins. Stamps in the future are clamped first.
     case latestEdit
     /// The server's value stays.
     case serverWins
@@ -8,28 +8,29 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     case clientWins
 }
 
-/// The outcome of a delete that has not seen the latest edits of its record.
+/// The rule for a delete whose author has not seen the latest edits of the record.
 public enum DeleteRule: String, Hashable, Sendable, CaseIterable {
-    /// The record is deleted. Each edit that the delete had not seen goes to the journal of the device that wrote it.
+    /// The record is deleted. Each edit that the author of the delete had not seen goes to the journal of the device
+    /// that wrote it.
     case deleteWins
     /// The delete is rejected, and the record stays.
     case editWins
 }
 
-/// One field of a collection: its type, its limits and how concurrent edits of it are joined.
+/// One field of a collection: its type, its limits, and its merge rule.
 public struct FieldSchema: Hashable, Sendable {
     public let name: FieldName
     public let type: FieldType
-    /// Whether a record without a value here is refused.
+    /// Whether a record must have a value in this field.
     public let isRequired: Bool
-    /// The longest text or JSON allowed, in UTF-8 bytes.
+    /// Maximum length of text or JSON, in UTF-8 bytes.
     public let maximumBytes: Int
-    /// The shortest text allowed, in UTF-8 bytes.
+    /// Minimum length of text or JSON, in UTF-8 bytes.
     public let minimumBytes: Int
     public let mergeRule: MergeRule
-    /// For a reference: the collection that it points into.
+    /// For a reference: the collection that it refers to.
     public let target: CollectionName?
-    /// For text and JSON: what is checked beyond the length.
+    /// For text and JSON: a rule that is checked in addition to the length.
     public let rule: FieldRule?
 
     private init(
@@ -69,7 +70,8 @@ public struct FieldSchema: Hashable, Sendable {
         plain(name, .boolean, required, merge)
     }
 
-    /// A JSON value that is merged as a whole and kept as it came, so that kinds this build does not know survive.
+    /// Returns a field for a JSON value. The value is merged as a whole and stored unchanged, so that content that this
+    /// build does not know survives.
     public static func json(
         _ name: FieldName, required: Bool = false, bytes: ClosedRange<Int> = 0...SchemaLimits.textBytes,
         rule: FieldRule? = nil, merge: MergeRule = .latestEdit
@@ -79,10 +81,10 @@ public struct FieldSchema: Hashable, Sendable {
             maximumBytes: bytes.upperBound, mergeRule: merge, target: nil, rule: rule)
     }
 
-    /// A reference to a record of `target`.
+    /// Returns a field for a reference to a record of `target`.
     ///
-    /// The server refuses to delete a record that a *required* reference points at. An optional reference to a
-    /// deleted record stays as it is and resolves to nothing.
+    /// The server refuses to delete a record to which a *required* reference points. An optional reference to a deleted
+    /// record keeps its value and resolves to no record.
     public static func reference(
         _ name: FieldName, to target: CollectionName, required: Bool = false, merge: MergeRule = .latestEdit
     ) -> FieldSchema {
@@ -99,7 +101,7 @@ public struct FieldSchema: Hashable, Sendable {
     }
 }
 
-/// An error in a value that was meant for a field. The words name the field, and what was expected.
+/// An error in a value for a field. The description names the field and the expected value.
 public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     public let collection: CollectionName
     public let field: FieldName
@@ -113,7 +115,7 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLong(bytes: Int, maximum: Int)
         case containsNUL
         case notFinite
-        /// The value breaks the field's rule; the words end a sentence that begins with the field.
+        /// The value breaks the field's rule. The text completes a sentence that begins with the name of the field.
         case breaksRule(String)
     }
 
@@ -140,7 +142,10 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FieldSchema {
-    /// Returns the problem of `value` for this field, or nil. Null is allowed here; a create asks for required fields.
+    /// Returns the problem with a value for this field, or nil.
+    ///
+    /// A null value is a problem only if the field is required. `ModelSchema.check(creating:)` finds required fields
+    /// that are absent.
     public func problem(with value: FieldValue) -> InvalidValue.Problem? {
         guard let found = value.type else { return isRequired ? .missing : nil }
         guard found == type else { return .wrongType(expected: type, found: found) }

@@ -1,7 +1,7 @@
 /// The value of one field of one record.
 ///
-/// Equality is by bytes, not by Unicode equivalence: SQLite and PostgreSQL compare bytes, and two replicas must
-/// agree on what is a change.
+/// Equality compares bytes, not Unicode equivalence: SQLite and PostgreSQL compare bytes, and two replicas must agree
+/// on whether a value has changed.
 public enum FieldValue: Sendable {
     case null
     case boolean(Bool)
@@ -9,7 +9,7 @@ public enum FieldValue: Sendable {
     case real(Double)
     case text(String)
     case reference(RecordID)
-    /// A JSON value, kept as the text in which it came.
+    /// A JSON value, kept as its original text.
     case json(String)
 }
 
@@ -42,7 +42,7 @@ extension FieldValue: Hashable {
         if case .null = self { true } else { false }
     }
 
-    /// The weight of this value against limits and budgets, in bytes.
+    /// The size of this value as counted against limits and budgets, in bytes.
     public var byteCount: Int {
         switch self {
         case .null, .boolean: 1
@@ -53,13 +53,13 @@ extension FieldValue: Hashable {
     }
 }
 
-/// The kind of value that a field holds.
+/// The type of the values of a field.
 public enum FieldType: String, Hashable, Sendable, CaseIterable {
     case boolean, integer, real, text, reference, json
 }
 
 extension FieldValue {
-    /// The type of this value; nil for null, which every type has.
+    /// The type of this value; nil for null, which is a value of every type.
     public var type: FieldType? {
         switch self {
         case .null: nil

@@ -1,12 +1,13 @@
-/// The declaration of one collection: the engine, the stores and the authority know a model by this alone.
+/// The declaration of one collection. It is all that the engine, the stores, and the authority know about a model.
 public struct ModelSchema: Hashable, Sendable {
     public let collection: CollectionName
-    /// In the order of the table's columns; new fields are added at the end.
+    /// The fields, in the order of the table's columns. New fields must be added at the end.
     public let fields: [FieldSchema]
     public let deleteRule: DeleteRule
     private let positions: [FieldName: Int]
 
-    /// Traps when two fields share a name or when there are too many: a schema is written by a programmer.
+    /// Creates a schema. Traps when two fields share a name, when a name is reserved, or when there are too many
+    /// fields, because schemas are written by programmers.
     public init(collection: CollectionName, fields: [FieldSchema], deleteRule: DeleteRule = .deleteWins) {
         precondition(fields.count <= SchemaLimits.fields, "\(collection) has more than \(SchemaLimits.fields) fields")
         var positions: [FieldName: Int] = [:]
@@ -22,10 +23,10 @@ public struct ModelSchema: Hashable, Sendable {
         self.positions = positions
     }
 
-    /// Names that the stores use for columns of their own.
+    /// Names that the stores use for their own columns.
     public static let reservedNames: Set<String> = ["id", "uid", "version", "rowid", "oid"]
 
-    /// Where the field stands in `fields` and in a record's values; nil when there is no such field.
+    /// Returns the position of the field in `fields` and in a record's values; nil when there is no such field.
     public func position(of field: FieldName) -> Int? {
         positions[field]
     }
@@ -34,7 +35,8 @@ public struct ModelSchema: Hashable, Sendable {
         positions[name].map { fields[$0] }
     }
 
-    /// Checks the values that a create brings: every field known, every value fitting, nothing required missing.
+    /// Checks the values of a create: every field must be known, every value must fit its field, and every required
+    /// field must have a value.
     public func check(creating patch: Patch) throws(InvalidValue) {
         try check(updating: patch)
         for field in fields where field.isRequired && patch[field.name] == nil {
@@ -42,7 +44,7 @@ public struct ModelSchema: Hashable, Sendable {
         }
     }
 
-    /// Checks the values that an update brings: every field known, every value fitting.
+    /// Checks the values of an update: every field must be known, and every value must fit its field.
     public func check(updating patch: Patch) throws(InvalidValue) {
         for (name, value) in patch {
             guard let field = field(named: name) else {
@@ -55,12 +57,13 @@ public struct ModelSchema: Hashable, Sendable {
     }
 }
 
-/// All collections of an application, in a fixed order: referred-to collections need not come first.
+/// All collections of an application, in a fixed order. A collection may refer to a later one.
 public struct SchemaCatalog: Hashable, Sendable {
     public let models: [ModelSchema]
     private let positions: [CollectionName: Int]
 
-    /// Traps when two models share a name or a reference names no collection: a catalog is written by a programmer.
+    /// Creates a catalog. Traps when two models share a name, or when a reference names no collection, because catalogs
+    /// are written by programmers.
     public init(_ models: [ModelSchema]) {
         var positions: [CollectionName: Int] = [:]
         for (position, model) in models.enumerated() {

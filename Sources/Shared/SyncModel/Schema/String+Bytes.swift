@@ -1,6 +1,8 @@
 extension String {
-    /// Whether both hold the same bytes: what `utf8.elementsEqual` says, without its iterators. `==` would take two forms of
-    /// one character for the same.
+    /// Returns whether both strings hold the same bytes.
+    ///
+    /// The result is that of `utf8.elementsEqual`, without its iterators. `==` would treat canonically equivalent forms
+    /// of a character as equal.
     package func hasSameBytes(as other: String) -> Bool {
         let (mine, others) = (utf8, other.utf8)
         let left = mine.span

@@ -1,7 +1,7 @@
-/// A reading of a hybrid logical clock: 48 bits of wall milliseconds, then a counter of 16 bits.
+/// A reading of a hybrid logical clock: 48 bits of wall-clock milliseconds, then a 16-bit counter.
 ///
-/// Later readings of one clock are greater, and a reading taken after hearing of another is greater than that one
-/// (Kulkarni et al., "Logical Physical Clocks", 2014).
+/// Later readings of one clock are greater, and a reading that a clock takes after it has observed another clock's
+/// reading is greater than that one (Kulkarni et al., "Logical Physical Clocks", 2014).
 public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
     public let rawValue: UInt64
 
@@ -9,7 +9,7 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The largest wall time that 48 bits hold, in the year 10889.
+    /// The latest wall time that 48 bits can represent, in the year 10889.
     public static let latestWall = WallTime(milliseconds: 0xFFFF_FFFF_FFFF)
 
     public init(wall: WallTime, counter: UInt16 = 0) {
@@ -23,7 +23,7 @@ public struct HybridTime: RawRepresentable, Hashable, Comparable, Sendable {
 
     public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
-    /// The smallest reading that is greater; the same one at the end of time.
+    /// The next greater reading; the same reading if there is none.
     public var next: HybridTime {
         rawValue == .max ? self : HybridTime(rawValue: rawValue + 1)
     }
@@ -37,50 +37,53 @@ extension HybridTime: CustomStringConvertible {
     public var description: String { "\(wall.milliseconds).\(counter)" }
 }
 
-/// A hybrid logical clock as a value: the wall time is an argument of each reading.
+/// A hybrid logical clock as a value. Each reading takes the wall time as an argument.
 ///
-/// Readings grow as long as the wall clock does not go back further than what `heal` permits.
+/// Readings increase as long as the wall clock does not go back further than `heal` permits.
 public struct HybridClock: Hashable, Sendable {
-    /// The last reading given out or heard of.
+    /// The greatest reading that the clock has returned or observed.
     public private(set) var last: HybridTime
 
     public init(last: HybridTime = .zero) {
         self.last = last
     }
 
-    /// A reading greater than all before, at `now` or, when the wall clock went back, just after the last one.
+    /// Returns a reading that is greater than all earlier ones: `now`, or, if the wall clock has gone back, the one
+    /// after the last reading.
     public mutating func tick(now: WallTime) -> HybridTime {
         last = max(last.next, HybridTime(wall: now))
         return last
     }
 
-    /// Goes back to `now` when the clock stands further in the future than twice `skew`: the wall clock was wrong, and has
-    /// been set right. Without this, a device that was once in 2035 would stamp everything 2035 until then (I22).
+    /// Sets the clock back to `now` if it is ahead of `now` by more than twice `skew`.
     ///
-    /// Twice, because the clocks it has heard may be ahead by one `skew`, and small corrections of the wall clock take another.
+    /// In that case the wall clock was wrong and has been corrected. Without this step, a device whose clock was once
+    /// set to 2035 would stamp everything with 2035 until that year (I22). The limit is twice `skew`, because the
+    /// clocks that this one has observed may be ahead by one `skew`, and small corrections of the wall clock take
+    /// another.
     ///
-    /// - Returns: whether the clock went back. Everything stamped before was written no later than `now`.
+    /// - Returns: whether the clock was set back. If so, everything stamped earlier was written no later than `now`.
     public mutating func heal(now: WallTime, permitting skew: Duration) -> Bool {
         guard last.wall > now.advanced(by: skew + skew) else { return false }
         last = HybridTime(wall: now)
         return true
     }
 
-    /// Takes note of a reading made elsewhere, but never of one further than `skew` in the future: one bad clock
-    /// must not drag all others along for years (I22).
+    /// Advances the clock to a reading of another clock, but never further than `skew` ahead of `now`, so that one
+    /// wrong clock cannot drag all others along for years (I22).
     public mutating func observe(_ other: HybridTime, now: WallTime, permitting skew: Duration) {
         last = max(last, other.clamped(notAfter: now.advanced(by: skew)))
     }
 }
 
 extension HybridTime {
-    /// This reading, or the last one of `limit` when it lies after that.
+    /// Returns this reading, or, if it is later than `limit`, the last reading of `limit`.
     public func clamped(notAfter limit: WallTime) -> HybridTime {
         wall <= limit ? self : HybridTime(wall: limit, counter: .max)
     }
 }
 
-/// When and where an edit was made: totally ordered, by time and then by client.
+/// The time and the client of an edit. Stamps are totally ordered, by time and then by client.
 public struct Stamp: Hashable, Comparable, Sendable {
     public let time: HybridTime
     public let client: ClientID

@@ -1,6 +1,6 @@
 /// The time of a wall clock: milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Used for stamps and for display; never to measure how long something took.
+/// Use it for stamps and for display, never to measure durations.
 public struct WallTime: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
@@ -18,7 +18,7 @@ public struct WallTime: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// This duration in milliseconds, rounded toward zero; the nearest `Int64` when it is too long.
+    /// This duration in milliseconds, rounded toward zero. A duration that exceeds `Int64` is clamped.
     public var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
