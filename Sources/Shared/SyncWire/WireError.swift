@@ -1,18 +1,19 @@
 import SyncJSON
 
-/// Why a message could not be read or written.
+/// An error in reading or writing a message.
 package struct WireError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The bytes are not JSON, or not the message that was expected.
+        /// The bytes are not JSON, or not the expected message.
         case malformed
-        /// A transaction does not match its own hash: something changed it on its way.
+        /// A transaction does not match its own hash, because it was changed in transit.
         case damaged
-        /// The value has no form on the wire: a number that is not finite, a JSON field whose text is no JSON.
+        /// The value has no form on the wire: it is a number that is not finite, or a JSON field whose text is not
+        /// JSON.
         case unencodable
     }
 
     package let code: Code
-    /// Says what was wrong, where, and what was expected.
+    /// The message: what was wrong, where, and what was expected.
     package let message: String
 
     package init(_ code: Code, _ message: String) {
@@ -29,10 +30,10 @@ extension WireError: CustomStringConvertible {
     package var description: String { message }
 }
 
-/// The author of a message, and so how strictly it is read.
+/// The treatment of unknown keys, which depends on the sender of the message.
 package enum Strictness: Hashable, Sendable {
-    /// A request: a key that this build does not know is refused.
+    /// For requests: an unknown key is rejected.
     case refusingUnknownKeys
-    /// A reply: a newer server may say more than this build understands.
+    /// For responses: an unknown key is ignored, because a newer server may send more than this build understands.
     case ignoringUnknownKeys
 }

@@ -1,13 +1,14 @@
 /// The limits of the wire format.
 package enum WireLimits {
-    /// How deep the value of a JSON field may lie: with the deepest message around it, it stays within the depth that
-    /// every reader takes (`JSONLimits.depth`).
+    /// Maximum nesting depth of a JSON field. Inside the deepest message, the value stays within the depth that every
+    /// reader accepts (`JSONLimits.depth`).
     static let jsonFieldDepth = 32
-    /// The longest cursor, epoch and account, in bytes: a client stores them as they come.
+    /// Maximum length of a cursor, an epoch, an account, a code, or a request id, in bytes. A client stores these
+    /// values unchanged.
     static let opaqueBytes = 1_024
-    /// The longest text of a rejection or an error, in bytes: a journal keeps it.
+    /// Maximum length of the message of a rejection or an error, in bytes. A journal stores it.
     static let messageBytes = 16 * 1_024
-    /// The columns of a page and the fields of a record, known and unknown: far more than a schema may have
-    /// (`SchemaLimits.fields`).
+    /// Maximum number of columns in a page, and of known and unknown fields in a record: far more than a schema may
+    /// have (`SchemaLimits.fields`).
     static let columns = 1_024
 }

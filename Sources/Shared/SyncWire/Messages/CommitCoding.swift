@@ -1,7 +1,7 @@
 import SyncJSON
 import SyncModel
 
-/// The commits of a page: `{"version":…,"changes":[…]}`, with the fields that changed and no others.
+/// Coding of a page's commits: `{"version":…,"changes":[…]}`. Each change contains only the fields that changed.
 enum CommitCoding {
     static func write(_ commit: Commit, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
@@ -12,7 +12,7 @@ enum CommitCoding {
         writer.endObject()
     }
 
-    /// Reads commits whose versions must grow.
+    /// Reads commits, whose versions must increase.
     static func readAll(
         _ reader: inout JSONReader, catalog: SchemaCatalog, newest: inout (version: Version, offset: Int)
     ) throws(JSONError) -> [Commit] {
@@ -46,7 +46,7 @@ enum CommitCoding {
     }
 }
 
-/// Values that a server shows must have the types that this build declares: a store has typed columns.
+/// Checks that values from a server have the types that this build declares, because a store has typed columns.
 enum ValueTypes {
     static func check(
         _ patch: Patch, of collection: CollectionName, catalog: SchemaCatalog, at offset: Int

@@ -1,12 +1,12 @@
 import SyncJSON
 
-/// Why a server did not do what it was asked: `{"error":{"code":…,"message":…,"request":…}}`.
+/// The body of an error response: `{"error":{"code":…,"message":…,"request":…}}`.
 ///
-/// The client names each request by a random id in the header `Tombolo-Request`, and the server repeats it in the body.
-/// Only a body with the right id decides what becomes of a transaction: an error page of a gateway, a cached answer, or the
-/// JSON of another service does not carry it.
+/// The client names each request by a random id in the `Tombolo-Request` header, and the server repeats that id in the
+/// body. Only a body with the right id decides what becomes of a transaction: an error page of a gateway, a cached
+/// response, or the JSON of another service does not contain it.
 package struct ErrorBody: Hashable, Sendable {
-    /// Open: a newer server may send a code that this build does not name.
+    /// The code of an error. The set of codes is open: a newer server may send a code that this build does not know.
     package struct Code: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
 
@@ -19,7 +19,7 @@ package struct ErrorBody: Hashable, Sendable {
         package static let damaged = Code(rawValue: "damaged")
         package static let unauthorized = Code(rawValue: "unauthorized")
         package static let forbidden = Code(rawValue: "forbidden")
-        /// The request is on behalf of another account than the token's.
+        /// The request names a different account than that of the token.
         package static let otherAccount = Code(rawValue: "other_account")
         package static let notFound = Code(rawValue: "not_found")
         package static let timedOut = Code(rawValue: "timed_out")
@@ -36,9 +36,9 @@ package struct ErrorBody: Hashable, Sendable {
     }
 
     package let code: Code
-    /// Says what was wrong and what was expected, for a person.
+    /// The message for a person: what was wrong and what was expected.
     package let message: String
-    /// The id of the request that this answers; nil when the request carried none.
+    /// The id of the failed request; nil when the request carried none.
     package let request: WireRequestID?
 
     package init(_ code: Code, _ message: String, request: WireRequestID? = nil) {

@@ -1,7 +1,7 @@
 import SyncJSON
 package import SyncModel
 
-/// One record straight from the server: the question and its answer.
+/// Codec for the request and response of a fetch, which reads one record directly from the server.
 package enum FetchCodec {
     package static func encode(_ request: FetchRequest) -> [UInt8] {
         var writer = JSONWriter(reserving: 128)
@@ -45,7 +45,7 @@ package enum FetchCodec {
         }
     }
 
-    /// A record as one row of its collection, in the form of a snapshot's.
+    /// Encodes a record as a snapshot with a single row.
     package static func encode(
         _ record: Record, of collection: CollectionName, catalog: SchemaCatalog
     ) throws(WireError) -> [UInt8] {
@@ -55,7 +55,7 @@ package enum FetchCodec {
         return writer.bytes
     }
 
-    /// Reads the answer to `request`; a record other than the one asked for is refused.
+    /// Decodes the response to `request`. Throws when it contains a different record than the requested one.
     package static func decodeReply(
         _ bytes: [UInt8], to request: FetchRequest, catalog: SchemaCatalog
     ) throws(WireError) -> Record {

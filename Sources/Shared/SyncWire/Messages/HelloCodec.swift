@@ -1,7 +1,7 @@
 import SyncJSON
 package import SyncModel
 
-/// The server's description of itself.
+/// Codec for the server's description of itself.
 package enum HelloCodec {
     package static func encode(_ hello: ServerHello) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
@@ -33,7 +33,7 @@ package enum HelloCodec {
         return writer.bytes
     }
 
-    /// In the order of the names: one server's hello is the same text each time.
+    /// Writes the models ordered by name, so that a server's hello is always the same text.
     private static func write(_ models: ServerModels, to writer: inout JSONWriter) {
         writer.key("models")
         writer.beginObject()
@@ -75,7 +75,7 @@ package enum HelloCodec {
             limits: try reader.require(limits, "limits"), models: models)
     }
 
-    /// Names that are none are passed over: this build has no collection and no field of such a name, and asks for none.
+    /// Reads the models. Skips invalid names: this build has no such collection or field, so it never asks for one.
     private static func readModels(_ reader: inout JSONReader) throws(JSONError) -> ServerModels {
         var models: [CollectionName: Set<FieldName>] = [:]
         var members = try reader.beginObject()

@@ -1,7 +1,7 @@
 import SyncJSON
 package import SyncModel
 
-/// "Pull now", as the data of one server-sent event.
+/// Codec for a hint, the data of one server-sent event.
 package enum HintCodec {
     package static func encode(_ hint: Hint) -> [UInt8] {
         var writer = JSONWriter(reserving: 64)

@@ -1,6 +1,6 @@
 import SyncJSON
 
-/// Reading a whole message: the errors of the reader become errors of the wire, with the message's name.
+/// Reads complete messages. Converts errors of the reader to errors of the wire format that name the message.
 enum Message {
     static func read<Value>(
         _ bytes: [UInt8], _ name: StaticString, _ body: (inout JSONReader) throws(JSONError) -> Value

@@ -1,7 +1,7 @@
 import SyncJSON
 package import SyncModel
 
-/// The news of a space: the question and its answer.
+/// Codec for the request and response of a pull.
 package enum PullCodec {
     // MARK: Request
 
@@ -60,7 +60,9 @@ package enum PullCodec {
 
     // MARK: Reply
 
-    /// - Parameter catalog: names the columns of snapshots.
+    /// Encodes a response.
+    ///
+    /// - Parameter catalog: the source of the column names of snapshots.
     package static func encode(_ reply: PullReply, catalog: SchemaCatalog) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
@@ -126,11 +128,11 @@ package enum PullCodec {
         return writer.bytes
     }
 
-    /// Reads an answer, and checks what must hold of any page: versions that grow, uids that are valid, values of the
-    /// types that the catalog names.
+    /// Decodes a response, and checks the rules for every page: versions increase, uids are valid, and values have the
+    /// types that the catalog declares.
     ///
-    /// Fields and collections that the catalog does not know are kept in `Record.unknown`; a column that the server
-    /// does not send is null.
+    /// Fields that the catalog does not know, including all fields of an unknown collection, are kept in
+    /// `Record.unknown`. A column that the server does not send is null.
     package static func decodeReply(_ bytes: [UInt8], catalog: SchemaCatalog) throws(WireError) -> PullReply {
         try Message.read(bytes, "reply to pull") { (reader) throws(JSONError) in
             var reply: PullReply?
@@ -144,8 +146,8 @@ package enum PullCodec {
                     if case "page" = key {
                         reply = .page(try readPage(&reader, catalog: catalog))
                     } else if case "mustReset" = key {
-                        // A reason that this build does not know still means to start again, which `epoch` does only
-                        // where the hello tells another one.
+                        // An unknown reason still means to start again. The default is not `epoch`, because the client
+                        // acts on that reason only when the hello reports a different epoch.
                         let reason = try reader.text(bytes: WireLimits.opaqueBytes, "the reason")
                         reply = .mustReset(ResetReason(rawValue: reason) ?? .horizon)
                     } else {

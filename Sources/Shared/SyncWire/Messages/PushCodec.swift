@@ -1,11 +1,11 @@
 import SyncJSON
 package import SyncModel
 
-/// Transactions on their way to the server, and its answer.
+/// Codec for the request and response of a push.
 package enum PushCodec {
     // MARK: Request
 
-    /// Throws `unencodable` when a value has no form on the wire.
+    /// Encodes a request. Throws `unencodable` when a value has no form on the wire.
     package static func encode(_ request: PushRequest) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: request.transactions.reduce(256) { $0 + $1.transaction.byteCount * 2 })
         writer.beginObject()
@@ -69,9 +69,9 @@ package enum PushCodec {
         writer.endObject()
     }
 
-    /// Reads a request strictly.
+    /// Decodes a request strictly.
     ///
-    /// The numbers must follow each other without a gap. A transaction that does not match its hash is `damaged`.
+    /// The numbers must be consecutive. A transaction that does not match its hash is `damaged`.
     package static func decodeRequest(_ bytes: [UInt8]) throws(WireError) -> PushRequest {
         try Message.read(bytes, "push") { (reader) throws(JSONError) in try readRequest(&reader) }
     }
@@ -363,7 +363,8 @@ package enum PushCodec {
         case "identity_conflict": return .identityConflict(number: try reader.require(number, "number"))
         case "epoch_changed": return .epochChanged(try reader.require(epoch, "epoch"))
         case let other:
-            // Nothing was taken, and what would help is not known: the push stays where it is, and is tried again.
+            // The server accepted nothing, and this build does not know the remedy: the push stays in the outbox and is
+            // retried.
             throw reader.content("a refusal that this build does not know: \(other.prefix(64).debugDescription)")
         }
     }

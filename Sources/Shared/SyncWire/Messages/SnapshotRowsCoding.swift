@@ -1,8 +1,8 @@
 import SyncJSON
 import SyncModel
 
-/// Records of one collection, compact: the names of the columns once, then each record as
-/// `[id, uid, version, fieldVersions or null, values…]`.
+/// Compact coding of records of one collection: the column names once, then each record as `[id, uid, version,
+/// fieldVersions or null, values…]`.
 enum SnapshotRowsCoding {
     // MARK: Writing
 
@@ -22,7 +22,7 @@ enum SnapshotRowsCoding {
         writer.endObject()
     }
 
-    /// The columns of a group: those of the schema, then what its records hold beyond them.
+    /// The columns of a group of records: those of the schema, then the unknown fields that its records contain.
     struct Columns {
         let known: [FieldName]
         let unknown: [FieldName]
@@ -97,14 +97,14 @@ enum SnapshotRowsCoding {
         }
     }
 
-    /// How the columns of the wire lie in the values of a record.
+    /// The mapping of the columns on the wire to the values of a record.
     struct Layout {
         let columns: [FieldName]
         let collection: CollectionName
         let fields: [FieldSchema]
-        /// For each column its position in the record; nil when the schema does not know it.
+        /// The position of each column in the record; nil when the schema does not know the column.
         let positions: [Int?]
-        /// Whether the columns are exactly the fields, in their order: then nothing has to be moved.
+        /// Whether the columns are exactly the fields, in the same order, so that no value needs to be moved.
         let isStraight: Bool
 
         init(columns: [FieldName], collection: CollectionName, schema: ModelSchema?) {
@@ -116,7 +116,7 @@ enum SnapshotRowsCoding {
         }
     }
 
-    /// Reads rows whose ids must grow, so that none comes twice.
+    /// Reads rows. Their ids must increase, so that no record occurs twice.
     private static func readRows(
         _ reader: inout JSONReader, _ layout: Layout, newest: inout (version: Version, offset: Int)
     ) throws(JSONError) -> [Record] {

@@ -1,11 +1,11 @@
-/// The random name of one request, 16 to 64 hexadecimal digits.
+/// The random id of one request: 16 to 64 lower-case hexadecimal digits.
 package struct WireRequestID: RawRepresentable, Hashable, Sendable {
-    /// The header that carries it.
+    /// The name of the header that contains the id.
     package static let header = "Tombolo-Request"
 
     package let rawValue: String
 
-    /// Nil for a text of another form: a server repeats no arbitrary text of a client.
+    /// Returns nil for any other text, so that a server does not repeat arbitrary text from a client.
     package init?(rawValue: String) {
         guard (16...64).contains(rawValue.utf8.count),
             rawValue.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
@@ -13,7 +13,7 @@ package struct WireRequestID: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The id of 128 random bits.
+    /// Creates an id from 128 random bits.
     package init(high: UInt64, low: UInt64) {
         rawValue = Self.digits(high) + Self.digits(low)
     }

@@ -1,8 +1,10 @@
 import SyncJSON
 package import SyncModel
 
-/// The changes of one commit: `[{"collection":…,"id":…,"uid":…,"created":{…}}, …]`, with the fields that changed and no
-/// others. On the wire inside a commit, and in a server's store as a text of its own.
+/// Codec for the changes of one commit: `[{"collection":…,"id":…,"uid":…,"created":{…}}, …]`.
+///
+/// Each change contains only the fields that changed. On the wire the changes are part of a commit; in a server's store
+/// they are a separate text.
 package enum ChangesCodec {
     package static func encode(_ changes: [RecordChange]) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: changes.count * 128)
@@ -40,7 +42,9 @@ package enum ChangesCodec {
         writer.endArray()
     }
 
-    /// - Parameter catalog: when given, values have to have the types that it declares.
+    /// Reads the changes of one commit.
+    ///
+    /// - Parameter catalog: the source of the types that values must have; nil to accept any type.
     static func read(_ reader: inout JSONReader, catalog: SchemaCatalog?) throws(JSONError) -> [RecordChange] {
         try reader.list { (reader) throws(JSONError) in try readChange(&reader, catalog: catalog) }
     }

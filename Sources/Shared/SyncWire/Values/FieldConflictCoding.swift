@@ -1,7 +1,7 @@
 import SyncJSON
 import SyncModel
 
-/// A field that two parties changed, with the value that gave way.
+/// Coding of a conflict: a field that two devices changed, with the losing value.
 enum FieldConflictCoding {
     static func write(_ conflict: FieldConflict, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()

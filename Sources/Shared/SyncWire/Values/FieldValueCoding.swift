@@ -1,9 +1,10 @@
 import SyncJSON
 import SyncModel
 
-/// How the value of a field stands on the wire, so that it can be read without a schema:
-/// `null`, `true`, `1`, `1.5` (a real always has a fraction or an exponent), `"text"`, `{"$ref":"<record id>"}`,
-/// `{"$json":<the value as it stands>}`.
+/// Coding of field values, which can be read without a schema.
+///
+/// The forms are `null`, `true`, `1`, `1.5` (a real always has a fraction or an exponent), `"text"`, `{"$ref":"<record
+/// id>"}`, and `{"$json":<the value unchanged>}`.
 enum FieldValueCoding {
     static func read(_ reader: inout JSONReader) throws(JSONError) -> FieldValue {
         switch try reader.kind() {
@@ -51,7 +52,7 @@ enum FieldValueCoding {
         }
     }
 
-    /// How deep arrays and objects lie in a text that is good JSON.
+    /// Returns the nesting depth of arrays and objects in a text that is valid JSON.
     private static func depth(of text: String.UTF8View) -> Int {
         var depth = 0
         var deepest = 0
@@ -101,7 +102,7 @@ enum FieldValueCoding {
         }
     }
 
-    /// A text that is no JSON would change the message around it, so it is refused where it is written.
+    /// Checks the text of a JSON field. Text that is not JSON would change the structure of the message around it.
     private static func check(json bytes: [UInt8]) throws(WireError) {
         do throws(JSONError) {
             try JSONReader.read(bytes) { (reader) throws(JSONError) in try reader.skip() }

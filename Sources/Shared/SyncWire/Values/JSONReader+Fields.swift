@@ -2,7 +2,7 @@ import SyncJSON
 import SyncModel
 
 extension JSONReader {
-    /// Deals with a key that the message does not have.
+    /// Handles a key that is not defined for the message: rejects it or skips its value.
     mutating func unknown(_ key: JSONKey, _ strictness: Strictness) throws(JSONError) {
         switch strictness {
         case .refusingUnknownKeys: throw JSONError(.content, at: key.offset, "there is no key \(key.quoted) here")
@@ -10,12 +10,12 @@ extension JSONReader {
         }
     }
 
-    /// The error for something that is wrong with the value just read, or about to be.
+    /// Returns the error for a value with the wrong content, at the current position unless `offset` is given.
     func content(_ problem: String, at offset: Int? = nil) -> JSONError {
         JSONError(.content, at: offset ?? position, problem)
     }
 
-    /// The value of a member that must be there.
+    /// Returns the value of a required member. Throws when it is missing.
     func require<Value>(_ value: Value?, _ key: StaticString) throws(JSONError) -> Value {
         guard let value else { throw content("\"\(key)\" is missing") }
         return value
@@ -44,7 +44,7 @@ extension JSONReader {
         Int(try integer(in: 1...Int64(Int32.max), what))
     }
 
-    /// A number that may outgrow 32 bits: milliseconds, or something that is counted for years.
+    /// Reads a number that may exceed 32 bits, such as milliseconds or a counter that grows for years.
     mutating func natural(_ what: StaticString) throws(JSONError) -> Int64 {
         try integer(in: 0...Int64.max, what)
     }
@@ -53,7 +53,7 @@ extension JSONReader {
         Version(try integer(in: 0...Int64.max, "the version"))
     }
 
-    /// The version of a commit or of a record that a server shows: 0 is before the first commit.
+    /// Reads the version of a commit or record, which is at least 1: version 0 precedes the first commit.
     mutating func committedVersion() throws(JSONError) -> Version {
         Version(try integer(in: 1...Int64.max, "the version"))
     }
@@ -75,7 +75,7 @@ extension JSONReader {
         return name
     }
 
-    /// A key of an object whose keys are names.
+    /// Returns a key as a name, for objects whose keys are names.
     func name<Name: PlainName>(_ key: JSONKey, _ type: Name.Type = Name.self) throws(JSONError) -> Name {
         guard let name = Name(rawValue: key.text) else {
             throw content("\(key.quoted) is no name: a-z, then a-z, 0-9 or _, 63 at most", at: key.offset)
@@ -96,7 +96,7 @@ extension JSONReader {
 
     mutating func clientID() throws(JSONError) -> ClientID { ClientID(bits: try identifier()) }
 
-    /// Text that is kept as it comes, within a length.
+    /// Reads text that is stored unchanged and whose length in bytes is limited.
     mutating func text(bytes limit: Int, _ what: StaticString) throws(JSONError) -> String {
         _ = try kind()
         let start = position
@@ -119,7 +119,8 @@ extension JSONReader {
         AccountID(rawValue: try text(bytes: WireLimits.opaqueBytes, "the account"))
     }
 
-    /// `"<milliseconds>.<counter>"`: as one number it would exceed what other languages' JSON holds exactly.
+    /// Reads a time in the form `"<milliseconds>.<counter>"`. As a single number, it would exceed the integers that
+    /// JSON in other languages represents exactly.
     mutating func hybridTime() throws(JSONError) -> HybridTime {
         _ = try kind()
         let start = position
@@ -137,7 +138,7 @@ extension JSONReader {
         return HybridTime(wall: WallTime(milliseconds: Int64(milliseconds)), counter: counter)
     }
 
-    /// Up to 18 digits without a leading zero: one text for each number.
+    /// Parses up to 18 digits without a leading zero, so that each number has exactly one text.
     private static func decimal(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
         guard let first = digits.first, digits.count <= 18, digits.count == 1 || first != UInt8(ascii: "0") else {
             return nil

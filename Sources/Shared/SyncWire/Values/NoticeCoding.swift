@@ -1,7 +1,7 @@
 import SyncJSON
 import SyncModel
 
-/// Values of a device that gave way to others: which ones it asks for, and what the server tells.
+/// Coding of conflict notices: the client's request for them, and the server's response.
 enum NoticeCoding {
     // MARK: Request
 
@@ -52,7 +52,7 @@ enum NoticeCoding {
         writer.endObject()
     }
 
-    /// Reads notices whose numbers grow.
+    /// Reads notices, whose numbers must increase.
     static func readAll(_ reader: inout JSONReader) throws(JSONError) -> [ConflictNotice] {
         var last: Int64 = 0
         return try reader.list { (reader) throws(JSONError) in

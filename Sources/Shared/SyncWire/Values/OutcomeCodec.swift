@@ -1,7 +1,7 @@
 package import SyncJSON
 package import SyncModel
 
-/// The result of a transaction: `{"applied":{…}}` or `{"rejected":{…}}`.
+/// Codec for the outcome of a transaction: `{"applied":{…}}` or `{"rejected":{…}}`.
 package enum OutcomeCodec {
     package static func encode(_ outcome: Outcome) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
@@ -9,7 +9,7 @@ package enum OutcomeCodec {
         return writer.bytes
     }
 
-    /// Ignores keys that it does not know: a newer server may have written them.
+    /// Decodes an outcome. Ignores unknown keys, because a newer server may have written them.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Outcome {
         try Message.read(bytes, "outcome") { (reader) throws(JSONError) in try read(&reader) }
     }

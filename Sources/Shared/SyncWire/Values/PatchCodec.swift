@@ -1,7 +1,7 @@
 package import SyncJSON
 package import SyncModel
 
-/// New values for some fields, as `{"<field>":<value>,…}` in the order of the fields' names.
+/// Codec for new values of some fields: `{"<field>":<value>,…}`, ordered by field name.
 package enum PatchCodec {
     package static func encode(_ patch: Patch) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)
@@ -9,7 +9,7 @@ package enum PatchCodec {
         return writer.bytes
     }
 
-    /// Reads fields in any order.
+    /// Decodes a patch with its fields in any order.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Patch {
         try Message.read(bytes, "patch") { (reader) throws(JSONError) in try read(&reader) }
     }

@@ -2,14 +2,16 @@ import Crypto
 package import SyncModel
 
 extension PayloadHash {
-    /// The hash of a transaction: SHA-256 over its canonical bytes (I2, I16).
+    /// Computes the hash of a transaction: SHA-256 of its canonical bytes (I2, I16).
     ///
     /// Throws `unencodable` when a value has no form on the wire.
     package init(of transaction: Transaction) throws(WireError) {
         self.init(ofCanonicalBytes: try TransactionCodec.encode(transaction))
     }
 
-    /// - Parameter bytes: what `TransactionCodec.encode` made.
+    /// Computes the hash of a transaction that is already encoded.
+    ///
+    /// - Parameter bytes: the result of `TransactionCodec.encode`.
     package init(ofCanonicalBytes bytes: [UInt8]) {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -1,16 +1,18 @@
 package import SyncJSON
 package import SyncModel
 
-/// A transaction in its one canonical form: fixed order of keys, no white space. What is hashed, stored and sent.
+/// Codec for the canonical form of a transaction: a fixed order of keys and no white space.
+///
+/// This form is hashed, stored, and sent.
 package enum TransactionCodec {
-    /// Throws `unencodable` when a value has no form on the wire.
+    /// Encodes a transaction. Throws `unencodable` when a value has no form on the wire.
     package static func encode(_ transaction: Transaction) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: transaction.byteCount * 2)
         try write(transaction, to: &writer)
         return writer.bytes
     }
 
-    /// Reads keys in any order; refuses keys that it does not know.
+    /// Decodes a transaction with its keys in any order. Rejects unknown keys.
     package static func decode(_ bytes: [UInt8]) throws(WireError) -> Transaction {
         try Message.read(bytes, "transaction") { (reader) throws(JSONError) in try read(&reader) }
     }
@@ -125,7 +127,8 @@ package enum TransactionCodec {
         }
     }
 
-    /// One edit of each field: of two the journal would keep both, and only one would be checked.
+    /// Reads the edits of an update, at most one for each field. Of two edits of a field, the journal would keep both,
+    /// but only one would be checked.
     private static func readEdits(_ reader: inout JSONReader) throws(JSONError) -> [FieldEdit] {
         var fields: Set<FieldName> = []
         return try reader.list { (reader) throws(JSONError) in
