@@ -1,9 +1,10 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The server's policy over a store: orders, authorises, merges, remembers outcomes.
+/// The server's policy over a store: it orders, authorizes, and merges transactions, and remembers their outcomes.
 ///
-/// It keeps nothing between two calls: several authorities may serve one store that lets several processes in.
+/// An authority keeps no state between calls. Several authorities may serve one store, if that store can be shared by
+/// several processes.
 public struct Authority: AuthorityService {
     public let catalog: SchemaCatalog
     public let policy: AuthorityPolicy
@@ -11,7 +12,9 @@ public struct Authority: AuthorityService {
     let store: any AuthorityStore
     let histories: any HistoryKeeper
 
-    /// - Parameter histories: names the next history when the database turns out to be an older copy.
+    /// Creates an authority.
+    ///
+    /// - Parameter histories: provides the next history when the database turns out to be an older copy.
     public init(
         store: any AuthorityStore, catalog: SchemaCatalog, policy: AuthorityPolicy = AuthorityPolicy(),
         histories: any HistoryKeeper
@@ -48,14 +51,14 @@ public struct Authority: AuthorityService {
         policy.access.mayRead(space, principal)
     }
 
-    /// One read of the store, with its failure in the words of the service.
+    /// Reads from the store, and converts its failure to a failure of the service.
     func read<Result>(
         _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityFailure) -> Result {
         do throws(AuthorityStoreFailure) { return try store.read(body) } catch { throw AuthorityFailure(error) }
     }
 
-    /// One write of the store, with its failure in the words of the service.
+    /// Writes to the store, and converts its failure to a failure of the service.
     func write<Result>(
         _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityFailure) -> Result {
@@ -64,8 +67,10 @@ public struct Authority: AuthorityService {
 }
 
 extension AuthorityState {
-    /// A reading for an answer that writes nothing: it need not be remembered, for only greater ones follow as long
-    /// as the wall clock does not go back, and those who hear of it keep the greatest.
+    /// Returns a clock reading for a response to a call that writes nothing.
+    ///
+    /// The reading need not be stored: later readings are greater as long as the wall clock does not go back, and
+    /// clients keep the greatest reading that they have observed.
     func time(at now: WallTime) -> HybridTime {
         var clock = clock
         _ = clock.heal(now: now, permitting: SchemaLimits.permittedSkew)

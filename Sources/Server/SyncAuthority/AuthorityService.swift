@@ -1,37 +1,41 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The server's policy, as its routes and the in-process transport call it.
+/// The interface through which the HTTP routes and the in-process transport call the authority.
 ///
-/// Each call is synchronous and may wait for a disk or a database: call it on a thread that may block. Safe to call
-/// from any thread. It has happened, durably, when it returns; when it throws, nothing has.
+/// Each call is synchronous and may wait for a disk or a database, so call it on a thread that may block. Calls are
+/// safe from any thread. When a call returns, its effects are durable; when it throws, it has had no effect.
 public protocol AuthorityService: Sendable {
-    /// - Parameter now: the server's wall clock.
+    /// Returns the server's description of itself.
+    ///
+    /// - Parameter now: the time of the server's wall clock.
     func hello(for principal: Principal, now: WallTime) throws(AuthorityFailure) -> ServerHello
 
-    /// Applies transactions in order, each exactly once, each in one database transaction with its outcome.
+    /// Applies transactions in order, each exactly once. A transaction and its outcome are written in one database
+    /// transaction.
     func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply
 
+    /// Returns the next page of changes in a space.
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply
 
-    /// One record; nil when there is none, or none that the principal may see.
+    /// Returns one record; nil when there is no such record, or none that the principal may see.
     func fetch(
         _ request: FetchRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> Record?
 
-    /// Whether the principal may be told of commits in the space.
+    /// Returns whether the principal may read the space, and so receive hints about its commits.
     func mayRead(_ space: SpaceID, _ principal: Principal) -> Bool
 
-    /// Tells which spaces have new commits, after they are durable.
+    /// A broadcast of the spaces that have new commits. It is published after the commits are durable.
     var commits: Broadcast<SpaceHeads> { get }
 }
 
 extension AuthorityService {
-    /// The newest versions of those of `spaces` that the principal may read: what a stream of hints begins with.
+    /// Returns the newest versions of those `spaces` that the principal may read, with which a stream of hints begins.
     public func heads(
         of spaces: [SpaceID], for principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> SpaceHeads {
@@ -44,7 +48,7 @@ extension AuthorityService {
     }
 }
 
-/// The newest versions of the spaces in which something was committed.
+/// The newest versions of the spaces that have new commits.
 public struct SpaceHeads: Coalescing, Hashable, Sendable {
     public var heads: [SpaceID: Version]
 
@@ -57,11 +61,12 @@ public struct SpaceHeads: Coalescing, Hashable, Sendable {
     }
 }
 
-/// Why the authority did not do what it was asked. A rejected transaction is a result, not a failure.
+/// An error of the authority. A rejected transaction is a result, not an error.
 public struct AuthorityFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// Says what was wrong and what was expected. Holds no value of a record and no secret.
+    /// The message: what was wrong and what was expected. It contains no value of a record and no secret.
     public let message: String
+    /// The time after which the client should retry; nil when no time is known.
     public let retryAfter: Duration?
 
     public init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
@@ -71,13 +76,13 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
     }
 
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The request is on behalf of another account than the principal's.
+        /// The request names a different account than the principal's.
         case otherAccount
-        /// The request breaks the protocol: a cursor that this server did not make, a negative limit.
+        /// The request violates the protocol: for example, by a negative limit.
         case malformed
-        /// The request is larger than the limits that `hello` tells.
+        /// The request exceeds the limits that `hello` reports.
         case tooLarge
-        /// The store cannot be used just now: the disk is full, the database is busy.
+        /// The store is temporarily unavailable: for example, the disk is full, or the database is busy.
         case unavailable
     }
 }

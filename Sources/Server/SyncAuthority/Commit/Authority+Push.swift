@@ -4,13 +4,14 @@ public import SyncModel
 extension Authority {
     /// Applies transactions in order, each exactly once (I2).
     ///
-    /// Transactions are made durable in groups (`transactionsPerWrite`): the effects, outcome, uids and ledger of each
-    /// are in one database transaction. When the store fails after a first group, the outcomes until then are the answer.
+    /// Transactions are made durable in groups (`transactionsPerWrite`). One database transaction holds the effects,
+    /// outcomes, uids, and ledger of a whole group. When the store fails after the first group, the response contains
+    /// the outcomes so far.
     ///
-    /// A number whose outcome the client has acknowledged is refused with an identity conflict. An honest client never
-    /// sends one again, unless its database was rolled back; then it takes a new incarnation, and repeats are
-    /// recognised by what they say: the creates by their ids and times, the edits by their stamps. Of a late duplicate
-    /// on the network nobody reads the answer.
+    /// A number whose outcome has been forgotten after the client acknowledged it is refused with an identity conflict.
+    /// A correct client never sends such a number again, unless its database was rolled back. It then takes a new
+    /// identity, and repeats are recognized by their contents: creates by their ids and times, edits by their stamps.
+    /// The response to a late duplicate is discarded.
     public func push(
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply {
@@ -47,7 +48,7 @@ extension Authority {
         return answered.reply
     }
 
-    /// Checks everything that can be seen without the store.
+    /// Checks everything that can be checked without the store.
     private func check(_ request: PushRequest) throws(AuthorityFailure) {
         let limits = policy.limits
         guard request.cursors.count <= SchemaLimits.shownCursors else {
@@ -60,7 +61,7 @@ extension Authority {
                 .tooLarge,
                 "\(request.transactions.count) transactions in one push, at most \(limits.pushTransactions) allowed")
         }
-        // One that is too large by itself is rejected, so that it does not stand in the way of all others (I17).
+        // A single transaction that is too large is rejected later, so that it does not block all the others (I17).
         let bytes = request.transactions.reduce(0) { $0 + $1.transaction.byteCount }
         guard request.transactions.count <= 1 || bytes <= limits.pushBytes else {
             throw AuthorityFailure(.tooLarge, "\(bytes) bytes in one push, at most \(limits.pushBytes) allowed")
@@ -75,7 +76,7 @@ extension Authority {
                 "the push acknowledges everything below \(request.acknowledged), and begins with \(expected)")
         }
         for transaction in request.transactions {
-            // A number is counted on by one, which the very last one does not allow.
+            // The number after this one must exist, so the greatest number is not allowed.
             guard transaction.number == expected, expected.rawValue < .max else {
                 throw AuthorityFailure(
                     .malformed, "transaction \(transaction.number) stands where \(expected) is expected")
@@ -85,21 +86,21 @@ extension Authority {
     }
 }
 
-/// The results of a group of transactions.
+/// The results of one or more groups of transactions.
 struct Answer {
     var results: [TransactionResult]
-    /// The spaces that have new commits.
+    /// The newest versions of the spaces that have new commits.
     var heads: [SpaceID: Version]
     var epoch: Epoch
     var serverTime: HybridTime
 
     var reply: PushReply { .answered(results, epoch: epoch, serverTime: serverTime) }
-    /// How long the conflicts make it.
+    /// The total size of the values in the conflicts, in bytes.
     var conflictBytes: Int { results.reduce(0) { $0 + $1.outcome.conflictBytes } }
 }
 
 extension Outcome {
-    /// The bytes of the values in its conflicts.
+    /// The total size of the values in the conflicts, in bytes.
     var conflictBytes: Int {
         switch self {
         case .applied(_, _, let conflicts): conflicts.reduce(0) { $0 + $1.byteCount }

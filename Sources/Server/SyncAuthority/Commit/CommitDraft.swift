@@ -1,17 +1,17 @@
 import SyncModel
 
-/// A plan in the making: the records touched so far, over those that are stored.
+/// A plan under construction: the records that the transaction has touched so far, on top of the stored ones.
 struct CommitDraft<Lookup: RecordLookup> {
     private let space: SpaceID
     private let planner: CommitPlanner
     private let lookup: Lookup
-    /// The newest version that anyone can have seen.
+    /// The newest version of the space, and so the newest that any client can have seen.
     private let head: Version
     private var records: [PlannedRecord] = []
     private var positions: [RecordAddress: Int] = [:]
     private var creates: [RecordAddress] = []
     private var conflicts: [FieldConflict] = []
-    /// The mutation that deletes the record, for the rejection that names it.
+    /// The deleted records, with the mutations that delete them, which a rejection names.
     private var deletes: [(record: Int, mutation: Int)] = []
 
     init(space: SpaceID, planner: CommitPlanner, lookup: Lookup, head: Version) {
@@ -55,15 +55,15 @@ struct CommitDraft<Lookup: RecordLookup> {
             guard before.space == space else {
                 throw rejected(.duplicateRecord, "\(address) exists already; a new record needs a new id", index)
             }
-            // The create may come again, under another identity of its device: it has had its effect.
+            // A device may send a create again under a different identity. The create has already taken effect.
             let isRepeat =
                 before.creation.claimedTime == claimed && planner.author.isOrWas(before.creation.origin.stamp.client)
             if !isRepeat {
                 guard before.isAlive else {
                     throw rejected(.recordDeleted, "\(address) has been deleted, and its id is not used again", index)
                 }
-                // Two devices that made the same id mean the same record, as when both import one list: their values
-                // are joined field by field.
+                // Two devices that create a record with the same id mean the same record, for example when both import
+                // one list. The values are merged field by field.
                 try update(
                     address, patch.map { FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero) },
                     stamp, index)
@@ -107,10 +107,11 @@ struct CommitDraft<Lookup: RecordLookup> {
         }
     }
 
-    /// Whether the author has provably seen what a field holds: by the version that the author says to have seen, or because
-    /// the same incarnation of the same client has set it.
+    /// Returns whether the author of the transaction has provably seen the stored value of a field: the claimed version
+    /// covers it, or the same incarnation of the same client wrote it.
     ///
-    /// A version that the space has not reached proves nothing: it is a forged claim, or one about another history.
+    /// A claimed version that the space has not reached proves nothing: it is forged, or it belongs to a different
+    /// history.
     private func hasSeen(_ field: FieldName, of record: PlannedRecord, upTo seen: Version) -> Bool {
         guard let origin = record.storedOrigin(of: field) else { return true }
         return origin.identity == planner.author.identity || (seen <= head && origin.version <= seen)
@@ -143,7 +144,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         deletes.append((position, index))
     }
 
-    // MARK: Who wrote what
+    // MARK: Authors of values
 
     private func attributed(_ conflict: FieldConflict) throws(PlanningStop) -> FieldConflict {
         FieldConflict(
@@ -163,9 +164,9 @@ struct CommitDraft<Lookup: RecordLookup> {
         }
     }
 
-    // MARK: What must hold at the end, in whatever order the mutations came
+    // MARK: Checks after all mutations, independent of their order
 
-    /// New references point at records that are alive once the transaction is carried out.
+    /// Checks that new references point to records that are alive after the transaction.
     func checkReferences() throws(PlanningStop) {
         for record in records where record.isAlive {
             guard let schema = planner.catalog[record.address.collection] else { continue }
@@ -183,13 +184,14 @@ struct CommitDraft<Lookup: RecordLookup> {
         }
     }
 
-    /// No live record requires one that the transaction deletes.
+    /// Checks that no live record requires a record that the transaction deletes.
     func checkReferrers() throws(PlanningStop) {
         for (position, mutation) in deletes {
             let target = records[position].address
             let fields = planner.catalog.requiredReferences(to: target.collection)
             guard records[position].before != nil, !fields.isEmpty else { continue }
-            // Those that the transaction itself touches may have let go; one more cannot be among them.
+            // Referrers that the transaction itself changes may no longer refer to the target. The limit exceeds their
+            // number by one, so any other referrer would be found.
             let limit = records.count * fields.count + 1
             for referrer in try referrers(of: target, through: fields, limit: limit) {
                 guard let own = positions[referrer.address].map({ records[$0] }) else {
@@ -208,9 +210,9 @@ struct CommitDraft<Lookup: RecordLookup> {
             "\(target) cannot be deleted: \(referrer.address) requires it as its \(referrer.field)", mutation)
     }
 
-    // MARK: Looking up
+    // MARK: Lookups
 
-    /// The place of a record that the transaction has touched, or may touch.
+    /// Returns the position of a record in the draft, adding it if necessary.
     private mutating func position(of address: RecordAddress) throws(PlanningStop) -> Int {
         if let position = positions[address] { return position }
         let position = records.count
@@ -219,7 +221,8 @@ struct CommitDraft<Lookup: RecordLookup> {
         return position
     }
 
-    /// The place of a record that exists, or has existed, in this space. One of another space is not spoken of.
+    /// Returns the position of a record that exists, or has existed, in this space. A record of another space is
+    /// reported as missing, so that its existence is not revealed.
     private mutating func existing(
         _ address: RecordAddress, _ verb: String, _ index: Int
     ) throws(PlanningStop) -> Int {
@@ -264,7 +267,7 @@ extension TransactionAuthor {
 }
 
 extension PlannedRecord {
-    /// Returns the value of `field`, with its stamp, that an edit has to win against.
+    /// Returns the value of `field` and its stamp, against which an edit must win.
     fileprivate func contender(for field: FieldName) -> Contender {
         if let write = writes.first(where: { $0.field == field }) {
             return Contender(value: write.value, stamp: write.stamp)
@@ -277,7 +280,7 @@ extension PlannedRecord {
         return Contender(value: .null, stamp: stamp)
     }
 
-    /// Where the stored value of `field` comes from; nil when the transaction itself has written the field.
+    /// Returns the origin of the stored value of `field`; nil when the transaction itself has written the field.
     fileprivate func storedOrigin(of field: FieldName) -> FieldOrigin? {
         guard let before, !writes.contains(where: { $0.field == field }) else { return nil }
         return before.field(field).origin
@@ -285,7 +288,7 @@ extension PlannedRecord {
 }
 
 extension SchemaCatalog {
-    /// The required references of any collection that point into `target`.
+    /// Returns the required references of any collection to records of `target`.
     func requiredReferences(to target: CollectionName) -> [ReferenceField] {
         models.flatMap { model in
             model.fields.filter { $0.isRequired && $0.target == target }

@@ -8,7 +8,7 @@ extension CommitPlan {
         package let newVersion: Version?
     }
 
-    /// Writes the plan. The version is taken after everything has been read, and before anything is written.
+    /// Writes the plan. It takes the version after all reads for the decision and before the first write.
     package func carryOut(
         in transaction: some AuthorityTransaction, by author: CommitAuthor, catalog: SchemaCatalog
     ) throws(AuthorityStoreFailure) -> Effect {
@@ -48,7 +48,7 @@ extension CommitPlan {
             outcome: .applied(version: version, uids: assigned, conflicts: conflicts), newVersion: newVersion)
     }
 
-    /// Brings the notes of who refers to whom to what the record now says.
+    /// Updates the index of references to match the record's new values.
     private func relink(
         _ record: PlannedRecord, after: StoredRecord, in transaction: some AuthorityTransaction,
         catalog: SchemaCatalog
@@ -71,7 +71,7 @@ extension CommitPlan {
 }
 
 extension AuthorityTransaction {
-    /// The fingerprint that the commit of a version which was just taken follows.
+    /// Returns the fingerprint before a version that has just been taken.
     fileprivate func chain(before version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain {
         let last = Version(version.rawValue - 1)
         guard let chain = try chain(at: last, in: space) else {
@@ -82,11 +82,12 @@ extension AuthorityTransaction {
 }
 
 extension PlannedRecord {
-    /// Returns the change of the record for the feed; nil when clients see no difference.
+    /// Returns the change of the record for the change feed; nil when clients see no difference.
     fileprivate func change(uid: UID) -> RecordChange? {
         let effect: RecordChange.Effect
         if deletion != nil {
-            // Also when the transaction itself created it: the id is used up, and everyone is told.
+            // This applies even if the transaction itself created the record: its id is used up, and every client must
+            // know.
             effect = .deleted
         } else if creation != nil {
             effect = .created(uid: uid, patch(of: writes.filter { !$0.value.isNull }))
@@ -104,7 +105,7 @@ extension PlannedRecord {
         return patch
     }
 
-    /// The record as it is stored from now on; nil when it stays as it is.
+    /// Returns the record to store; nil when the stored record stays unchanged.
     fileprivate func after(
         version: Version, uid: UID, space: SpaceID, by author: ClientIdentity
     ) -> StoredRecord? {
@@ -122,7 +123,8 @@ extension PlannedRecord {
             creation: birth, deletion: deletion, fields: deletion == nil ? fields(at: version, by: author) : [])
     }
 
-    /// Fields that were won stand under their new stamp, and, when the value is another one, under the new version.
+    /// Returns the fields to store. Written fields get their new stamp; those whose value changes get the new version
+    /// as well.
     private func fields(at version: Version, by author: ClientIdentity) -> [StoredField] {
         var result: [StoredField] = []
         var old = (before?.fields ?? [])[...]

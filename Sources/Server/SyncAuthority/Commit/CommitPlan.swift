@@ -1,11 +1,12 @@
 package import SyncModel
 
-/// The decision about a transaction, made before anything is written. A value: it prints and compares.
+/// The decision about a transaction, made before anything is written. It is a value that can be printed and compared.
 package struct CommitPlan: Hashable, Sendable {
     package let space: SpaceID
     /// The records that the transaction touches, in the order in which it first names them.
     package let records: [PlannedRecord]
-    /// The records whose uids the client is told: those it creates, and those it had created before.
+    /// The records whose uids the outcome reports: those that the transaction creates, and those that a repeated create
+    /// created earlier.
     package let creates: [RecordAddress]
     package let conflicts: [FieldConflict]
 
@@ -18,20 +19,20 @@ package struct CommitPlan: Hashable, Sendable {
         self.conflicts = conflicts
     }
 
-    /// Whether clients will see a difference. When they do not, there is no commit, and the version stays.
+    /// Whether clients will see a difference. If not, there is no commit, and the version does not change.
     package var changesSomething: Bool { records.contains(where: \.isVisible) }
 }
 
 /// The decision about one record.
 package struct PlannedRecord: Hashable, Sendable {
     package let address: RecordAddress
-    /// As it is stored; nil when the transaction creates it.
+    /// The stored record; nil when the transaction creates it.
     package let before: StoredRecord?
-    /// How the transaction creates it; nil when it exists already.
+    /// The creation of the record by the transaction; nil when it already exists.
     package internal(set) var creation: PlannedCreation?
-    /// The fields that edits of the transaction have won, in the order of their names.
+    /// The fields for which edits of the transaction have won, ordered by field name.
     package internal(set) var writes: [PlannedWrite] = []
-    /// The edit by which the transaction deletes it.
+    /// The stamp of the mutation that deletes the record; nil when none does.
     package internal(set) var deletion: Stamp?
 
     init(address: RecordAddress, before: StoredRecord?) {
@@ -41,7 +42,7 @@ package struct PlannedRecord: Hashable, Sendable {
 }
 
 package struct PlannedCreation: Hashable, Sendable {
-    /// With the time that the server gives it.
+    /// The stamp, with the time that the server assigned.
     package let stamp: Stamp
     package let claimedTime: HybridTime
 }
@@ -49,24 +50,24 @@ package struct PlannedCreation: Hashable, Sendable {
 package struct PlannedWrite: Hashable, Sendable {
     package let field: FieldName
     package let value: FieldValue
-    /// With the time that the server gives it.
+    /// The stamp, with the time that the server assigned.
     package let stamp: Stamp
-    /// The mutation that gives the value.
+    /// The index of the mutation that sets the value.
     package let mutation: Int
 }
 
 extension PlannedRecord {
-    /// Whether it exists once the transaction is carried out.
+    /// Whether the record exists after the transaction.
     package var isAlive: Bool {
         deletion == nil && (creation != nil || before?.isAlive == true)
     }
 
-    /// The value of a field once the transaction is carried out.
+    /// Returns the value of a field after the transaction.
     package func value(of field: FieldName) -> FieldValue {
         writes.first { $0.field == field }?.value ?? before?.field(field).value ?? .null
     }
 
-    /// The fields whose value becomes another one.
+    /// The writes that change the value of their field.
     package var changedWrites: [PlannedWrite] {
         guard let before, creation == nil else { return writes }
         return writes.filter { before.field($0.field).value != $0.value }

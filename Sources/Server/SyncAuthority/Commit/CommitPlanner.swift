@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// Decides what a transaction does: pure but for the records that it looks up.
+/// Decides the effect of a transaction. It has no side effects, and reads only the records that it looks up.
 package struct CommitPlanner: Sendable {
     let catalog: SchemaCatalog
     let author: TransactionAuthor
@@ -39,11 +39,12 @@ package struct CommitPlanner: Sendable {
     }
 }
 
-/// The principal and client that push a transaction.
+/// The principal and the client that push a transaction.
 package struct TransactionAuthor: Hashable, Sendable {
     package let principal: Principal
     package let identity: ClientIdentity
-    /// Earlier client ids under which the same device has sent the transaction: a create of theirs is its own.
+    /// Former client ids under which the same device has sent the transaction. A create by one of them is the device's
+    /// own.
     package let formerClients: [ClientID]
 
     package init(principal: Principal, identity: ClientIdentity, formerClients: [ClientID] = []) {
@@ -53,13 +54,13 @@ package struct TransactionAuthor: Hashable, Sendable {
     }
 }
 
-/// When the edits of a transaction can have been made, by the server's clock.
+/// Determines the times of a transaction's edits by the server's clock.
 package struct StampClock: Hashable, Sendable {
-    /// The server's wall clock.
+    /// The time of the server's wall clock.
     let now: WallTime
-    /// How long ago the transaction was written; nil when its device does not say.
+    /// The age of the transaction; nil when its device does not report it.
     let age: Duration?
-    /// How far a device's clock may be off before its times are replaced.
+    /// The error of a device's clock up to which its times are accepted.
     let permittedSkew: Duration
 
     package init(now: WallTime, age: Duration?, permittedSkew: Duration) {
@@ -68,11 +69,11 @@ package struct StampClock: Hashable, Sendable {
         self.permittedSkew = permittedSkew
     }
 
-    /// The time by which an edit is compared with others.
+    /// Returns the time by which an edit is compared with others.
     ///
-    /// A device's own reading stands while it agrees with the age of the transaction: hybrid readings keep the order of
-    /// cause and effect. One that is further off than the permitted skew comes from a wrong clock, and the server's time
-    /// minus the age takes its place.
+    /// The device's own reading is used while it agrees with the age of the transaction, because hybrid readings
+    /// preserve the order of cause and effect. A reading that is off by more than the permitted skew comes from a wrong
+    /// clock; the server's time minus the age replaces it.
     package func time(claimed: HybridTime) -> HybridTime {
         guard let age else { return claimed.clamped(notAfter: now.advanced(by: permittedSkew)) }
         let written = now.advanced(by: .zero - age)
@@ -83,7 +84,7 @@ package struct StampClock: Hashable, Sendable {
     }
 }
 
-/// Why planning ends early.
+/// The reason why planning stops early.
 enum PlanningStop: Error {
     case rejected(Rejection)
     case failed(AuthorityStoreFailure)

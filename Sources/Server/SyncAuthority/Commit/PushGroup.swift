@@ -1,8 +1,8 @@
 import SyncModel
 
-/// Transactions of one push that are carried out in one database transaction.
+/// Transactions of one push that are applied in one database transaction.
 struct PushGroup {
-    /// Consecutive, in the order of their numbers.
+    /// Consecutive transactions, in the order of their numbers.
     let transactions: ArraySlice<NumberedTransaction>
     let request: PushRequest
     let principal: Principal
@@ -14,7 +14,7 @@ struct PushGroup {
         case answered(Answer)
         /// Nothing was written.
         case refused(PushRefusal)
-        /// The client has shown that the store was restored from an older copy. Nothing was written.
+        /// The client has proved that the store was restored from an older copy. Nothing was written.
         case lost(LostHistory)
     }
 
@@ -27,7 +27,8 @@ struct PushGroup {
         let check = HistoryCheck(history: state.history, witness: .client(principal))
         if let lost = try check.firstLoss(shownBy: request.cursors, in: transaction) { return .lost(lost) }
 
-        // A client id belongs to the principal that first used it: nobody can write as another's device (I21).
+        // A client id belongs to the principal that first used it, so that nobody can write as another principal's
+        // device (I21).
         let owner = try transaction.owner(of: request.identity.client)
         if let owner, owner != principal, let first = transactions.first {
             return .refused(.identityConflict(number: first.number))
@@ -43,7 +44,7 @@ struct PushGroup {
         var ledger = known
         var answer = Answer(results: repeats, heads: [:], epoch: state.epoch, serverTime: .zero)
         for numbered in transactions.dropFirst(repeats.count) {
-            // An answer that grows too long ends early: the client sends the rest again.
+            // A response that grows too long ends early, and the client sends the remaining transactions again.
             guard numbered.number == ledger.next, answer.conflictBytes <= policy.pageBytes else { break }
             let effect: CommitPlan.Effect
             if let outcome = try formerOutcome(of: numbered, in: transaction) {
@@ -58,7 +59,7 @@ struct PushGroup {
             answer.results.append(TransactionResult(number: numbered.number, outcome: effect.outcome))
             if let version = effect.newVersion { answer.heads[numbered.transaction.space] = version }
         }
-        // Only what was given out can have been seen.
+        // A client cannot have seen outcomes that the server has not sent.
         let acknowledged = min(request.acknowledged, ledger.next)
         if acknowledged > ledger.acknowledged {
             let horizon = acknowledged.rawValue - Int64(AuthorityLimits.keptOutcomes)
@@ -72,7 +73,7 @@ struct PushGroup {
         return .answered(answer)
     }
 
-    /// Gives the last transaction of each space that took effect the proof of it.
+    /// Adds a receipt to the last transaction in each space that took effect.
     private func addReceipts(
         to results: inout [TransactionResult], _ history: HistoryIdentity, in view: some AuthorityView
     ) throws(AuthorityStoreFailure) {
@@ -81,7 +82,7 @@ struct PushGroup {
             let space = numbered.transaction.space
             guard case .applied(let version, _, _) = results[index].outcome, version > .zero,
                 policy.access.mayRead(space, principal), seen.insert(space).inserted,
-                // An outcome that is told again may be older than what the feed still knows.
+                // A repeated outcome may be older than the oldest commit in the change feed.
                 let chain = try view.chain(at: version, in: space)
             else { continue }
             let cursor = FeedCursor(epoch: history.epoch, space: space, place: .log(version), chain: chain)
@@ -91,14 +92,14 @@ struct PushGroup {
         }
     }
 
-    // MARK: What has been seen before
+    // MARK: Repeated transactions
 
     private enum Memory {
         case outcomes([TransactionResult])
         case refused(PushRefusal)
     }
 
-    /// The outcomes of those transactions of the group that have been applied already. Writes nothing.
+    /// Returns the outcomes of the group's transactions that have already been applied. Writes nothing.
     private func recall(
         from ledger: Ledger, in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> Memory {
@@ -117,9 +118,10 @@ struct PushGroup {
         return .outcomes(results)
     }
 
-    /// Returns the outcome of a transaction that an earlier identity of the same device has sent; nil when it had not arrived.
+    /// Returns the outcome of a transaction that an earlier identity of the same device has sent; nil if it had not
+    /// arrived.
     ///
-    /// The numbers are looked up under the principal of this push, so that nobody learns of another's outcomes.
+    /// The lookup uses the principal of this push, so that no principal can read another's outcomes.
     private func formerOutcome(
         of numbered: NumberedTransaction, in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> Outcome? {
@@ -132,7 +134,7 @@ struct PushGroup {
         return nil
     }
 
-    // MARK: What is new
+    // MARK: New transactions
 
     private func carryOut(
         _ numbered: NumberedTransaction, in transaction: some AuthorityTransaction

@@ -1,8 +1,9 @@
 public import SyncModel
 
 extension Authority {
-    /// Gives what is new in a space: pages of a snapshot, or whole commits; or says that the principal may not read it, which
-    /// does not tell whether there is one of this name.
+    /// Returns the next page of changes in a space: rows of a snapshot, or complete commits.
+    ///
+    /// If the principal may not read the space, the response does not reveal whether the space exists.
     public func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply {
@@ -31,7 +32,10 @@ extension Authority {
         }
     }
 
-    /// Only the history that has shown a space takes it away: a client that proves the loss of that history is told so first.
+    /// Returns the response to a principal that may not read the space.
+    ///
+    /// Only the history that has served a space may withdraw it. A client that proves the loss of that history is
+    /// therefore told about the loss first.
     private func withholding(
         _ request: PullRequest, from principal: Principal
     ) throws(AuthorityFailure) -> PullReply {

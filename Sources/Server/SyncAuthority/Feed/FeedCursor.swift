@@ -1,6 +1,6 @@
 package import SyncModel
 
-/// Where a client stands in a space, and in which history.
+/// A client's position in a space and a history.
 package struct FeedCursor: Hashable, Sendable {
     package let epoch: Epoch
     package let space: SpaceID
@@ -9,9 +9,9 @@ package struct FeedCursor: Hashable, Sendable {
     package let chain: HistoryChain
 
     package enum Place: Hashable, Sendable {
-        /// Every commit up to this version has been shown.
+        /// The client has received every commit up to this version.
         case log(Version)
-        /// Rows up to and with `last` have been shown, in a walk that began at this version.
+        /// The client has received all rows up to and including `last`, in a snapshot that began at this version.
         case snapshot(Version, last: RecordAddress)
 
         package var version: Version {
@@ -28,7 +28,7 @@ package struct FeedCursor: Hashable, Sendable {
         self.chain = chain
     }
 
-    /// The text that clients keep and show. Only the holder of the key can make it.
+    /// Returns the text that clients store and send back. Only the holder of the key can create it.
     package func sealed(with key: HistoryKey) -> Cursor {
         let content = content
         return Cursor(rawValue: "\(content).\(key.seal(of: content))")
@@ -36,7 +36,8 @@ package struct FeedCursor: Hashable, Sendable {
 
     private static let format = "1"
 
-    /// Format, epoch, space, version, chain, kind, and for a snapshot the last row that was shown, separated by dots.
+    /// The text without its seal: format, epoch, space, version, chain, kind, and for a snapshot the last row that was
+    /// sent, separated by dots.
     fileprivate var content: String {
         let head = "\(Self.format).\(epoch).\(space).\(place.version).\(chain.bits)"
         return switch place {
@@ -64,12 +65,13 @@ package struct FeedCursor: Hashable, Sendable {
     }
 }
 
-/// A cursor as a client shows it: what it says, and the seal that may prove who made it.
+/// A cursor that a client has sent, with the seal that proves its origin.
 package struct SealedCursor: Hashable, Sendable {
     package let cursor: FeedCursor
     private let seal: Identifier128
 
-    /// Reads a cursor; nil when no authority writes it exactly so. Its seal is still to be checked.
+    /// Parses a cursor without checking its seal. Returns nil for any text that an authority would not write exactly
+    /// so.
     package init?(_ text: Cursor) {
         guard text.rawValue.utf8.count <= AuthorityLimits.cursorBytes else { return nil }
         var parts = text.rawValue.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -77,11 +79,11 @@ package struct SealedCursor: Hashable, Sendable {
         else { return nil }
         self.cursor = cursor
         self.seal = seal
-        // Each cursor has one text: "+1", "01" and upper-case ids are not ours.
+        // Each cursor has exactly one text: "+1", "01", and upper-case ids are rejected.
         guard "\(cursor.content).\(seal)".hasSameBytes(as: text.rawValue) else { return nil }
     }
 
-    /// Whether the holder of the key has made the cursor. Takes the same time whichever bytes differ.
+    /// Returns whether the holder of the key created the cursor. The comparison takes constant time.
     package func isAuthentic(for key: HistoryKey) -> Bool {
         let expected = key.seal(of: cursor.content)
         return (seal.high ^ expected.high) | (seal.low ^ expected.low) == 0
@@ -89,7 +91,7 @@ package struct SealedCursor: Hashable, Sendable {
 }
 
 extension Epoch {
-    /// Whether a text can be an epoch of ours: it stands in cursors, URLs and logs.
+    /// Returns whether a text has the form of an epoch, which is safe in cursors, URLs, and logs.
     package static func isWellFormed(_ text: String) -> Bool {
         guard !text.isEmpty, text.utf8.count <= AuthorityLimits.epochBytes else { return false }
         return text.utf8.allSatisfy { byte in

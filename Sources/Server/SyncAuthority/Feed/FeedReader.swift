@@ -1,6 +1,6 @@
 import SyncModel
 
-/// Makes one page of a space, from one moment of the store.
+/// Builds one page of a space from one snapshot of the store.
 struct FeedReader {
     let space: SpaceID
     let catalog: SchemaCatalog
@@ -9,7 +9,7 @@ struct FeedReader {
 
     enum Answer {
         case reply(PullReply)
-        /// The client has shown that the store was restored from an older copy.
+        /// The client has proved that the store was restored from an older copy.
         case lost(LostHistory)
     }
 
@@ -30,7 +30,7 @@ struct FeedReader {
         case .lost(let lost): return .lost(lost)
         case .otherEpoch: return .reply(.mustReset(.epoch))
         case .unreadable: return .reply(.mustReset(.cursor))
-        // The commits after the cursor, or after the beginning of the snapshot, are needed and gone.
+        // The commits after the cursor, or after the beginning of the snapshot, have been trimmed.
         case .trimmed: return .reply(.mustReset(.horizon))
         }
         guard cursor.space == space else { return .reply(.mustReset(.cursor)) }
@@ -39,7 +39,7 @@ struct FeedReader {
         case .log:
             return .reply(.page(try commits(after: position, state, extent, in: view)))
         case .snapshot(_, let last):
-            // The collection is not served any more: what was shown of it is best forgotten.
+            // The collection is no longer served, so the client should discard the rows that it has received.
             guard catalog[last.collection] != nil else { return .reply(.mustReset(.horizon)) }
             return .reply(.page(try rows(after: last, begun: position, state, extent, in: view)))
         }
@@ -85,7 +85,8 @@ struct FeedReader {
 
     // MARK: Rows
 
-    /// Rows as they are now. The commits since `begun` are given afterwards, and bring everything to one version.
+    /// Returns rows in their current state. The commits since `begun` follow the snapshot, and bring all rows to one
+    /// version.
     private func rows(
         after last: RecordAddress?, begun: Position, _ state: AuthorityState, _ extent: SpaceExtent,
         in view: some AuthorityView

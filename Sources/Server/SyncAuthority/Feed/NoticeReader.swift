@@ -1,14 +1,14 @@
 import SyncModel
 
-/// Finds the values of a device that gave way to others.
+/// Reads the notices about a device's values that lost a conflict.
 struct NoticeReader {
     let request: NoticeRequest
     let space: SpaceID
     let principal: Principal
-    /// The bytes of values after which a page takes no further notice.
+    /// The total size of values, in bytes, after which a page takes no further notices.
     let bytes: Int
 
-    /// Adds notices to an answer that is a page. Client ids of other principals are passed over.
+    /// Adds notices to a response that is a page. Ignores client ids that belong to other principals.
     func completing(_ reply: PullReply, in view: some AuthorityView) throws(AuthorityStoreFailure) -> PullReply {
         guard case .page(let page) = reply else { return reply }
         var own: [ClientID] = []

@@ -1,10 +1,11 @@
 package import SyncModel
 
 extension Authority {
-    /// Begins a new history if the store still follows the one that `lost` speaks of, so that one loss begins one history
-    /// however many clients prove it at the same time.
+    /// Begins a new history if the store still has the history that `lost` names.
     ///
-    /// - Returns: the history that the store follows afterwards.
+    /// One loss therefore begins one history, however many clients prove it at the same time.
+    ///
+    /// - Returns: the epoch that the store has afterwards.
     @discardableResult
     package func renewHistory(because lost: LostHistory) throws(AuthorityFailure) -> Epoch {
         let next = histories.nextHistory()
@@ -21,7 +22,10 @@ extension Authority {
 }
 
 extension AuthorityState {
-    /// - Throws: when the name is in use: clients would not notice that the history is another one.
+    /// Replaces the history.
+    ///
+    /// - Throws: `unstorable` when the name equals that of the current history, because clients would not notice the
+    ///   change, or when it is not well formed.
     mutating func begin(_ next: HistoryIdentity) throws(AuthorityStoreFailure) {
         guard next.epoch != history.epoch, Epoch.isWellFormed(next.epoch.rawValue) else {
             throw AuthorityStoreFailure(

@@ -3,8 +3,8 @@ public import SyncModel
 
 /// The fingerprint of a space's history up to one version.
 ///
-/// `chain(v)` is SHA-256 over `chain(v − 1)`, v, the changes of commit v, its author and its time, cut to 16 bytes. Two
-/// histories that have the same chain at a version have the same commits up to it.
+/// `chain(v)` is SHA-256 over `chain(v − 1)`, v, the changes of commit v, its author, and its time, truncated to 16
+/// bytes. Two histories with the same chain at a version have the same commits up to that version.
 public struct HistoryChain: Hashable, Sendable {
     public let bits: Identifier128
 
@@ -15,7 +15,7 @@ public struct HistoryChain: Hashable, Sendable {
     /// The chain of a space before its first commit.
     public static let start = HistoryChain(bits: Identifier128(high: 0, low: 0))
 
-    /// The chain at `commit`, when this is the chain at the version before it.
+    /// Returns the chain at `commit`, given that this is the chain at the version before it.
     package func extended(by commit: Commit, of author: CommitAuthor) -> HistoryChain {
         var digest = CanonicalDigest()
         digest.add(bits)
@@ -27,8 +27,10 @@ public struct HistoryChain: Hashable, Sendable {
     }
 }
 
-/// SHA-256 over values in a form that is the same on every machine. Each text is preceded by its length, and each choice by
-/// a number, so that no two different lists of values give the same bytes.
+/// A SHA-256 hash over values in a form that is the same on every machine.
+///
+/// Each text is preceded by its length, and each choice by a number, so that different lists of values never produce
+/// the same bytes.
 private struct CanonicalDigest {
     private var hash = SHA256()
 
@@ -108,7 +110,7 @@ private struct CanonicalDigest {
 }
 
 extension Identifier128 {
-    /// The first 16 bytes of a digest or an authentication code.
+    /// Creates an identifier from the first 16 bytes of a digest or an authentication code.
     init(digest: some Sequence<UInt8>) {
         var words: (high: UInt64, low: UInt64) = (0, 0)
         for (position, byte) in digest.prefix(16).enumerated() {

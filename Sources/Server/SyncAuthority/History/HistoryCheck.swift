@@ -1,9 +1,9 @@
 import SyncModel
 
-/// Compares a cursor that a client shows with the history in the store.
+/// Compares a cursor from a client or from the mark with the history in the store.
 ///
-/// A cursor is authentic when this server made it in this history. An authentic cursor stands for commits that were durable
-/// when it was given. If the store does not hold them, the database was restored from an older copy.
+/// A cursor is authentic when this server created it in this history. An authentic cursor stands for commits that were
+/// durable when it was issued. If the store does not hold them, the database was restored from an older copy.
 struct HistoryCheck {
     let history: HistoryIdentity
     let witness: LostHistory.Witness
@@ -11,12 +11,13 @@ struct HistoryCheck {
     enum Finding {
         /// The store holds every commit up to the cursor.
         case held(FeedCursor)
-        /// The cursor is older than what the feed still tells.
+        /// The cursor is older than the oldest commit in the change feed.
         case trimmed
+        /// The store has lost commits that the cursor proves.
         case lost(LostHistory)
-        /// Another history has given the cursor.
+        /// The cursor belongs to a different history.
         case otherEpoch
-        /// This server has not made the cursor: it is damaged, or forged. It proves nothing.
+        /// This server did not create the cursor: it is damaged or forged. It proves nothing.
         case unreadable
     }
 
@@ -41,7 +42,7 @@ struct HistoryCheck {
                 witness: witness))
     }
 
-    /// The first of `cursors` that proves that the store has lost commits.
+    /// Returns the first loss of commits that one of `cursors` proves; nil when none does.
     func firstLoss(
         shownBy cursors: [Cursor], in view: some AuthorityView
     ) throws(AuthorityStoreFailure) -> LostHistory? {

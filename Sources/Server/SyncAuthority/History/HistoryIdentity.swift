@@ -1,9 +1,9 @@
 import Crypto
 public import SyncModel
 
-/// Which history a database holds: its name, and the key that authenticates the cursors of this history.
+/// The identity of the history that a database holds: its name, and the key that authenticates its cursors.
 ///
-/// Both are drawn together when a history begins. The key never leaves the database.
+/// Both are generated together when a history begins. The key never leaves the database.
 public struct HistoryIdentity: Hashable, Sendable {
     public let epoch: Epoch
     public let key: HistoryKey
@@ -13,7 +13,7 @@ public struct HistoryIdentity: Hashable, Sendable {
         self.key = key
     }
 
-    /// Draws a name and a key that no other history has.
+    /// Generates a name and a key that no other history has.
     public static func drawn(from random: inout some RandomNumberGenerator) -> HistoryIdentity {
         let epoch = Epoch(rawValue: String(random.next() as UInt64, radix: 36))
         return HistoryIdentity(
@@ -22,13 +22,13 @@ public struct HistoryIdentity: Hashable, Sendable {
     }
 }
 
-/// The secret of a history: 32 bytes. Its description shows none of them.
+/// The secret key of a history: 32 bytes. Its description reveals none of them.
 public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     public let bytes: [UInt8]
 
     public static let byteCount = 32
 
-    /// Nil when there are not exactly 32 bytes.
+    /// Returns nil when there are not exactly 32 bytes.
     public init?(bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count == Self.byteCount else { return nil }
@@ -40,7 +40,7 @@ public struct HistoryKey: Hashable, Sendable, CustomStringConvertible, CustomRef
         bytes = withUnsafeBytes(of: words) { Array($0) }
     }
 
-    /// The first 16 bytes of HMAC-SHA-256 over a text.
+    /// Returns the first 16 bytes of the HMAC-SHA-256 of a text.
     func seal(of text: String) -> Identifier128 {
         Identifier128(
             digest: HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: bytes)))

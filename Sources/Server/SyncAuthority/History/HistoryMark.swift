@@ -1,9 +1,9 @@
 public import SyncModel
 
-/// How far the feeds of a server have come, in a form that is kept outside its database: a database that is behind its
-/// mark, or holds other commits, was restored from an older copy.
+/// The heads of a server's change feeds, in a form that is stored outside its database.
 ///
-/// It consists of cursors, so nothing but the server that made it can make another one.
+/// A database that is behind its mark, or that holds other commits, was restored from an older copy. The mark consists
+/// of cursors, so only the server that created it can create another one.
 public struct HistoryMark: Hashable, Sendable {
     /// The newest cursor of each space.
     public private(set) var cursors: [SpaceID: Cursor]
@@ -14,12 +14,13 @@ public struct HistoryMark: Hashable, Sendable {
 
     private static let format = "tombolo-mark 1"
 
-    /// One cursor a line, in the order of the spaces' names, behind a line that names the format.
+    /// The text of the mark: a line that names the format, then one cursor per line, ordered by the names of the
+    /// spaces.
     public var text: String {
         ([Self.format] + cursors.sorted { $0.key < $1.key }.map(\.value.rawValue)).joined(separator: "\n") + "\n"
     }
 
-    /// Reads a mark; nil when the text is not one. A mark that cannot be read proves nothing.
+    /// Parses a mark. Returns nil for any other text. A mark that cannot be read proves nothing.
     public init?(text: String) {
         let lines = text.split(separator: "\n", maxSplits: AuthorityLimits.markedSpaces + 1).map(String.init)
         guard lines.first == Self.format, lines.count <= AuthorityLimits.markedSpaces + 1, text.hasSuffix("\n") else {
@@ -32,7 +33,7 @@ public struct HistoryMark: Hashable, Sendable {
         }
     }
 
-    /// Notes where a space is. Spaces beyond the limit are left out.
+    /// Records the newest cursor of a space. Spaces beyond the limit are left out.
     mutating func note(_ cursor: Cursor, of space: SpaceID) {
         guard cursors[space] != nil || cursors.count < AuthorityLimits.markedSpaces else { return }
         cursors[space] = cursor
@@ -40,9 +41,9 @@ public struct HistoryMark: Hashable, Sendable {
 }
 
 extension Authority {
-    /// Moves the mark of these spaces to where the store is: never ahead of what is durable.
+    /// Moves the mark of these spaces to the heads in the store, never ahead of what is durable.
     ///
-    /// - Parameter spaces: nil for all of them.
+    /// - Parameter spaces: the spaces to update; nil for all of them.
     public func update(_ mark: inout HistoryMark, of spaces: [SpaceID]? = nil) throws(AuthorityFailure) {
         let cursors = try read { (view) throws(AuthorityStoreFailure) -> [(SpaceID, Cursor)] in
             let history = try view.state().history
@@ -62,7 +63,7 @@ extension Authority {
 
     /// Begins a new history if the mark proves that the database was restored from an older copy.
     ///
-    /// - Returns: what was lost; nil when the mark proves nothing.
+    /// - Returns: the loss; nil when the mark proves nothing.
     @discardableResult
     public func recognizeRestore(by mark: HistoryMark) throws(AuthorityFailure) -> LostHistory? {
         let lost = try read { (view) throws(AuthorityStoreFailure) -> LostHistory? in

@@ -1,9 +1,9 @@
 public import SyncModel
 
-/// Proof that the database holds less than, or other than, what this server has confirmed: it was restored from an older
-/// copy.
+/// Proof that the database does not hold every commit that this server has confirmed, because it was restored from an
+/// older copy.
 public struct LostHistory: Hashable, Sendable {
-    /// The history that has ended.
+    /// The epoch that has ended.
     public let epoch: Epoch
     public let space: SpaceID
     /// The version that the server had reached in this space.
@@ -13,9 +13,9 @@ public struct LostHistory: Hashable, Sendable {
     public let witness: Witness
 
     public enum Witness: Hashable, Sendable {
-        /// A client of this principal showed a cursor that this server had given it.
+        /// A client of this principal sent a cursor that this server had issued.
         case client(Principal)
-        /// The mark beside the database shows a version that this server had served.
+        /// The mark beside the database contains a version that this server had reached.
         case mark
     }
 
@@ -29,7 +29,7 @@ public struct LostHistory: Hashable, Sendable {
 }
 
 extension LostHistory: CustomStringConvertible {
-    /// The evidence, in one sentence for an operator.
+    /// The evidence, as one sentence for an operator.
     public var description: String {
         let found =
             reached > head
@@ -43,13 +43,14 @@ extension LostHistory: CustomStringConvertible {
     }
 }
 
-/// Names new histories, and hears of lost ones.
+/// A source of new histories that is notified of lost ones.
 ///
-/// Safe to call from any thread.
+/// Its methods must be safe to call from any thread.
 public protocol HistoryKeeper: Sendable {
-    /// Draws a history that no server has had before. The authority may ask for one and not use it.
+    /// Returns a history that no server has had before. The authority may request one and not use it.
     func nextHistory() -> HistoryIdentity
 
-    /// Tells the operator that a history was lost, and that another one has begun. Called once for each, after it is durable.
+    /// Notifies the operator that a history was lost and that another one has begun. Called once for each loss, after
+    /// the new history is durable.
     func historyWasLost(_ lost: LostHistory, next: Epoch)
 }

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The rights of each principal in each space. Everything that no rule grants is refused (I21).
+/// The rights of principals in spaces. Access that no rule grants is denied (I21).
 public struct AccessRules: Hashable, Sendable {
     public var rules: [Rule]
 
@@ -8,12 +8,12 @@ public struct AccessRules: Hashable, Sendable {
         self.rules = rules
     }
 
-    /// Every authenticated principal reads and writes the one space of a small application.
+    /// The rules for a small application with one space: every authenticated principal may read and write it.
     public static let everyoneInDefaultSpace = AccessRules([
         Rule(principals: .everyone, spaces: .only([.default]), access: .readAndWrite)
     ])
 
-    /// One grant.
+    /// A rule that grants some principals access to some spaces.
     public struct Rule: Hashable, Sendable {
         public var principals: Principals
         public var spaces: Spaces
@@ -27,7 +27,7 @@ public struct AccessRules: Hashable, Sendable {
     }
 
     public enum Principals: Hashable, Sendable {
-        /// Everyone who is authenticated.
+        /// Every authenticated principal.
         case everyone
         case only(Set<Principal>)
 
@@ -51,7 +51,8 @@ public struct AccessRules: Hashable, Sendable {
         }
     }
 
-    /// The right to write includes the right to read: an outcome shows the values that it met.
+    /// A kind of access. Write access includes read access, because an outcome shows the values that it conflicted
+    /// with.
     public enum Access: Hashable, Sendable {
         case read
         case readAndWrite

@@ -1,38 +1,43 @@
-/// The limits of the authority. Each bounds memory, time under a lock, or the size of an answer.
+/// The limits of the authority. Each bounds memory, time under a lock, or the size of a response.
 public enum AuthorityLimits {
-    /// The bytes of all values of a push: twice those of the largest transaction.
+    /// Maximum total size of the values in one push, in bytes: twice that of the largest transaction.
     public static let pushBytes = 2 * 1_024 * 1_024
-    /// The transactions of one push: more only lengthens the answer that may be lost.
+    /// Maximum number of transactions in one push. More would only lengthen the response, which may be lost.
     public static let pushTransactions = 500
-    /// The rows or changes of one page: beyond a thousand the cost of a round trip no longer shows.
+    /// Maximum number of rows or changes in one page. Beyond a thousand, the cost of a round trip is negligible.
     public static let pageRows = 1_000
-    /// The stored bytes of one page, after which no further row or commit is added: a page lies in memory several
-    /// times, on both sides.
+    /// The number of stored bytes after which a page takes no further row or commit. A page is in memory several times,
+    /// on both sides.
     public static let pageBytes = 4 * 1_024 * 1_024
-    /// Transactions of one push that are made durable together: amortises the flush to the disk, and bounds how long
-    /// others wait for the write lock.
+    /// Maximum number of transactions of one push that are made durable together. A larger number amortizes the flush
+    /// to the disk; a smaller one shortens the wait of others for the write lock.
     public static let transactionsPerWrite = 100
-    /// The bytes of the values that meet in the conflicts of one transaction: its outcome tells all of them, behind at most
-    /// `pageBytes` of others, and has to fit into the 64 MiB that a client takes. In JSON a control character is six bytes.
+    /// Maximum total size of the values in the conflicts of one transaction, in bytes.
+    ///
+    /// The outcome contains all of these values. It may follow other outcomes with up to `pageBytes`, and the response
+    /// must fit into the 64 MiB that a client accepts. In JSON, a control character takes six bytes.
     public static let conflictBytes = 6 * 1_024 * 1_024
-    /// The commits that the upkeep keeps when it is not told otherwise: months of a small space.
+    /// Default number of commits to keep per space: months for a small space.
     public static let keptCommits = 100_000
-    /// The outcomes that are kept behind the last one that a client has acknowledged. A device that is set back to a
-    /// backup of its disk sends transactions again that it had acknowledged since; while the outcome is here, they take
-    /// effect once whatever has happened to their records.
+    /// Number of outcomes to keep that a client has already acknowledged.
+    ///
+    /// A device whose disk is restored from a backup sends transactions again that it had acknowledged after the
+    /// backup. While their outcomes are kept, these transactions take effect only once, whatever has happened to their
+    /// records.
     public static let keptOutcomes = 200
-    /// The conflicts that the upkeep keeps when it is not told otherwise: notices that no device has fetched among them.
+    /// Default number of conflicts to keep. They include notices that no device has fetched yet.
     public static let keptConflicts = 100_000
-    /// The notices of one page; their bytes are bounded by `pageBytes`, too.
+    /// Maximum number of notices in one page. Their total size is bounded by `pageBytes`.
     public static let pageNotices = 100
-    /// The commits that the upkeep takes out of a feed at once: milliseconds under the write lock, when they are small.
+    /// Maximum number of commits that one maintenance step removes from a change feed. For small commits, it holds the
+    /// write lock for milliseconds.
     public static let trimmedCommits = 200
-    /// The longest cursor that is looked at: longer ones are not ours.
+    /// Maximum length of a cursor, in bytes. The server never creates a longer one.
     public static let cursorBytes = 400
-    /// The spaces whose heads the mark beside the database holds: a file of 700 KB.
+    /// Maximum number of spaces in the mark beside the database, which is then a file of 700 KB.
     public static let markedSpaces = 4_096
-    /// The longest name of an epoch.
+    /// Maximum length of an epoch, in bytes.
     public static let epochBytes = 64
-    /// When to come back while the store is busy: longer than any write lock is held.
+    /// The time after which a client should retry while the store is busy. It is longer than any write lock is held.
     public static let busyRetry = Duration.seconds(1)
 }

@@ -1,18 +1,20 @@
 public import SyncModel
 
-/// How an authority behaves: what it takes, what it gives, and to whom.
+/// The configuration of an authority: its limits and its access rules.
 public struct AuthorityPolicy: Hashable, Sendable {
-    /// The limits that `hello` tells.
+    /// The limits that `hello` reports.
     public var limits: ServerLimits
-    /// How far after the server's own time a stamp may lie before it is clamped (I22).
+    /// The time that a stamp may be ahead of the server's clock before it is clamped (I22).
     public var permittedSkew: Duration
-    /// The stored bytes after which a page is not filled further, nor an answer to a push with what its transactions met.
+    /// The number of stored bytes after which a page takes no further rows or commits, and after which the response to
+    /// a push takes no further conflicts.
     public var pageBytes: Int
-    /// Transactions of one push that are made durable together.
+    /// Maximum number of transactions of one push that are made durable together.
     public var transactionsPerWrite: Int
     public var access: AccessRules
 
-    /// Traps when a limit is not positive: a policy is written by a programmer, or checked before it gets here.
+    /// Creates a policy. Traps when a limit is not positive, because policies are written by programmers or validated
+    /// earlier.
     public init(
         limits: ServerLimits = ServerLimits(
             pushBytes: AuthorityLimits.pushBytes, pushTransactions: AuthorityLimits.pushTransactions,

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The account behind a request: made by the server from a credential, never by a client.
+/// The account that makes a request. The server derives it from a credential; a client never supplies it.
 public struct Principal: Hashable, Sendable {
     public let name: String
 
@@ -8,12 +8,15 @@ public struct Principal: Hashable, Sendable {
         self.name = name
     }
 
-    /// The name of the principal for clients.
+    /// The account id that clients see.
     public var account: AccountID { AccountID(rawValue: name) }
 
-    /// A request on behalf of one account may come with the token of another: when the user of a device changes, what
-    /// was written before is still on its way (I21).
+    /// Checks that a request is meant for this principal.
     ///
+    /// A request for one account may arrive with the token of another: when the user of a device changes, edits written
+    /// earlier may still be on their way (I21).
+    ///
+    /// - Parameter account: the account that the request names; nil accepts any principal.
     /// - Throws: `otherAccount`.
     package func check(isMeantBy account: AccountID?) throws(AuthorityFailure) {
         guard let account, account != self.account else { return }

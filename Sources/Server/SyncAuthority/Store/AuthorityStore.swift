@@ -1,90 +1,94 @@
 public import SyncModel
 
-/// Where the authority keeps everything. Each call is one database transaction, synchronous, and may be made from any
-/// thread; it may wait for a disk or for other writers, but never without bound.
+/// The store in which the authority keeps all its data.
 ///
-/// `body` sees one moment of the database. Bodies make no other call of the store, and are not repeated.
+/// Each call is one synchronous database transaction and may be made from any thread. It may wait for a disk or for
+/// other writers, but only for a bounded time.
+///
+/// `body` sees a consistent snapshot of the database. It must not call the store again, and it is executed only once.
 public protocol AuthorityStore: Sendable {
-    /// Reads at one moment. Does not wait for writers, nor they for it.
+    /// Reads from one snapshot of the database. Readers and writers do not wait for each other.
     func read<Result>(
         _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result
 
-    /// Writes all that `body` writes, durably, or, when it throws or the commit fails, nothing.
+    /// Commits everything that `body` writes, durably. If `body` throws or the commit fails, nothing is written.
     ///
-    /// Everything that `body` has read stays true until its end: an implementation that lets writers run beside each other locks
-    /// the ledger and the records that are read, or fails with `busy` where that cannot be kept.
+    /// Everything that `body` has read must stay true until its end. An implementation that runs writers concurrently
+    /// must lock the ledger and the records that are read, or throw `busy` when it cannot guarantee this.
     func write<Result>(
         _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result
 }
 
-/// The questions that a decision about a transaction may ask.
+/// The lookups that a decision about a transaction may make.
 public protocol RecordLookup {
-    /// The record, alive or deleted, in whatever space.
+    /// Returns the record, alive or deleted, in any space.
     func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord?
 
-    /// Live records whose references, by one of `fields`, point at `target`; at most `limit`, in no given order.
+    /// Returns live records that refer to `target` through one of `fields`; at most `limit`, in no particular order.
     func referrers(
         of target: RecordAddress, through fields: [ReferenceField], limit: Int
     ) throws(AuthorityStoreFailure) -> [Referrer]
 
-    /// The newest version of the space; `.zero` before its first commit.
+    /// Returns the newest version of the space; `.zero` before its first commit.
     func head(of space: SpaceID) throws(AuthorityStoreFailure) -> Version
 
-    /// The principal that first pushed with this client id; nil when nobody has.
+    /// Returns the principal that first pushed with this client id; nil when there is none.
     func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal?
 }
 
-/// Reads. See `AuthorityStore.read`.
+/// The reads of a transaction. See `AuthorityStore.read`.
 public protocol AuthorityView: RecordLookup {
-    /// The history that this database holds, and the server's hybrid clock as it last stood.
+    /// Returns the history that this database holds, and the last reading of the server's hybrid clock.
     func state() throws(AuthorityStoreFailure) -> AuthorityState
 
-    /// `.empty` for a space in which nothing has been committed.
+    /// Returns the extent of a space's change feed; `.empty` for a space without commits.
     func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent
 
-    /// The fingerprint of the space's history at a version from its horizon to its head; nil for others. It is `.start`
-    /// before the first commit.
+    /// Returns the fingerprint of the space's history at a version between its horizon and its head; nil for other
+    /// versions. It is `.start` before the first commit.
     func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain?
 
-    /// The spaces whose feeds hold more commits than so many, in the order of their names.
+    /// Returns the spaces whose change feeds hold more than `count` commits, ordered by name.
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID]
 
-    /// The record with this uid, alive or deleted, in whatever space.
+    /// Returns the record with this uid, alive or deleted, in any space.
     func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord?
 
-    /// The live records of a collection in a space, with ids greater than `id`, in the order of their ids.
+    /// Returns the live records of a collection in a space with ids greater than `id`, ordered by id.
     ///
-    /// The first one is given whatever the budget says.
+    /// The first record is returned even if it exceeds the budget.
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
     ) throws(AuthorityStoreFailure) -> RowSlice
 
-    /// Whole commits after `version`, in their order, none missing, as many as the budget holds; the first one is
-    /// given whatever it says.
+    /// Returns complete commits after `version`, in order and without gaps, as many as the budget permits.
+    ///
+    /// The first commit is returned even if it exceeds the budget.
     func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreFailure) -> [Commit]
 
-    /// Returns the author of a commit; nil when there is none, or it has been trimmed.
+    /// Returns the author of a commit; nil when the commit does not exist or has been trimmed.
     func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor?
 
-    /// `.empty` for a client that has never pushed.
+    /// Returns the ledger of a client; `.empty` for a client that has never pushed.
     func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger
 
-    /// Nil when there is none, or it is forgotten.
+    /// Returns the outcome of a transaction; nil when there is none, or when it has been forgotten.
     func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome?
 
-    /// The conflicts of a space after `number`, oldest first.
+    /// Returns the conflicts of a space after `number`, oldest first.
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreFailure) -> [RecordedConflict]
 
-    /// How many conflicts are kept, of all spaces.
+    /// Returns the number of stored conflicts in all spaces.
     func conflictCount() throws(AuthorityStoreFailure) -> Int
 
-    /// Those of them whose losing value was written by one of `clients` and is not told by the outcome of a push.
+    /// Returns the conflicts after `number` whose losing value was written by one of `clients` and is not reported by
+    /// the outcome of a push.
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreFailure) -> [RecordedConflict]
@@ -96,25 +100,29 @@ extension AuthorityView {
     }
 }
 
-/// Writes, seen by the reads of the same transaction. See `AuthorityStore.write`.
+/// The writes of a transaction. Later reads in the same transaction see them. See `AuthorityStore.write`.
 public protocol AuthorityTransaction: AuthorityView {
     func set(_ state: AuthorityState) throws(AuthorityStoreFailure)
 
-    /// Raises the head of the space by one and returns it. Called once for a commit, after everything that the
-    /// decision needs has been read: an implementation may lock the space here until the end of the transaction.
+    /// Increments the head of the space and returns it.
+    ///
+    /// It is called once for each commit, after all reads for the decision, so that an implementation may lock the
+    /// space here until the end of the transaction.
     func takeVersion(in space: SpaceID) throws(AuthorityStoreFailure) -> Version
 
-    /// The next number of the collection, never given before; 0 first. Numbers may be skipped.
+    /// Returns the next uid of the collection, which was never assigned before; the first is 0. Numbers may be skipped.
     func takeUID(in collection: CollectionName) throws(AuthorityStoreFailure) -> UID
 
-    /// Keeps the record in place of the one with its address.
+    /// Stores the record, replacing the one with the same address.
     func put(_ record: StoredRecord) throws(AuthorityStoreFailure)
 
-    /// Notes, and forgets, that a live record points at `target`.
+    /// Adds a live record's reference to `target` to the index of references.
     func link(_ referrer: Referrer, to target: RecordAddress) throws(AuthorityStoreFailure)
+    /// Removes a reference to `target` from the index of references.
     func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure)
 
-    /// Adds to the feed the commit whose version was taken, with the fingerprint of the history up to it.
+    /// Appends a commit, whose version has been taken, to the change feed, with the fingerprint of the history up to
+    /// it.
     func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
     ) throws(AuthorityStoreFailure)
@@ -125,24 +133,27 @@ public protocol AuthorityTransaction: AuthorityView {
         _ outcome: StoredOutcome, of key: LedgerKey, _ number: TransactionNumber
     ) throws(AuthorityStoreFailure)
 
-    /// Forgets the outcomes of this key below `number`, and no other's.
+    /// Deletes the outcomes of this key below `number`. Does not change other keys.
     func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure)
 
-    /// Binds a client id, which has no owner yet, to a principal for good.
+    /// Binds a client id, which has no owner yet, permanently to a principal.
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure)
 
-    /// Adds a conflict under the next number, which is greater than all before.
+    /// Stores a conflict under the next number, which is greater than all earlier ones.
     func note(
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreFailure)
 
-    /// Removes the oldest conflicts of all spaces until `count` are left, at most `limit` of them.
+    /// Removes the oldest conflicts of all spaces until `count` are left, but no more than `limit` of them.
     ///
-    /// - Returns: how many it removed.
+    /// - Returns: the number of conflicts removed.
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int
 
-    /// Removes the commits of the space up to `version` from the feed, and moves the horizon there. Records, tombstones,
-    /// outcomes and the fingerprint at the horizon stay. A horizon never goes back, nor beyond the head.
+    /// Removes the commits of the space up to and including `version` from the change feed, and moves the horizon
+    /// there.
+    ///
+    /// Records, tombstones, outcomes, and the fingerprint at the horizon stay. A horizon never moves back, and never
+    /// beyond the head.
     func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure)
 }
 
@@ -158,11 +169,11 @@ public struct AuthorityState: Hashable, Sendable {
     public var epoch: Epoch { history.epoch }
 }
 
-/// How far the feed of a space reaches.
+/// The range of commits in the change feed of a space.
 public struct SpaceExtent: Hashable, Sendable {
-    /// The newest commit; `.zero` before the first.
+    /// The version of the newest commit; `.zero` before the first one.
     public let head: Version
-    /// Every commit after this one is in the feed.
+    /// The change feed contains every commit after this version.
     public let horizon: Version
 
     public init(head: Version, horizon: Version) {
@@ -173,11 +184,11 @@ public struct SpaceExtent: Hashable, Sendable {
     public static let empty = SpaceExtent(head: .zero, horizon: .zero)
 }
 
-/// How much one read may bring.
+/// The maximum amount of data that one read returns.
 public struct PageBudget: Hashable, Sendable {
-    /// Rows, or changes of commits.
+    /// Maximum number of rows, or of changes in commits.
     public var rows: Int
-    /// Stored bytes, as the store counts them.
+    /// Maximum number of stored bytes, as the store counts them.
     public var bytes: Int
 
     public init(rows: Int, bytes: Int) {
@@ -186,12 +197,12 @@ public struct PageBudget: Hashable, Sendable {
     }
 }
 
-/// Live records of one collection, in the order of their ids.
+/// Live records of one collection, ordered by id.
 public struct RowSlice: Hashable, Sendable {
     public let records: [StoredRecord]
-    /// The weight of the commits in the budget, in bytes.
+    /// The size of the records as counted against the budget, in bytes.
     public let bytes: Int
-    /// Whether no record of the collection follows.
+    /// Whether this slice contains the last record of the collection.
     public let isComplete: Bool
 
     public init(records: [StoredRecord], bytes: Int, isComplete: Bool) {
@@ -212,7 +223,7 @@ public struct ReferenceField: Hashable, Sendable {
     }
 }
 
-/// A record that points at another by one of its fields.
+/// A record that refers to another one through one of its fields.
 public struct Referrer: Hashable, Sendable {
     public let address: RecordAddress
     public let field: FieldName

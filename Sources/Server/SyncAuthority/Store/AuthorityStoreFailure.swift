@@ -1,8 +1,8 @@
-/// Why the authority's store did not do what it was asked. Nothing was changed.
+/// An error of the authority's store. The store was not changed.
 public struct AuthorityStoreFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// Says what was wrong and what was expected. Holds no value of a record and no secret; a path only when a database
-    /// could not be opened.
+    /// The message: what was wrong and what was expected. It contains no value of a record and no secret. It contains a
+    /// path only when the database file could not be opened or is no longer in place.
     public let message: String
 
     public init(_ code: Code, _ message: String) {
@@ -11,18 +11,18 @@ public struct AuthorityStoreFailure: Error, Hashable, Sendable {
     }
 
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        // The database cannot be used as it is.
+        // The database cannot be used in its current state.
         case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions, missingFile
-        /// There is no database, and none was to be made.
+        /// There is no database, and the caller did not ask to create one.
         case noDatabase
         /// Another process serves this database.
         case inUse
-        /// The database does not keep what it promises: the durability that was asked for is not in force.
+        /// The requested durability is not in force.
         case notDurable
-        /// A value has no stored form: the text of a JSON field is no JSON.
+        /// A value cannot be stored: for example, the text of a JSON field is not JSON.
         case unstorable
 
-        // The machine is in the way, perhaps not for long.
+        // The cause lies in the machine, and may be temporary.
         case diskFull, readOnly, busy, inputOutput
     }
 }
@@ -32,7 +32,7 @@ extension AuthorityStoreFailure: CustomStringConvertible {
 }
 
 extension AuthorityFailure {
-    /// The store's failure, as those who ask are told of it: nothing happened, and it may be asked again.
+    /// Converts a failure of the store to the failure that clients see: nothing happened, and they may try again.
     init(_ failure: AuthorityStoreFailure) {
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
         self.init(.unavailable, "the server's store cannot be used: \(failure.message)", retryAfter: retryAfter)

@@ -1,7 +1,9 @@
 public import SyncModel
 
-/// The client whose transactions are counted together. The principal belongs to the key: nobody can use up or read the numbers
-/// of another's device by naming its client id.
+/// The key of a ledger, under which the transactions of one client are numbered.
+///
+/// The principal is part of the key, so that nobody can use up or read the numbers of another principal's device by
+/// naming its client id.
 public struct LedgerKey: Hashable, Sendable {
     public let principal: Principal
     public let identity: ClientIdentity
@@ -12,11 +14,12 @@ public struct LedgerKey: Hashable, Sendable {
     }
 }
 
-/// How far the transactions of one incarnation of a client have come.
+/// The progress of the transactions of one incarnation of a client.
 public struct Ledger: Hashable, Sendable {
-    /// The number of the next transaction: every smaller one has an outcome.
+    /// The number of the next transaction. Every smaller number has had an outcome.
     public var next: TransactionNumber
-    /// Outcomes below this number have been seen by the client, and are forgotten.
+    /// The client has received every outcome below this number. The server keeps the newest
+    /// `AuthorityLimits.keptOutcomes` of them.
     public var acknowledged: TransactionNumber
 
     public init(next: TransactionNumber, acknowledged: TransactionNumber) {
@@ -24,11 +27,11 @@ public struct Ledger: Hashable, Sendable {
         self.acknowledged = acknowledged
     }
 
-    /// Of a client that has never pushed.
+    /// The ledger of a client that has never pushed.
     public static let empty = Ledger(next: .first, acknowledged: .first)
 }
 
-/// The outcome of a transaction, with the hash that tells a repeat from a re-used number.
+/// The outcome of a transaction, with the hash that distinguishes a repeated transaction from a reused number.
 public struct StoredOutcome: Hashable, Sendable {
     public let hash: PayloadHash
     public let outcome: Outcome
@@ -44,7 +47,7 @@ public struct CommitAuthor: Hashable, Sendable {
     public let principal: Principal
     public let identity: ClientIdentity
     public let number: TransactionNumber
-    /// The server's wall clock at the commit.
+    /// The time of the commit by the server's wall clock.
     public let at: WallTime
 
     public init(principal: Principal, identity: ClientIdentity, number: TransactionNumber, at: WallTime) {
@@ -55,14 +58,14 @@ public struct CommitAuthor: Hashable, Sendable {
     }
 }
 
-/// A conflict as the server keeps it, with the losing value.
+/// A conflict as the server stores it, with the losing value.
 public struct RecordedConflict: Hashable, Sendable {
-    /// Grows with each conflict.
+    /// A number that grows with each conflict.
     public let number: Int64
     public let space: SpaceID
-    /// The version of the outcome that tells of it.
+    /// The version of the space in the outcome that reports the conflict.
     public let version: Version
-    /// The author of the edit that met another.
+    /// The author of the pushed mutation that caused the conflict.
     public let author: CommitAuthor
     public let conflict: FieldConflict
 
@@ -76,10 +79,11 @@ public struct RecordedConflict: Hashable, Sendable {
 }
 
 extension FieldConflict {
-    /// The client that a notice has to tell of its lost value; nil when the outcome of the push tells it.
+    /// Returns the client that needs a notice of its lost value; nil when the outcome of the push reports the loss.
     ///
-    /// Two values of one client may come from two copies of its database, each in an incarnation of its own. Then there is a
-    /// notice, too; the device whose push told it recognizes the conflict.
+    /// Both values may come from one client, when they were written by two copies of its database in different
+    /// incarnations. A notice is created in that case as well; the device whose push reported the conflict recognizes
+    /// it.
     public func addressee(pushedBy author: CommitAuthor) -> ClientID? {
         let client = loser.stamp.client
         return client == author.identity.client && client != winner.stamp.client ? nil : client

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The name of a record on the server.
+/// The address of a record on the server: its collection and its id.
 public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let collection: CollectionName
     public let id: RecordID
@@ -17,14 +17,15 @@ public struct RecordAddress: Hashable, Comparable, Sendable, CustomStringConvert
     public var description: String { "\(collection) \(id)" }
 }
 
-/// Where a value comes from: the commit that brought it, and the edit.
+/// The origin of a value: the edit that set it, and the commit of that edit.
 public struct FieldOrigin: Hashable, Sendable {
-    /// The commit that last changed the value.
+    /// The version of the commit that last changed the value.
     public let version: Version
-    /// The latest edit that gave this value: by it concurrent edits are decided. It may be younger than `version`,
-    /// when a later edit gave the same value again.
+    /// The stamp of the latest edit that set this value. It decides concurrent edits. It may be newer than `version`,
+    /// if a later edit set the same value again.
     public let stamp: Stamp
-    /// The incarnation of `stamp.client` that pushed the edit: only a later push of the same one has provably seen it.
+    /// The incarnation of `stamp.client` that pushed the edit. Only a later push of the same incarnation has provably
+    /// seen it.
     public let incarnation: Int
 
     public init(version: Version, stamp: Stamp, incarnation: Int) {
@@ -37,7 +38,7 @@ public struct FieldOrigin: Hashable, Sendable {
     public var identity: ClientIdentity { ClientIdentity(client: stamp.client, incarnation: incarnation) }
 }
 
-/// A field of a record as the authority keeps it.
+/// A field of a record as the authority stores it.
 public struct StoredField: Hashable, Sendable {
     public let name: FieldName
     public let value: FieldValue
@@ -50,11 +51,11 @@ public struct StoredField: Hashable, Sendable {
     }
 }
 
-/// How a record came to be.
+/// The creation of a record.
 public struct RecordCreation: Hashable, Sendable {
-    /// The origin of every field that no edit has named yet; its value is null.
+    /// The origin of every field that no edit has set yet. The value of such a field is null.
     public let origin: FieldOrigin
-    /// The time that the client gave, not clamped: tells a repeat of the create from another create.
+    /// The time that the client claimed, not clamped. It distinguishes a repeated create from a different one.
     public let claimedTime: HybridTime
 
     public init(origin: FieldOrigin, claimedTime: HybridTime) {
@@ -63,20 +64,21 @@ public struct RecordCreation: Hashable, Sendable {
     }
 }
 
-/// A record, alive or deleted, as the authority keeps it.
+/// A record, alive or deleted, as the authority stores it.
 ///
-/// Fields are kept by name, so that a schema may gain fields without a change of what is stored, and fields that this
-/// build does not know survive it.
+/// Fields are stored by name, so that a schema can gain fields without a change to the stored data, and fields that
+/// this build does not know survive.
 public struct StoredRecord: Hashable, Sendable {
     public let address: RecordAddress
     public let uid: UID
     public let space: SpaceID
-    /// The last commit that touched the record.
+    /// The version of the last commit that changed the record.
     public let version: Version
     public let creation: RecordCreation
-    /// The edit that deleted it; nil while it is alive. A deleted record keeps no fields, and never comes back.
+    /// The stamp of the mutation that deleted the record; nil while it is alive. A deleted record has no fields and
+    /// never comes back.
     public let deletion: Stamp?
-    /// Those that an edit has named, in the order of their names.
+    /// The fields that an edit has set, ordered by name.
     public let fields: [StoredField]
 
     public init(
@@ -94,14 +96,14 @@ public struct StoredRecord: Hashable, Sendable {
 
     public var isAlive: Bool { deletion == nil }
 
-    /// The field as it stands; one that no edit has named is null since the record was created.
+    /// Returns a field. A field that no edit has set has been null since the record was created.
     public func field(_ name: FieldName) -> StoredField {
         fields.first { $0.name == name } ?? StoredField(name: name, value: .null, origin: creation.origin)
     }
 }
 
 extension Record {
-    /// A stored record as clients are shown it.
+    /// Creates the client's view of a stored record.
     package init(_ stored: StoredRecord, schema: ModelSchema) {
         var unknown = Patch()
         var values = Array(repeating: FieldValue.null, count: schema.fields.count)

@@ -1,9 +1,11 @@
 public import SyncModel
 
-/// The operator's tasks on a server's history.
+/// Maintenance tasks for the operator of a server.
 extension Authority {
-    /// Takes the commits before `version` out of the feed of a space: cursors that need one of them start again with
-    /// a snapshot. Records and tombstones stay. Nothing happens when they are gone already.
+    /// Removes the commits before `version` from the change feed of a space.
+    ///
+    /// Clients whose cursors need a removed commit start again with a snapshot. Records and tombstones stay. If the
+    /// commits are already gone, nothing happens.
     public func trim(_ space: SpaceID, before version: Version) throws(AuthorityFailure) {
         try write { (transaction) throws(AuthorityStoreFailure) in
             let extent = try transaction.extent(of: space)
@@ -13,9 +15,11 @@ extension Authority {
         }
     }
 
-    /// Keeps the newest commits of a space, this many.
+    /// Removes the oldest commits of a space.
     ///
-    /// - Parameter slice: at most so many go at once: others wait that long for the write lock.
+    /// - Parameters:
+    ///   - commits: the number of commits to keep.
+    ///   - slice: maximum number of commits to remove in this call. Other writers wait for that long.
     public func compact(
         _ space: SpaceID, keeping commits: Int = AuthorityLimits.keptCommits, slice: Int = .max
     ) throws(AuthorityFailure) {
@@ -27,23 +31,23 @@ extension Authority {
         }
     }
 
-    /// Compacts one of the feeds that hold more than `commits`, by one slice.
+    /// Compacts one of the change feeds that hold more than `commits` commits, by at most one slice.
     ///
-    /// - Returns: whether a feed was too long; ask again then.
+    /// - Returns: whether a change feed was too long. If so, call again.
     public func shortenFeeds(
         to commits: Int = AuthorityLimits.keptCommits, slice: Int = AuthorityLimits.trimmedCommits
     ) throws(AuthorityFailure) -> Bool {
         let kept = max(commits, 0)
-        // Most of the time nothing is to be done, and nobody has to wait for that.
+        // Usually there is nothing to do, so this check takes no write lock.
         let long = try read { (view) throws(AuthorityStoreFailure) in try view.spaces(havingMoreCommitsThan: kept) }
         guard let space = long.first else { return false }
         try compact(space, keeping: kept, slice: slice)
         return true
     }
 
-    /// Removes the oldest conflicts when there are more than `count`, by one slice.
+    /// Removes the oldest conflicts if there are more than `count`, at most one slice of them.
     ///
-    /// - Returns: whether there were too many; ask again then.
+    /// - Returns: whether there were too many. If so, call again.
     public func shortenConflicts(
         to count: Int = AuthorityLimits.keptConflicts, slice: Int = AuthorityLimits.trimmedCommits
     ) throws(AuthorityFailure) -> Bool {
@@ -56,7 +60,7 @@ extension Authority {
         } > 0
     }
 
-    /// The conflicts of a space after `number`, oldest first: which value gave way to which, and who wrote them.
+    /// Returns the conflicts of a space after `number`, oldest first, with their winners, losers, and authors.
     public func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityFailure) -> [RecordedConflict] {
@@ -65,8 +69,8 @@ extension Authority {
         }
     }
 
-    /// Returns the outcome of a transaction from the ledger; nil when it never took effect, or when its client has
-    /// acknowledged the answer.
+    /// Returns the outcome of a transaction from the ledger; nil when the server has never processed the transaction,
+    /// or has forgotten its outcome after the client acknowledged it.
     package func outcome(
         of number: TransactionNumber, from identity: ClientIdentity, of principal: Principal
     ) throws(AuthorityFailure) -> StoredOutcome? {
@@ -75,18 +79,19 @@ extension Authority {
         }
     }
 
-    /// The name of the history.
+    /// Returns the epoch of the current history.
     public func epoch() throws(AuthorityFailure) -> Epoch {
         try read { (view) throws(AuthorityStoreFailure) in try view.state().epoch }
     }
 
-    /// Starts a new history, after the database was restored from a backup: every client notices at its next contact,
-    /// sends again what was not confirmed, and offers its user what this server has lost (I15).
+    /// Starts a new history after the database was restored from a backup.
     ///
-    /// The authority does this by itself as soon as a client or the mark beside the database proves the restore.
+    /// Every client notices at its next contact, sends again the transactions that were not confirmed, and offers its
+    /// user to restore the edits that this server has lost (I15). The authority does this without a call when a client
+    /// or the mark beside the database proves the restore.
     ///
-    /// - Parameter history: the new one; nil for one that the authority draws.
-    /// - Returns: the name of the new history.
+    /// - Parameter history: the new history; nil to generate one.
+    /// - Returns: the new epoch.
     @discardableResult
     public func startNewEpoch(_ history: HistoryIdentity? = nil) throws(AuthorityFailure) -> Epoch {
         let next = history ?? histories.nextHistory()
