@@ -1,14 +1,17 @@
 import Glibc
 import SyncAuthority
 
-/// The files of a server's database: for the server alone, 0600 in a folder that nobody else may write.
+/// The files of a server's database. Only the server may access them: mode 0600, in a folder to which no other user may
+/// write.
 struct AuthorityFiles: Hashable, Sendable {
     let path: String
 
-    /// Its existence says nothing; who holds its lock serves the database.
+    /// The path of the lock file. The process that holds its lock serves the database; the existence of the file means
+    /// nothing.
     var servingLock: String { path + "-serving" }
 
-    /// A server that has run writes how far it came into this file. Beside an empty database it proves that something was lost.
+    /// The path of the mark, in which a running server records the heads of its change feeds. Beside an empty database,
+    /// it proves that data was lost.
     private var mark: String { path + "-mark" }
 
     private static func folder(of path: String) -> String {
@@ -16,8 +19,10 @@ struct AuthorityFiles: Hashable, Sendable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Makes what is missing, with narrow permissions under any umask, and refuses what others could write. SQLite
-    /// gives its log and its shared memory the permissions of the database.
+    /// Creates missing files and folders with narrow permissions under any umask, and rejects those to which others
+    /// could write.
+    ///
+    /// SQLite gives its WAL and its shared memory the permissions of the database.
     func prepare(creating: Bool) throws(AuthorityStoreFailure) {
         guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
             throw AuthorityStoreFailure(.missingFile, "'\(path)' is not the path of a file")
@@ -42,7 +47,7 @@ struct AuthorityFiles: Hashable, Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw AuthorityStoreFailure(.missingFile, "\(folder) is not a folder")
         }
-        // Its owner may write in it, whatever its mode says.
+        // The owner of a folder can write to it, whatever its mode.
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw AuthorityStoreFailure(
                 .unsafePermissions,
@@ -85,10 +90,13 @@ struct AuthorityFiles: Hashable, Sendable {
         guard status.st_mode & 0o077 == 0 || chmod(path, 0o600) == 0 else { throw .file(path, "protect") }
     }
 
-    /// Looks at the first bytes before SQLite does: it would take a short file for an empty database, and delete the log beside
-    /// one that has lost its bytes.
+    /// Checks the header of the database file before SQLite opens it.
     ///
-    /// Only under the serving lock: whoever closes a descriptor of the file ends the locks that this process has on it.
+    /// SQLite would treat a short file as an empty database, and would delete the WAL beside a database file that has
+    /// lost its contents.
+    ///
+    /// Call this only under the serving lock: closing any descriptor of the file releases all locks that this process
+    /// holds on it.
     func checkHeader(creating: Bool) throws(AuthorityStoreFailure) {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file(path, "open") }
@@ -107,7 +115,7 @@ struct AuthorityFiles: Hashable, Sendable {
                     .corrupt,
                     "\(path) is empty, and \(mark) beside it says that a server has run: its contents are lost")
             }
-            // Left behind by a start that did not get far.
+            // An earlier start failed before SQLite wrote to the file.
             guard creating else { throw missing }
             return
         }
@@ -119,7 +127,7 @@ struct AuthorityFiles: Hashable, Sendable {
 }
 
 extension AuthorityStoreFailure {
-    /// The failure of a system call, by `errno`.
+    /// Returns the failure of a system call, according to `errno`.
     static func file(_ path: String, _ verb: String) -> AuthorityStoreFailure {
         let number = errno
         let code: Code =

@@ -5,16 +5,16 @@ import Schemas
 import SyncAuthority
 import SyncModel
 
-/// The steps from a connection to a database that can be trusted.
+/// The steps that turn a connection into a database that can be trusted.
 struct AuthorityOpening: Sendable {
-    /// The file or folder to open, for messages.
+    /// The name of the database in messages.
     let name: String
     let configuration: SQLiteAuthorityConfiguration
 
-    /// "Tmbl" says that a database is an authority's; `file` shows it.
+    /// The application id "Tmbl", which marks a database as an authority's. The `file` command shows it.
     static let applicationID: Int32 = 0x546D_626C
-    /// Bytes that the log may keep when it is used again from its beginning: twice those of an automatic checkpoint. A backup
-    /// that takes hours makes it longer.
+    /// The size, in bytes, to which SQLite truncates the WAL when it restarts it: twice that of an automatic
+    /// checkpoint. A backup that takes hours makes the WAL longer.
     private static let keptLogBytes = 8 * 1_024 * 1_024
 
     func grdb(isSingle: Bool) -> Configuration {
@@ -22,10 +22,10 @@ struct AuthorityOpening: Sendable {
         grdb.label = "authority"
         grdb.busyMode = .timeout(Double(configuration.busyTimeout.wholeMilliseconds) / 1_000)
         grdb.maximumReaderCount = max(configuration.readers, 1)
-        // References are checked by the planner; there are no foreign keys.
+        // The planner checks references, so the schema has no foreign keys.
         grdb.foreignKeysEnabled = false
         grdb.prepareDatabase { database in
-            // Before anything else is touched, so that a foreign database stays as it is.
+            // This comes first, so that a database of another program stays unchanged.
             try check(database)
             try database.execute(
                 sql: """
@@ -38,7 +38,8 @@ struct AuthorityOpening: Sendable {
         return grdb
     }
 
-    /// Sets what the pool would set otherwise, brings the schema up to date, and begins a history in a new database.
+    /// Sets the pragmas that the pool would otherwise override, migrates the schema, and begins a history in a new
+    /// database.
     func finish(_ writer: any DatabaseWriter, newHistory: HistoryIdentity) throws(AuthorityStoreFailure) {
         try perform("set up \(name)") {
             try writer.writeWithoutTransaction { database in
@@ -52,11 +53,13 @@ struct AuthorityOpening: Sendable {
         }
     }
 
-    /// Makes durable what SQLite has just recovered from the log of a process that was killed in the middle of a commit: it
-    /// is visible, but perhaps not on the medium. Clients that were shown such commits would hold versions which the next
-    /// loss of power takes away, and which are then given to other commits (I1, I9).
+    /// Makes durable the commits that SQLite has just recovered from the WAL of a process that was killed during a
+    /// commit.
     ///
-    /// A checkpoint would have to wait for whoever reads beside: a backup that takes hours.
+    /// Such commits are visible, but may not be on the disk. A client that received them would hold versions that the
+    /// next power loss removes and that are then assigned to other commits (I1, I9).
+    ///
+    /// A checkpoint is not used, because it would have to wait for other readers, such as a backup that takes hours.
     private func makeDurable(_ database: Database) throws {
         try database.inTransaction(.immediate) {
             let code = ResultCode(rawValue: csqlitestore_write_log_again(database.sqliteConnection))
@@ -87,10 +90,11 @@ struct AuthorityOpening: Sendable {
         }
     }
 
-    /// The pool sets NORMAL when it opens, whatever was set before: so it is set afterwards, and read back.
+    /// Sets the durability and reads it back, after the pool has set NORMAL on opening.
     ///
-    /// So is the journal mode. SQLite says "wal" before it commits the change, and nobody looks at the statement again
-    /// when that fails; with a rollback journal a commit would hang on a deleted file whose folder nobody flushes.
+    /// The journal mode is read back as well. SQLite reports "wal" before it commits the change, and GRDB does not
+    /// check the statement again when that fails. With a rollback journal, the durability of a commit would depend on
+    /// the deletion of a file in a folder that is never flushed.
     private func setDurability(of database: Database) throws {
         let wanted = configuration.durability == .full ? 2 : 1
         try database.execute(sql: "PRAGMA synchronous = \(wanted)")
@@ -106,7 +110,7 @@ struct AuthorityOpening: Sendable {
     }
 
     private func migrate(_ database: Database) throws {
-        // Read again under the write lock: another process may have been here.
+        // Check again under the write lock, because another process may have migrated the database in the meantime.
         try check(database)
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         let missing = AuthoritySchema.migrations.dropFirst(version)

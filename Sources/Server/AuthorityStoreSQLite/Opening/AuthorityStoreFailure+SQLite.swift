@@ -2,7 +2,8 @@ import GRDB
 import SyncAuthority
 
 extension AuthorityStoreFailure {
-    /// Translates an error of SQLite or of ours for the authority. Names no path and no value.
+    /// Converts an error of SQLite or of this module to a failure of the store. Does not add a path or a value to its
+    /// message.
     static func wrapping(_ error: any Error, while action: String) -> AuthorityStoreFailure {
         switch error {
         case let failure as AuthorityStoreFailure: return failure

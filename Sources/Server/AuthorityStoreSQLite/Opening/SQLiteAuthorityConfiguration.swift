@@ -1,15 +1,15 @@
-/// How the authority's database is used.
+/// The configuration of the authority's database.
 public struct SQLiteAuthorityConfiguration: Hashable, Sendable {
     public var durability: Durability
-    /// How long a call waits for another connection that holds the database.
+    /// The time that a call waits for another connection that holds the database.
     public var busyTimeout: Duration
-    /// How many reads run beside each other.
+    /// Maximum number of concurrent reads.
     public var readers: Int
 
     public enum Durability: Hashable, Sendable {
-        /// A commit is on the disk when it returns: safe against the loss of power. What a server promises.
+        /// A commit is on the disk when it returns, so it survives a power loss. A server promises this.
         case full
-        /// A commit survives the end of the process, but the loss of power may take the last ones back. For tests.
+        /// A commit survives the end of the process, but a power loss may undo the last ones. For tests.
         case processCrash
     }
 
@@ -25,8 +25,10 @@ public struct SQLiteAuthorityConfiguration: Hashable, Sendable {
 
 /// The limits of the store.
 public enum SQLiteAuthorityLimits {
-    /// Longer than the longest write of ours; shorter than the patience of a client.
+    /// The default busy timeout. It is longer than the longest write of the authority, and shorter than a client's
+    /// timeout.
     public static let busyTimeout = Duration.seconds(5)
-    /// Each reader is a connection with a cache of 2 MB; two cores read no faster with more.
+    /// The default number of readers. Each is a connection with a cache of 2 MB, and two cores read no faster with
+    /// more.
     public static let readers = 5
 }

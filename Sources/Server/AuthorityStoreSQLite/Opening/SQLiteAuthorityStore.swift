@@ -2,22 +2,22 @@ import GRDB
 public import SyncAuthority
 import SyncModel
 
-/// The authority's database on SQLite: one writer, readers beside it, every commit flushed to the disk.
+/// The authority's store on SQLite, with one writer, concurrent readers, and a flush to the disk for every commit.
 ///
-/// One process serves one database; a second one is told so (`inUse`). That also keeps checkpoints to the one writing
-/// connection, which makes them right after a commit of its own: never beside one of another connection.
+/// One process serves a database; a second one gets `inUse`. As a result, only the one writing connection runs
+/// checkpoints, directly after its own commits, and never concurrently with a checkpoint of another connection.
 public final class SQLiteAuthorityStore: AuthorityStore {
     let database: any DatabaseWriter
-    /// Held as long as the database is open.
+    /// The serving lock, held while the database is open.
     private let lock: ServingLock?
-    /// The file that was opened; nil where files are the caller's.
+    /// The opened file; nil when the caller manages the files.
     private let file: ServedFile?
 
-    /// Opens the database at `path`, and makes it when it is missing.
+    /// Opens the database at `path`, and creates it if it is missing.
     ///
     /// - Parameters:
-    ///   - newHistory: the history that begins in a new database; unused when there is one already.
-    ///   - creating: whether a missing database is made; otherwise it is a failure (`noDatabase`).
+    ///   - newHistory: the history of a new database; unused if the database has one already.
+    ///   - creating: whether to create a missing database; if false, a missing database is an error (`noDatabase`).
     public init(
         at path: String, newHistory: HistoryIdentity, creating: Bool = true,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
@@ -34,9 +34,11 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         file = try ServedFile(at: path)
     }
 
-    /// Opens a database with one connection, for simulations and tests; files and their permissions are the caller's.
+    /// Opens a database with one connection, for simulations and tests. The caller manages the files and their
+    /// permissions.
     ///
-    /// - Parameter location: what SQLite opens: `:memory:`, or `file:/authority.db?vfs=<name>` for a disk of one's own.
+    /// - Parameter location: the name that SQLite opens: `:memory:`, or `file:/authority.db?vfs=<name>` for a custom
+    ///   VFS.
     public init(
         singleConnectionTo location: String, newHistory: HistoryIdentity,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
@@ -50,10 +52,10 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         try opening.finish(database, newHistory: newHistory)
     }
 
-    /// Closes the database; every later call fails. Waits for those that are under way.
+    /// Closes the database after the current calls have ended. Every later call fails.
     ///
-    /// The database file then holds everything, unless another program reads from the WAL: a copy of that file alone is whole,
-    /// and no WAL is left to be played onto a file that is put in its place.
+    /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
+    /// complete, and no WAL remains that SQLite could apply to a file that replaces it.
     public func close() throws(AuthorityStoreFailure) {
         // The pool closes its readers last. They cannot write, so SQLite would leave all commits in the WAL.
         if database is DatabasePool { try? database.writeWithoutTransaction(emptyLog) }
@@ -61,10 +63,10 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         lock?.release()
     }
 
-    /// Copies the WAL into the database file, and cuts it where nobody reads from it.
+    /// Copies the WAL into the database file, and truncates it if no connection reads from it.
     private func emptyLog(_ database: Database) throws {
         let copied = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
-        // Whether it was busy, the pages in the WAL, and how many of them are in the database file.
+        // The columns are: whether it was busy, the pages in the WAL, and how many of them are in the database file.
         guard let copied, copied[0] == 0, copied[1] == copied[2] as Int else { return }
         try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
@@ -77,8 +79,8 @@ public final class SQLiteAuthorityStore: AuthorityStore {
             guard let single = database as? DatabaseQueue else {
                 return try database.read { database in try body(SQLiteTransaction(database: database)) }
             }
-            // GRDB would switch the connection to read-only and back, which throws away its prepared statements, and would
-            // prepare the words around each reading again. A view cannot write anyway.
+            // GRDB would switch the connection to read-only and back, which discards its prepared statements, and would
+            // prepare its own statements for each read again. A view cannot write anyway.
             return try single.inDatabase { database in
                 try database.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
                 do {
@@ -86,7 +88,7 @@ public final class SQLiteAuthorityStore: AuthorityStore {
                     try database.cachedStatement(sql: "COMMIT TRANSACTION").execute()
                     return result
                 } catch {
-                    // SQLite has rolled back by itself after some errors. The first error is the one to tell.
+                    // After some errors, SQLite has already rolled back. The first error is the one to report.
                     if database.isInsideTransaction { try? database.rollback() }
                     throw error
                 }

@@ -3,8 +3,8 @@ import SyncAuthority
 
 /// The database file that a store has opened.
 ///
-/// When it is moved, deleted, or replaced while it is open, SQLite goes on with a file that no later start finds: what is
-/// committed there would be confirmed and then lost.
+/// If the file is moved, deleted, or replaced while it is open, SQLite continues to use a file that a later start does
+/// not find. Commits to it would be confirmed and then lost.
 struct ServedFile: Hashable, Sendable {
     private let path: String
     private let device: UInt64
@@ -18,7 +18,7 @@ struct ServedFile: Hashable, Sendable {
         inode = UInt64(status.st_ino)
     }
 
-    /// Throws `missingFile` when another file, or none, stands at the path now.
+    /// Throws `missingFile` if the file at the path is no longer the one that was opened.
     func demandInPlace() throws(AuthorityStoreFailure) {
         var status = stat()
         guard stat(path, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {

@@ -2,7 +2,8 @@ import Glibc
 import SyncAuthority
 import SyncConcurrency
 
-/// Says that this process serves the database. The system takes it back when the process ends, however it ends.
+/// A lock that marks this process as the one that serves the database. The system releases it when the process ends, in
+/// any way.
 final class ServingLock: Sendable {
     private let descriptor: Guarded<Int32?>
 
@@ -29,7 +30,8 @@ final class ServingLock: Sendable {
             return held
         }
         guard let held else { return }
-        // Not by closing alone: a child process that is being started shares the lock until it runs its program.
+        // Closing the descriptor is not enough: a child process that is being started shares the lock until it executes
+        // its program.
         flock(held, LOCK_UN)
         close(held)
     }

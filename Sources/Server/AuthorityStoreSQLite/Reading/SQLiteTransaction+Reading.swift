@@ -103,7 +103,7 @@ extension SQLiteTransaction: AuthorityView {
         var bytes = 0
         var isComplete = true
         try attempt("read a page of records") {
-            // No id is below the empty blob.
+            // The empty blob sorts before every id.
             let rows = try Row.fetchCursor(
                 database.cachedStatement(
                     sql: """
@@ -156,7 +156,7 @@ extension SQLiteTransaction: AuthorityView {
         return try CommitAuthor(row: row, from: 0)
     }
 
-    // MARK: What clients have sent
+    // MARK: Transactions from clients
 
     func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger {
         let row = try row(
@@ -189,7 +189,7 @@ extension SQLiteTransaction: AuthorityView {
     func notices(
         for clients: [ClientID], in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
-        // One look into the index for each client: they are few.
+        // One index lookup for each client, because there are few clients.
         var found: [RecordedConflict] = []
         for client in clients {
             found += try conflicts(
@@ -217,7 +217,7 @@ extension SQLiteTransaction: AuthorityView {
 }
 
 extension CommitAuthor {
-    /// Reads principal, client, incarnation, number and time from five columns.
+    /// Reads the principal, client, incarnation, number, and time from five columns.
     init(row: Row, from column: Int) throws(AuthorityStoreFailure) {
         let client = ClientID(bits: try Identifier128(stored: row[column + 1], "a client"))
         self.init(
@@ -228,7 +228,7 @@ extension CommitAuthor {
 }
 
 extension RecordedConflict {
-    /// The columns that `init(row:)` reads, in its order; the last two are the owners of the two clients.
+    /// The columns that `init(row:)` reads, in this order. The last two are the owners of the two clients.
     fileprivate static let columns = """
         number, space, version, collection, id, field, rule, field_values, winner, loser,
         principal, client, incarnation, transaction_number, at,

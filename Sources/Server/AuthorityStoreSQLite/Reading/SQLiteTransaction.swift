@@ -2,11 +2,11 @@ import GRDB
 import SyncAuthority
 import SyncModel
 
-/// One transaction of the database, as the authority sees it. Lives as long as the call that made it.
+/// A database transaction as the authority sees it. It is valid only during the call that created it.
 struct SQLiteTransaction {
     let database: Database
 
-    /// Runs `body` and gives SQLite's errors the words of the port.
+    /// Runs `body`, and converts its errors to failures of the store.
     func attempt<Value>(_ action: String, _ body: () throws -> Value) throws(AuthorityStoreFailure) -> Value {
         do { return try body() } catch { throw .wrapping(error, while: action) }
     }

@@ -29,7 +29,7 @@ struct BlobWriter {
     }
 }
 
-/// Reads a blob of big-endian numbers; one that is too short is corrupt.
+/// Reads a blob of big-endian numbers. A blob that is too short is reported as corrupt.
 struct BlobReader {
     private let data: Data
     private var position = 0

@@ -4,7 +4,7 @@ import SyncAuthority
 import SyncModel
 
 extension StoredRecord {
-    /// The columns that `init(row:)` reads, in its order.
+    /// The columns that `init(row:)` reads, in this order.
     static let columns = "collection, id, uid, space, version, creation, deletion, fields, origins"
 
     init(row: Row) throws(AuthorityStoreFailure) {

@@ -2,7 +2,7 @@ import SyncAuthority
 import SyncModel
 import SyncWire
 
-/// The JSON texts of the database, in the wire's form of values.
+/// Coding of the JSON texts in the database. They have the same form as on the wire.
 enum StoredText {
     static func encode(_ patch: Patch) throws(AuthorityStoreFailure) -> String {
         do throws(WireError) {

@@ -77,7 +77,7 @@ extension SQLiteTransaction: AuthorityTransaction {
         ]
     }
 
-    // MARK: The feed
+    // MARK: The change feed
 
     func append(
         _ commit: Commit, to space: SpaceID, by author: CommitAuthor, chain: HistoryChain
@@ -108,7 +108,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             [through.rawValue, chain.data, space.rawValue])
     }
 
-    // MARK: What clients have sent
+    // MARK: Transactions from clients
 
     func set(_ ledger: Ledger, of key: LedgerKey) throws(AuthorityStoreFailure) {
         try execute(

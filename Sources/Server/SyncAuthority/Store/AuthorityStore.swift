@@ -202,7 +202,7 @@ public struct RowSlice: Hashable, Sendable {
     public let records: [StoredRecord]
     /// The size of the records as counted against the budget, in bytes.
     public let bytes: Int
-    /// Whether this slice contains the last record of the collection.
+    /// Whether no more records of the collection follow.
     public let isComplete: Bool
 
     public init(records: [StoredRecord], bytes: Int, isComplete: Bool) {
