@@ -1,8 +1,10 @@
 public import SyncAuthority
 
-/// Finds out who holds a bearer token. Called for each request, and again and again while an event stream is open, on a
-/// thread that may block.
+/// A mapping from bearer tokens to principals.
+///
+/// The server calls it for each request, and repeatedly while an event stream is open, on a thread that may block.
 public protocol Authenticator: Sendable {
-    /// Nil for a token that is unknown or no longer good. Must not take longer for tokens that are nearly right.
+    /// Returns the principal of a token; nil when the token is unknown or no longer valid. The time it takes must not
+    /// reveal that a token is nearly right.
     func principal(bearing token: String) -> Principal?
 }

@@ -6,7 +6,7 @@ import NIOHTTP1
 import SyncAuthority
 import SyncWire
 
-/// A request that is not answered as it wished.
+/// An error response to a request.
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let body: ErrorBody
@@ -18,7 +18,7 @@ struct Refusal: Error {
         self.headers = headers
     }
 
-    /// Tells a client of any error: of one that is not meant for it, nothing.
+    /// Converts any error to a response. An error that is not meant for clients is reported without details.
     init(_ error: any Error) {
         switch error {
         case let refusal as Refusal: self = refusal
@@ -27,7 +27,7 @@ struct Refusal: Error {
             self.init(.badRequest, .malformed, error.message)
         case let error as WireError where error.code == .damaged:
             self.init(.badRequest, .damaged, error.message)
-        // A body whose chunks are not what they say. Over HTTP/1.1 the request's gate has answered already.
+        // The chunks of the body are malformed. Over HTTP/1.1, the request gate has already responded.
         case is HTTPParserError: self.init(.badRequest, .malformed, "the request is not valid HTTP")
         default: self.init(.internalServerError, .failed, "the server failed")
         }
@@ -41,11 +41,13 @@ struct Refusal: Error {
         case .unavailable: self.init(.serviceUnavailable, .unavailable, failure.message)
         }
         if let wait = failure.retryAfter {
-            // Rounded up: never sooner than was asked for.
+            // Rounded up, so that clients never retry too early.
             headers[.retryAfter] = String(wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0))
         }
     }
 
+    /// Returns the error response.
+    ///
     /// - Parameter request: the id that the client gave its request; nil when it gave none.
     func response(to request: WireRequestID?) -> Response {
         let body = ErrorBody(body.code, body.message, request: request)
@@ -57,7 +59,9 @@ struct Refusal: Error {
 }
 
 extension Response {
-    /// - Parameter seat: held until the last piece of the body is written.
+    /// Returns a JSON response.
+    ///
+    /// - Parameter seat: a seat to hold until the last piece of the body has been written.
     static func json(
         _ bytes: [UInt8], status: HTTPResponse.Status = .ok, holding seat: RequestBudget.Seat? = nil
     ) -> Response {
@@ -72,9 +76,10 @@ extension Response {
 }
 
 extension ResponseBody {
-    /// A body that is written in pieces, each when there is room for it: what waits for a slow peer is seen to shrink.
+    /// Creates a body that is written in pieces, each when there is room for it, so that the progress of a slow peer is
+    /// visible.
     ///
-    /// - Parameter seat: held until the last piece is written.
+    /// - Parameter seat: a seat to hold until the last piece has been written.
     init(pieces whole: ByteBuffer, holding seat: RequestBudget.Seat?) {
         guard whole.readableBytes > SyncServerLimits.responseBytes else {
             self.init(byteBuffer: whole)
@@ -94,7 +99,8 @@ extension ResponseBody {
 }
 
 extension HTTPFields {
-    /// The fields of every response, so that caches keep nothing, and browsers guess and run nothing.
+    /// The header fields of every response, so that caches store nothing, and browsers neither guess the type nor
+    /// execute anything.
     static func plain(type: String) -> HTTPFields {
         var fields: HTTPFields = [
             .contentType: type, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",

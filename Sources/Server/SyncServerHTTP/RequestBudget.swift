@@ -1,8 +1,8 @@
 import SyncAuthority
 import SyncConcurrency
 
-/// The limits of each principal's share of the server's memory: requests that are being answered, event streams, and bytes of
-/// request bodies.
+/// The shares of the server's memory that principals may use: requests in progress, event streams, and bytes of request
+/// bodies.
 final class RequestBudget: Sendable {
     struct Limits: Hashable, Sendable {
         var requests = SyncServerLimits.requestsPerPrincipal
@@ -11,7 +11,7 @@ final class RequestBudget: Sendable {
         var bytesOfAll = SyncServerLimits.bodyBytes
     }
 
-    /// The part of the budget that one principal has taken.
+    /// The part of the budget that one principal is using.
     private struct Use {
         var requests = 0
         var streams = 0
@@ -37,10 +37,10 @@ final class RequestBudget: Sendable {
         self.limits = limits
     }
 
-    /// For tests: whether everything was given back.
+    /// Whether the whole budget is free. For tests.
     var isUnused: Bool { state.withLock { $0.uses.isEmpty && $0.bytes == 0 } }
 
-    /// A seat for one request; nil when its principal has too many.
+    /// Returns a seat for one request; nil when its principal already has too many.
     func seat(for principal: Principal, _ kind: Kind) -> Seat? {
         let isFree = state.withLock { state in
             var use = state.uses[principal] ?? Use()
@@ -83,12 +83,14 @@ final class RequestBudget: Sendable {
         }
     }
 
-    /// The part of the budget that one request has taken. It is given back with `leave()`, at the latest when nobody holds the seat any more.
+    /// The part of the budget that one request is using.
+    ///
+    /// It is returned with `leave()`, or at the latest when the seat is released.
     final class Seat: Sendable {
         private let budget: RequestBudget
         private let principal: Principal
         private let kind: Kind
-        /// The bytes of the request's body; nil once the seat was left.
+        /// The number of bytes of the request's body; nil after `leave()`.
         private let bytes = Guarded<Int?>(0)
 
         fileprivate init(budget: RequestBudget, principal: Principal, kind: Kind) {
@@ -101,7 +103,9 @@ final class RequestBudget: Sendable {
             leave()
         }
 
-        /// - Returns: whether there is room for these bytes.
+        /// Reserves bytes for the request's body.
+        ///
+        /// - Returns: whether the budget has room for these bytes.
         func take(_ count: Int) -> Bool {
             guard budget.take(count, for: principal) else { return false }
             let isLate = bytes.withLock { bytes in
@@ -113,7 +117,7 @@ final class RequestBudget: Sendable {
             return !isLate
         }
 
-        /// The body is not needed any more.
+        /// Returns the bytes of the body to the budget, because the body is no longer needed.
         func giveBackBody() {
             let count = bytes.withLock { bytes in
                 let count = bytes ?? 0

@@ -10,21 +10,24 @@ import SyncModel
 import SyncWire
 
 extension Routes {
-    /// Server-sent events: a hint for each space at first and whenever something was committed in it, a comment line now and then, until
-    /// the client goes, the token is not good any more, or the server shuts down.
+    /// Responds with server-sent events.
     ///
-    /// - Parameter seat: given back when the stream ends.
+    /// The stream sends a hint for each space at first, and whenever something is committed in it, and a comment line
+    /// as a heartbeat. It ends when the client disconnects, the token is no longer valid, or the server shuts down.
+    ///
+    /// - Parameter seat: a seat to return when the stream ends.
     func hints(
         for request: Request, _ principal: Principal, _ secret: String, _ seat: RequestBudget.Seat
     ) async throws -> Response {
         let wanted = try Self.spaces(in: request.head.path ?? "")
-        // Of the others nothing is told; that one of them may not be read is for its pull to say.
+        // Spaces that the principal may not read are left out silently. A pull of such a space reports that it may not
+        // be read.
         let spaces = try await endpoint.readable(among: wanted, to: principal)
         guard !spaces.isEmpty else {
             let names = wanted.map(\.rawValue).joined(separator: ", ")
             throw Refusal(.forbidden, .forbidden, "there is none of these spaces, or none that you may read: \(names)")
         }
-        // The heads are read after that: whoever has seen them misses no commit.
+        // Subscribe before reading the heads, so that a client that has these heads misses no commit.
         let commits = endpoint.authority.commits.subscribe()
         let heads = try await endpoint.heads(of: spaces, for: principal)
         let body = request.body
@@ -41,7 +44,7 @@ extension Routes {
             })
     }
 
-    /// `?space=a&space=b`: at least one, and nothing else.
+    /// Parses `?space=a&space=b`: at least one space, and no other parameters.
     private static func spaces(in path: String) throws -> [SpaceID] {
         let query = path.split(separator: "?" as Character, maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
         var spaces: [SpaceID] = []
@@ -90,7 +93,7 @@ extension Routes {
     }
 }
 
-/// The next message of an event stream. Without heads it is a sign of life.
+/// The next message of an event stream. Without heads, it is a heartbeat.
 struct StreamNews: Coalescing {
     var heads: [SpaceID: Version]
 
@@ -98,7 +101,7 @@ struct StreamNews: Coalescing {
         self.heads = heads
     }
 
-    /// Nil when none of the commits is in `spaces`: not even a sign of life tells of those elsewhere.
+    /// Returns nil when no commit is in `spaces`, so that not even a heartbeat reveals commits in other spaces.
     init?(of commits: SpaceHeads, in spaces: Set<SpaceID>) {
         heads = commits.heads.filter { spaces.contains($0.key) }
         if heads.isEmpty { return nil }

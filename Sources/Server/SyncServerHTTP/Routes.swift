@@ -7,10 +7,11 @@ import Schemas
 import SyncAuthority
 import SyncWire
 
-/// Which request means which call.
+/// The routes of the server.
 ///
-/// A path is compared byte by byte with the few that exist: no other spelling of one leads anywhere, and everything
-/// but the two open routes asks for a token first. What a principal may have answered at one time is bounded.
+/// A path is compared byte by byte with the few existing routes, so that no other spelling of a path matches. Every
+/// route except the two open ones requires a token first. The number of concurrent requests of one principal is
+/// limited.
 struct Routes: HTTPResponder {
     typealias Context = RouteContext
 
@@ -25,7 +26,7 @@ struct Routes: HTTPResponder {
     func respond(to request: Request, context: RouteContext) async throws -> Response {
         let path = request.head.path ?? ""
         let route = Route(path: path.prefix { $0 != "?" })
-        // A body that is not wanted is not waited for.
+        // Do not wait for a body that is not needed.
         let closing = request.mayHaveBody ? context : nil
         if route.isOpen, request.method == route.method { return await openResponse(route, closing: closing) }
         let call: Call
@@ -43,7 +44,7 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// A call with its whole body, and its seat in the budget.
+    /// A call with its complete body and its seat in the budget.
     private enum Call {
         case hello(Principal, RequestBudget.Seat)
         case push([UInt8], Principal, RequestBudget.Seat)
@@ -57,7 +58,7 @@ struct Routes: HTTPResponder {
         try await endpoint.principal(bearing: secret, by: authenticator)
     }
 
-    /// Finds out who asks, and for what; reads the body only then.
+    /// Authenticates the request and finds its route, and only then reads the body.
     private func accept(_ request: Request, _ route: Route, _ context: RouteContext) async throws -> Call {
         let secret = try bearer(of: request)
         guard let principal = try await principal(bearing: secret) else {
@@ -103,8 +104,10 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// - Parameter context: of a connection on which a body is still to come. It is told to close, and cut after some
-    ///   time in which the client can hear why.
+    /// Returns the error response to a request, and logs it.
+    ///
+    /// - Parameter context: set if a body is still to arrive on the connection. The connection is then marked to close,
+    ///   and cut after the client has had time to read the response.
     private func refuse(
         _ error: any Error, _ route: Route, _ request: WireRequestID?, closing context: RouteContext?
     ) -> Response {
@@ -112,10 +115,10 @@ struct Routes: HTTPResponder {
         log(route, refusal.status.code)
         switch refusal.status {
         case .internalServerError:
-            // The type alone: words may hold what a client sent.
+            // Log only the type, because the message may contain data that a client sent.
             logger.error("a request failed", metadata: ["route": "\(route)", "error": "\(type(of: error))"])
         case .serviceUnavailable:
-            // A full or broken disk is told to whoever runs the server, and not only to those who try again.
+            // The operator must learn about a full or broken disk as well, not only the clients that retry.
             logger.warning(
                 "a request cannot be served", metadata: ["route": "\(route)", "reason": "\(refusal.body.message)"])
         default: break
@@ -131,7 +134,7 @@ struct Routes: HTTPResponder {
         return response
     }
 
-    /// One copy for all who ask for it.
+    /// One copy that all responses share.
     private static let openAPI = ByteBuffer(bytes: WireSchema.openAPI)
 
     private func healthResponse() async -> Response {
@@ -139,14 +142,14 @@ struct Routes: HTTPResponder {
             try await health.check()
             return .json(Array(#"{"status":"ok"}"#.utf8))
         } catch {
-            // Why is for the log: strangers may ask.
+            // The reason goes only to the log, because this route is open to everyone.
             logger.debug("the store is not healthy", metadata: ["error": "\(error)"])
             return .json(Array(#"{"status":"unavailable"}"#.utf8), status: .serviceUnavailable)
         }
     }
 
     private func bearer(of request: Request) throws -> String {
-        // More than one Authorization field is more than one answer to the question who asks.
+        // A request with several Authorization fields could be attributed to several principals.
         let fields = request.headers[values: .authorization]
         let words = fields.first?.split(separator: " ") ?? []
         guard fields.count == 1, words.count == 2, words[0].lowercased() == "bearer" else {
@@ -155,10 +158,10 @@ struct Routes: HTTPResponder {
         return String(words[1])
     }
 
-    /// Reads a body within its limits, and holds no more than they allow.
+    /// Reads a body within its limits, and holds no more bytes than they allow.
     ///
-    /// A body that is a little too long is read to its end and forgotten: a client that is still sending would otherwise see a
-    /// broken connection, and not the answer.
+    /// A body that is slightly too long is read to its end and discarded. Otherwise, a client that is still sending
+    /// would see a broken connection instead of the response.
     private func body(of request: Request, _ seat: RequestBudget.Seat) async throws -> [UInt8] {
         let type = request.headers[.contentType]?.split(separator: ";" as Character).first?.lowercased()
         guard type == "application/json", request.headers[.contentEncoding] == nil else {
@@ -198,7 +201,7 @@ struct Routes: HTTPResponder {
     }
 }
 
-/// The routes that there are.
+/// The routes, by path.
 enum Route: String, CustomStringConvertible {
     case hello = "/v1/hello"
     case push = "/v1/push"
@@ -213,7 +216,7 @@ enum Route: String, CustomStringConvertible {
         self = Route(rawValue: String(path)) ?? .none
     }
 
-    /// Whether it is answered without a token.
+    /// Whether the route needs no token.
     var isOpen: Bool { self == .openAPI || self == .health }
 
     var method: HTTPRequest.Method? {
@@ -227,7 +230,7 @@ enum Route: String, CustomStringConvertible {
     var description: String { self == .none ? "no route" : rawValue }
 }
 
-/// The part of a connection that a request's answer needs to know.
+/// The request context, with the connection that the response may have to close.
 struct RouteContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
@@ -237,15 +240,15 @@ struct RouteContext: RequestContext {
         channel = source.channel
     }
 
-    /// Whether this is one of many streams on a connection of HTTP/2.
+    /// Whether the channel is one stream of an HTTP/2 connection.
     private var isStream: Bool { channel.parent?.parent != nil }
 
-    /// The connection on which the request came.
+    /// The connection on which the request arrived.
     var connection: any Channel { isStream ? channel.parent ?? channel : channel }
 
-    /// Tells the peer that the connection closes, and cuts it after some time in which the peer can read the response.
+    /// Announces that the connection closes, and cuts it after the peer has had time to read the response.
     func close(after response: inout Response) {
-        // On HTTP/2 the channel is one stream, and the field would be malformed (RFC 9113 §8.2.2).
+        // On HTTP/2, the channel is one stream, and a Connection field would be malformed (RFC 9113 §8.2.2).
         if !isStream { response.headers[.connection] = "close" }
         channel.eventLoop.scheduleTask(in: TimeAmount(SyncServerLimits.closeDelay)) { [channel] in
             channel.close(promise: nil)
@@ -254,7 +257,7 @@ struct RouteContext: RequestContext {
 }
 
 extension Request {
-    /// The id that the client gave it, to be repeated in the body of an error.
+    /// The id that the client gave to the request, which the body of an error repeats.
     fileprivate var id: WireRequestID? {
         HTTPField.Name(WireRequestID.header).flatMap { headers[$0] }.flatMap(WireRequestID.init(rawValue:))
     }

@@ -4,7 +4,7 @@ import SyncAuthority
 import SyncModel
 import SyncWire
 
-/// The calls of the protocol as bytes in, bytes out. The authority works on threads that may block.
+/// The calls of the protocol, with requests and responses as bytes. The authority runs on threads that may block.
 struct ServerEndpoint: Sendable {
     let authority: any AuthorityService
     let catalog: SchemaCatalog
@@ -31,7 +31,8 @@ struct ServerEndpoint: Sendable {
         }
     }
 
-    /// Nil when there is no such record, or none that the principal may see: the answer is the same.
+    /// Returns a record; nil when there is no such record, or none that the principal may see. The response does not
+    /// distinguish the two.
     func fetch(_ body: [UInt8], by principal: Principal) async throws -> [UInt8]? {
         try await threads.runIfActive {
             let request = try FetchCodec.decodeRequest(body)
@@ -45,22 +46,22 @@ struct ServerEndpoint: Sendable {
         try await threads.runIfActive { authenticator.principal(bearing: token) }
     }
 
-    /// Reads from the store; the result fails when that fails.
+    /// Reads from the store. The future fails when the read fails.
     func lookAtStore() -> EventLoopFuture<Void> {
         threads.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.any()) {
             _ = try authority.hello(for: Self.inspector, now: now())
         }
     }
 
-    /// On whose behalf the store is looked at. No token names it: the name has a space.
+    /// The principal for health checks. No token can name it, because its name contains a space.
     private static let inspector = Principal(name: "health check")
 
-    /// The newest versions of the spaces.
+    /// Returns the newest versions of the spaces.
     func heads(of spaces: [SpaceID], for principal: Principal) async throws -> SpaceHeads {
         try await threads.runIfActive { try authority.heads(of: spaces, for: principal, now: now()) }
     }
 
-    /// Those of `spaces` of which the principal may be told.
+    /// Returns those `spaces` that the principal may read.
     func readable(among spaces: [SpaceID], to principal: Principal) async throws -> [SpaceID] {
         try await threads.runIfActive { spaces.filter { authority.mayRead($0, principal) } }
     }

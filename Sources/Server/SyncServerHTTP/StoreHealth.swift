@@ -1,7 +1,7 @@
 import NIOCore
 import SyncConcurrency
 
-/// Whether the store answers, looked at no more than once in a while, however many ask.
+/// Checks whether the store responds, at most once per `SyncServerLimits.healthInterval`, however many clients ask.
 final class StoreHealth: Sendable {
     private let now: @Sendable () -> NIODeadline
     private let look: @Sendable () -> EventLoopFuture<Void>
@@ -12,16 +12,18 @@ final class StoreHealth: Sendable {
         let result: EventLoopFuture<Void>
     }
 
-    /// - Parameter look: reads from the store, and fails when that fails.
+    /// Creates a check.
+    ///
+    /// - Parameter look: reads from the store; its future fails when the read fails.
     init(now: @escaping @Sendable () -> NIODeadline = { .now() }, look: @escaping @Sendable () -> EventLoopFuture<Void>)
     {
         self.now = now
         self.look = look
     }
 
-    /// Waits for the newest look, which all those share who ask within `SyncServerLimits.healthInterval` of its beginning.
+    /// Waits for the latest check. All calls within `SyncServerLimits.healthInterval` of its beginning share it.
     ///
-    /// - Throws: what the look has failed with.
+    /// - Throws: the error of the check.
     func check() async throws {
         let now = now()
         let result = newest.withLock { [look] newest in

@@ -11,10 +11,10 @@ public import ServiceLifecycle
 public import SyncAuthority
 public import SyncModel
 
-/// The protocol's routes over an authority: HTTP/1.1, and HTTP/2 where there is TLS.
+/// The HTTP server for an authority. It supports HTTP/1.1, and HTTP/2 when TLS is configured.
 ///
-/// Runs until its task is cancelled or its service group shuts down; a graceful shutdown lets requests that are
-/// being answered end, ends event streams, and closes what is still open after `drain`.
+/// It runs until its task is cancelled or its service group shuts down. A graceful shutdown lets current requests
+/// finish, ends event streams, and closes the remaining connections after `drain`.
 public struct SyncServer: Service {
     private let configuration: SyncServerConfiguration
     private let authority: any AuthorityService
@@ -24,9 +24,11 @@ public struct SyncServer: Service {
     private let logger: Logger
     private let onRunning: @Sendable (Int) async -> Void
 
+    /// Creates a server.
+    ///
     /// - Parameters:
-    ///   - authenticator: finds out who asks.
-    ///   - now: the server's wall clock.
+    ///   - authenticator: maps bearer tokens to principals.
+    ///   - now: returns the time of the server's wall clock.
     ///   - onRunning: called once with the port on which the server listens.
     public init(
         configuration: SyncServerConfiguration, authority: any AuthorityService, catalog: SchemaCatalog,
@@ -42,8 +44,10 @@ public struct SyncServer: Service {
         self.onRunning = onRunning
     }
 
-    /// - Throws: `SyncServerConfigurationError` for certificates that are of no use, and for an address that cannot be
-    ///   listened on.
+    /// Runs the server.
+    ///
+    /// - Throws: `SyncServerConfigurationError` for unusable certificates, and for an address on which it cannot
+    ///   listen.
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: configuration.threads)
         let endpoint = ServerEndpoint(authority: authority, catalog: catalog, threads: threads, now: now)
@@ -61,7 +65,7 @@ public struct SyncServer: Service {
                 backlog: SyncServerLimits.backlog),
             onServerRunning: { [onRunning] channel in await onRunning(channel.localAddress?.port ?? 0) },
             logger: logger)
-        // Behind everything that may throw: nobody else would end them.
+        // Start the threads after everything that may throw, because an error would leave them running.
         threads.start()
         do {
             try await withTaskCancellationHandler {
@@ -80,7 +84,7 @@ public struct SyncServer: Service {
         try await threads.shutdownGracefully()
     }
 
-    /// The words for an address that cannot be listened on; any other error as it is.
+    /// Returns a readable error for an address on which the server cannot listen; any other error unchanged.
     private func listenError(_ error: any Error) -> any Error {
         let reason: String
         switch error {
@@ -122,7 +126,7 @@ public struct SyncServer: Service {
         do {
             return try NIOSSLContext(configuration: tls)
         } catch {
-            // BoringSSL's own messages name its source files.
+            // The messages of BoringSSL name its source files, so they are not shown.
             throw SyncServerConfigurationError(
                 description:
                     "the key in \(files.privateKey) does not belong to the certificate in \(files.certificateChain)")

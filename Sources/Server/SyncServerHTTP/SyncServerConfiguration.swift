@@ -1,31 +1,33 @@
-/// Where the server listens, and what it puts up with.
+/// The configuration of the HTTP server: its address, its certificates, and its limits.
 public struct SyncServerConfiguration: Sendable {
     public var host: String
-    /// 0 lets the system choose; `SyncServer` tells which it became.
+    /// The port; 0 lets the system choose one. `SyncServer` reports the actual port.
     public var port: Int
-    /// Without it the server speaks plain HTTP/1.1, which is for loopback and for behind a proxy.
+    /// The certificate files. Without them, the server speaks plain HTTP/1.1, which is only for loopback or behind a
+    /// proxy.
     public var tls: TLS?
-    /// The longest body of a request, in bytes. Not less than the authority's limit of a push.
+    /// Maximum length of a request body, in bytes. It must not be less than the authority's limit of a push.
     public var maximumBodyBytes: Int
-    /// How long a body may take to arrive; one that goes on coming, a second longer for each 4 KiB.
+    /// The time in which a request body must arrive. A body gets another second for each 4 KiB that have arrived.
     public var bodyTimeout: Duration
-    /// How long a connection may be silent.
+    /// The time that a connection may be silent.
     public var idleTimeout: Duration
-    /// How long a TLS handshake may take.
+    /// The time in which a TLS handshake must finish.
     public var handshakeTimeout: Duration
-    /// How long connections may go on once a graceful shutdown has begun; what is open then is closed.
+    /// The time that connections may stay open after a graceful shutdown has begun. The remaining ones are then closed.
     public var drain: Duration
-    /// How often an event stream that has nothing to tell says so: less than clients wait.
+    /// The interval of heartbeats on an idle event stream. It must be shorter than the time that clients wait.
     public var heartbeat: Duration
-    /// Connections at one time. A newcomer beyond them takes the place of one that has shown no good token, or that is idle.
+    /// Maximum number of open connections. Beyond it, a new connection replaces one that has presented no valid token,
+    /// or that is idle.
     public var maximumConnections: Int
-    /// Connections of one address at one time: an IPv4 address, or the first 64 bits of an IPv6 address. Behind a proxy, whose
-    /// clients share an address, as many as `maximumConnections`.
+    /// Maximum number of open connections from one address: an IPv4 address, or the first 64 bits of an IPv6 address.
+    /// Behind a proxy, all clients share one address, so use the value of `maximumConnections`.
     public var maximumConnectionsPerAddress: Int
-    /// Threads on which the authority may wait for its store.
+    /// Number of threads on which the authority may wait for its store.
     public var threads: Int
 
-    /// The PEM files of the server's certificate, with those between it and the root, and of its private key.
+    /// The PEM files of the server's certificate chain, without the root, and of its private key.
     public struct TLS: Hashable, Sendable {
         public var certificateChain: String
         public var privateKey: String
@@ -57,7 +59,7 @@ public struct SyncServerConfiguration: Sendable {
     }
 }
 
-/// A fault in the configuration of a server: one sentence for the person who runs it.
+/// An error in the configuration of a server, described in one sentence for the operator.
 public struct SyncServerConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 }

@@ -1,67 +1,73 @@
-/// The limits of the HTTP server that nobody needs to configure.
+/// The limits of the HTTP server that need no configuration.
 enum SyncServerLimits {
     // MARK: Requests
 
-    /// The longest header field and the longest list of them, in bytes. A request of ours has less than 1 KiB.
+    /// Maximum length of a header field, and of all header fields together, in bytes. The requests of Tombolo clients
+    /// have less than 1 KiB.
     static let headerBytes = 16 * 1_024
     static let headerFields = 64
-    /// How long the head of a request may take to arrive: the first one from the connection's first moment on, a later one from
-    /// its first byte on. A head fits into a few packets.
+    /// The time in which the head of a request must arrive, counted from the start of the connection for the first
+    /// request, and from the first byte for later ones. A head fits into a few packets.
     static let headDeadline = Duration.seconds(10)
-    /// How long a peer may go on sending, or not close its side, once its last response is written: the time to read that.
+    /// The time that a peer has to read its last response. Until then, it may continue to send, or keep its side open.
     static let closeDelay = Duration.seconds(5)
-    /// The slowest body, in bytes a second: time that it takes beyond its timeout. Half of what a client of ours gives
-    /// itself for a long push (`SyncPolicy.uploadTime(ofBytes:)`), which is to be the first to give up.
+    /// Minimum rate of a request body beyond its timeout, in bytes per second. It is half the rate that a Tombolo
+    /// client requires of a long push (`SyncPolicy.uploadTime(ofBytes:)`), because the client should give up first.
     static let slowestBody = 4 * 1_024
-    /// How many times the longest body is read, and forgotten, before the connection is given up.
+    /// Multiple of the maximum body length up to which a body is read and discarded. Beyond it, the connection is
+    /// closed.
     static let unreadBodies = 4
-    /// The bytes that the parser is given at once. It makes requests of all of them, of at least 27 bytes each and about
-    /// 1 KiB in memory: this bounds how many wait for the response to the first.
+    /// Maximum number of bytes that the parser gets at once. It turns all of them into requests of at least 27 bytes
+    /// each, which take about 1 KiB in memory. This limits how many requests wait for the response to the first one.
     static let parsedBytes = 2 * 1_024
-    /// The bytes of one connection that wait for a response before the parser sees them. The system reads 64 KiB at once, and
-    /// more only when the peer has closed its side.
+    /// Maximum number of bytes of one connection that wait for a response before the parser sees them. The system reads
+    /// 64 KiB at once, and more only when the peer has closed its side.
     static let heldBytes = 256 * 1_024
-    /// The spaces of one event stream.
+    /// Maximum number of spaces in one event stream.
     static let spacesPerStream = 64
 
     // MARK: Responses
 
-    /// How long a peer may take nothing of what waits for it. As long as a client of ours waits for a response.
+    /// The time that a peer may read nothing of the bytes that wait for it. A Tombolo client waits for a response for
+    /// the same time.
     static let writeTimeout = Duration.seconds(30)
-    /// The slowest peer that keeps its connection, in bytes a second: a link of 8 kbit/s.
+    /// Minimum rate, in bytes per second, at which a peer must read to keep its connection: a link of 8 kbit/s.
     static let slowestReader = 1_024
-    /// The bytes that the system takes from a connection before it sends them (TCP_NOTSENT_LOWAT). More would hide for minutes
-    /// whether a slow peer still reads.
+    /// The number of unsent bytes that the system takes from a connection (TCP_NOTSENT_LOWAT). With more, it would take
+    /// minutes to see whether a slow peer still reads.
     static let unsentBytes = 16 * 1_024
-    /// The length of the pieces in which a response is written, in bytes: what waits on one stream is seen to shrink.
+    /// The length of the pieces in which a response is written, in bytes, so that the progress on a stream is visible.
     static let responseBytes = 16 * 1_024
 
     // MARK: Connections
 
-    /// Connections that wait to be accepted: a fleet that comes back at once.
+    /// Maximum number of connections that wait to be accepted: many devices may reconnect at once.
     static let backlog = 4_096
-    /// One part in this many of all connections is left to those that have shown no good token yet.
+    /// The divisor that gives the share of all connections reserved for those that have not presented a valid token
+    /// yet.
     static let strangerShare = 4
-    /// The streams of HTTP/2 that a connection may have open before it has shown a good token. A client of ours opens two.
+    /// Maximum number of open HTTP/2 streams of a connection that has not presented a valid token. A Tombolo client
+    /// opens two.
     static let streamsOfStranger = 16
 
     // MARK: Principals
 
-    /// The requests of one principal that are answered at one time. A device of ours has two, and people have few devices.
+    /// Maximum number of concurrent requests of one principal. A device has two, and people have few devices.
     static let requestsPerPrincipal = 64
-    /// The event streams of one principal at one time: one for each of their devices.
+    /// Maximum number of event streams of one principal: one for each device.
     static let streamsPerPrincipal = 256
-    /// The bytes of bodies that are held for one principal, and for all, at one time.
+    /// Maximum number of bytes of request bodies that are in memory for one principal, and for all principals.
     static let bodyBytesPerPrincipal = 32 * 1_024 * 1_024
     static let bodyBytes = 256 * 1_024 * 1_024
-    /// When to come back after too many requests at one time, in seconds.
+    /// The time after which a client should retry after too many concurrent requests, in seconds.
     static let busyRetrySeconds = 1
 
     // MARK: Tokens and health
 
-    /// The longest token, in bytes, and the longest file of tokens.
+    /// Maximum length of a token, and of a token file, in bytes.
     static let tokenBytes = 4 * 1_024
     static let tokenFileBytes = 4 * 1_024 * 1_024
-    /// How long an answer about the server's health is kept: strangers may ask, and each look costs a read of the store.
+    /// The time for which the result of a health check is reused. The route is open to everyone, and each check costs a
+    /// read of the store.
     static let healthInterval = Duration.seconds(1)
 }

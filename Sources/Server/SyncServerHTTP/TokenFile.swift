@@ -9,15 +9,17 @@ import Glibc
 import Musl
 #endif
 
-/// Bearer tokens from a file: each line a principal, white space, and the SHA-256 of its token in hexadecimal. Empty
-/// lines and lines that begin with `#` say nothing.
+/// An authenticator that reads bearer tokens from a file.
 ///
-/// The file holds no token, only hashes: a copy of it opens nothing. It must be readable by its owner alone (0600), who is
-/// the server's user or root. A changed file is read again at the next request. When it is then not good, the tokens that
-/// were good stay so; when it is gone, no token is good. Either is logged once, however many requests come.
+/// Each line contains a principal, white space, and the SHA-256 hash of its token in hexadecimal. Empty lines and lines
+/// that begin with `#` are ignored. The file contains only hashes, so that a copy of it grants no access. Only its
+/// owner may have access to it (0600), and the owner must be the server's user or root.
+///
+/// A changed file is read again at the next request. If it is then invalid, the earlier tokens remain valid; if it is
+/// missing, no token is valid. Either event is logged once, however many requests arrive.
 public final class TokenFile: Authenticator {
     private struct State: Sendable {
-        /// The stamp of the file when it was last read.
+        /// The stamp of the file when it was last read or found missing.
         var stamp: FileStamp?
         var principals: [[UInt8]: Principal] = [:]
     }
@@ -26,7 +28,7 @@ public final class TokenFile: Authenticator {
     private let logger: Logger
     private let state: Guarded<State>
 
-    /// Reads the file; a file that is not good is a `TokenFileError`.
+    /// Reads the file. Throws `TokenFileError` when the file is invalid.
     public init(path: String, logger: Logger) throws(TokenFileError) {
         self.path = path
         self.logger = logger
@@ -37,12 +39,12 @@ public final class TokenFile: Authenticator {
     public func principal(bearing token: String) -> Principal? {
         guard token.utf8.count <= SyncServerLimits.tokenBytes else { return nil }
         refresh()
-        // Looked up by its hash: how long that takes says nothing of the tokens themselves.
+        // Look up the hash, so that the time it takes reveals nothing about the tokens.
         let digest = Array(SHA256.hash(data: Array(token.utf8)))
         return state.withLock { state in state.principals[digest] }
     }
 
-    /// The line for a token.
+    /// Returns the line of the file for a token.
     public static func line(principal: String, token: String) -> String {
         let digits = SHA256.hash(data: Array(token.utf8)).map { byte in
             let text = String(byte, radix: 16)
@@ -53,7 +55,7 @@ public final class TokenFile: Authenticator {
 
     private func refresh() {
         let stamp = FileStamp(path: path)
-        // Whoever changes the state reads the file and logs: of many requests at once, one.
+        // Of many concurrent requests, only the one that changes the state reads the file and logs.
         let isNews = state.withLock { state in
             guard state.stamp != stamp else { return false }
             state.stamp = stamp
@@ -117,14 +119,14 @@ public final class TokenFile: Authenticator {
 
     package static func parse(_ text: String, _ path: String) throws(TokenFileError) -> [[UInt8]: Principal] {
         var principals: [[UInt8]: Principal] = [:]
-        // Lines may end with CRLF, which is one Character: whoever looked for "\n" would see a single line.
+        // Lines may end with CRLF, which is one Character, so splitting at "\n" would return a single line.
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             guard words.count == 2, first.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
                 let digest = digest(words[1])
             else {
-                // The line itself is not shown: someone may have put a token into it.
+                // The message does not show the line, because someone may have put a token into it.
                 throw TokenFileError(
                     "\(path), line \(index + 1): a principal and the SHA-256 of its token in 64 hexadecimal digits expected"
                 )
@@ -157,10 +159,10 @@ public final class TokenFile: Authenticator {
     }
 }
 
-/// An error in a file of tokens. Shows nothing of what it holds.
+/// An error in a token file. It reveals nothing of the file's contents.
 public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
-    /// Whether there is no file: no token was made yet, or the path is wrong.
+    /// Whether the file is missing: no token has been created yet, or the path is wrong.
     public let fileIsMissing: Bool
 
     init(_ description: String, fileIsMissing: Bool = false) {
@@ -169,12 +171,12 @@ public struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Tells one state of a file from another.
+/// A stamp that distinguishes states of a file.
 private struct FileStamp: Equatable, Sendable {
     let device: UInt64
     let inode: UInt64
     let size: Int64
-    /// Of the last change to the contents, and to the owner or the permissions.
+    /// The times of the last change to the contents, and to the owner or the permissions, in seconds and nanoseconds.
     let times: [Int]
 
     init(_ status: stat) {
@@ -184,7 +186,7 @@ private struct FileStamp: Equatable, Sendable {
         times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
-    /// Nil when there is no such file.
+    /// Returns nil when the status of the file cannot be read, usually because it does not exist.
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -7,7 +7,8 @@ import NIOHTTP1
 import NIOSSL
 import NIOTLS
 
-/// Sets up a connection: HTTP/1.1, or what TLS negotiates of it and HTTP/2, each with what keeps it within its bounds.
+/// Sets up a connection with HTTP/1.1, or with TLS and the negotiated version of HTTP, and with the handlers that bound
+/// its use of resources.
 ///
 ///     socket ─ SlowReaderGuard ─ [TLS ─ HandshakeDeadline] ─┬─ RequestPacer ─ parser ─ RequestGate ─ routes
 ///                                                           └─ HTTP/2 ─ HTTP2Guard ─ streams: StreamGuard ─ routes
@@ -62,8 +63,8 @@ struct ConnectionChannel: ServerChildChannel {
         }
     }
 
-    /// Limits the buffers of the socket: few unsent bytes, so that progress shows in small steps, and no more reads than were
-    /// asked for.
+    /// Limits the buffers of the socket: few unsent bytes, so that progress shows in small steps, and one read per
+    /// request to read.
     private static func bound(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.syncOptions?.setOption(

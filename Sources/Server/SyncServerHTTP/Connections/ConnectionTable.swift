@@ -1,24 +1,24 @@
-/// The server's open connections, and the rule that decides which one a newcomer replaces.
+/// The server's open connections, and the rule that decides which of them a new connection replaces.
 ///
-/// A connection begins as a stranger's, and becomes a member's with its first request that shows a good token. A full
-/// table cuts strangers, the oldest first. Members that are answered nothing at the moment give way too once strangers
-/// hold less than `strangerShare` of the table: a newcomer is a stranger at first, and needs the time to show its token.
-/// So neither strangers nor members can keep everybody else out.
+/// A connection begins as a stranger, and becomes a member with its first request that has a valid token. When the
+/// table is full, the oldest stranger is closed. Once strangers hold no more than the share `strangerShare` of the
+/// table, idle members are closed first, because a new connection starts as a stranger and needs time to present its
+/// token. As a result, neither strangers nor members can keep all others out.
 struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Connections at one time.
+        /// Maximum number of open connections.
         var total: Int
-        /// Connections of one address at one time.
+        /// Maximum number of open connections from one address.
         var perAddress: Int
-        /// One part in this many of `total` is left to strangers.
+        /// The divisor that gives the share of `total` reserved for strangers: 4 reserves a quarter.
         var strangerShare = SyncServerLimits.strangerShare
     }
 
     enum Admission: Hashable, Sendable {
         case admitted
-        /// The newcomer is in, and this one is to be cut. It is in the table no more.
+        /// The new connection is admitted, and the caller must close this one, which is no longer in the table.
         case admittedInstead(of: ID)
-        /// Every connection that could give way is being answered.
+        /// Every connection that could be closed has a request in progress.
         case refused
     }
 
@@ -28,12 +28,12 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         var requests = 0
     }
 
-    /// The connections of one address, or all of them.
+    /// The connections of one address, or of all addresses.
     private struct Group {
         var count = 0
-        /// Those without a good token, the oldest first.
+        /// The connections without a valid token, the oldest first.
         var strangers = AgeQueue<ID>()
-        /// Members' that wait for a request, the longest wait first.
+        /// The members without a request in progress, the longest idle first.
         var idleMembers = AgeQueue<ID>()
 
         var isEmpty: Bool { count == 0 }
@@ -51,7 +51,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     var count: Int { entries.count }
     var strangers: Int { everyone.strangers.count }
 
-    /// A new connection wants in.
+    /// Admits a new connection if there is room or another connection can be closed for it.
     mutating func admit(_ id: ID, from address: PeerAddress) -> Admission {
         guard entries[id] == nil else { return .admitted }
         var victim: ID?
@@ -74,7 +74,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         return victim.map { .admittedInstead(of: $0) } ?? .admitted
     }
 
-    /// A request has shown a good token.
+    /// Notes that a request on the connection had a valid token.
     mutating func authenticated(_ id: ID) {
         guard var entry = entries[id], !entry.isMember else { return }
         entry.isMember = true
@@ -85,7 +85,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// A request has come.
+    /// Notes that a request has begun.
     mutating func requestBegan(_ id: ID) {
         guard var entry = entries[id] else { return }
         entry.requests += 1
@@ -93,7 +93,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         change(entry.address) { group in group.idleMembers.remove(id) }
     }
 
-    /// A request is answered.
+    /// Notes that a request has been answered.
     mutating func requestEnded(_ id: ID) {
         guard var entry = entries[id], entry.requests > 0 else { return }
         entry.requests -= 1
@@ -102,7 +102,7 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
         change(entry.address) { group in group.idleMembers.append(id) }
     }
 
-    /// A connection is closed. One that is not in the table is no error: it was cut, or refused.
+    /// Removes a closed connection. Ignores a connection that is not in the table, because it was cut or refused.
     mutating func closed(_ id: ID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         change(entry.address) { group in
@@ -121,9 +121,10 @@ struct ConnectionTable<ID: Hashable & Sendable>: Sendable {
     }
 }
 
-/// A set that knows which of its members came first.
+/// A set that knows which of its elements was added first.
 struct AgeQueue<Element: Hashable & Sendable>: Sendable {
-    /// In the order of their coming, with those that have gone since, of which `members` knows another serial or none.
+    /// The elements in the order in which they were added. Removed elements remain here until `forgetGone()`; `members`
+    /// has a different serial, or none, for them.
     private var order: [(element: Element, serial: Int)] = []
     private var head = 0
     private var members: [Element: Int] = [:]
@@ -135,7 +136,7 @@ struct AgeQueue<Element: Hashable & Sendable>: Sendable {
         order[head...].first { members[$0.element] == $0.serial }?.element
     }
 
-    /// Adds an element as the youngest; one that is there stays where it is.
+    /// Adds an element as the newest one. An element that is already present keeps its place.
     mutating func append(_ element: Element) {
         guard members[element] == nil else { return }
         serial += 1
@@ -150,7 +151,8 @@ struct AgeQueue<Element: Hashable & Sendable>: Sendable {
         forgetGone()
     }
 
-    /// Keeps `order` in proportion to the members: each element is moved a bounded number of times.
+    /// Keeps the size of `order` proportional to the number of members. Each element is moved a bounded number of
+    /// times.
     private mutating func forgetGone() {
         guard order.count > 2 * members.count + 16 else { return }
         order = order[head...].filter { members[$0.element] == $0.serial }

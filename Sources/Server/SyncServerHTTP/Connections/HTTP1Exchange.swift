@@ -1,25 +1,27 @@
 import NIOCore
 
-/// The turns that requests and responses take on one connection of HTTP/1.1: one request at a time, each with deadlines.
+/// The state machine for requests and responses on one HTTP/1.1 connection: one request at a time, each with deadlines.
 ///
 ///     quiet → head → request → quiet … ; from each of them → closing
 ///
-/// Nothing of a next request is read before the response to the last one has left. A late or repeated event changes nothing.
+/// Nothing of the next request is read before the response to the last one has been sent. A late or repeated event
+/// changes nothing.
 struct HTTP1Exchange: Hashable, Sendable {
     private enum State: Hashable {
-        /// No byte of a request has come. The first one has a deadline; for later ones the idle timeout counts.
+        /// No byte of a request has arrived. The first request has a deadline; later ones are subject to the idle
+        /// timeout.
         case quiet(until: NIODeadline?)
-        /// A part of a head has come.
+        /// Part of a head has arrived.
         case head(until: NIODeadline)
         case request(Request)
-        /// The last response is written. What still comes is thrown away, so that the peer can read that response.
+        /// The last response has been written. Further input is discarded, so that the peer can read that response.
         case closing(until: NIODeadline)
     }
 
     private struct Request: Hashable {
         var hasEnded = false
         var isLast: Bool
-        /// Set once the response has left before its request has ended.
+        /// The deadline for the rest of the request; set when the response has been sent before the request has ended.
         var answeredUntil: NIODeadline?
         var isAnswered = false
     }
@@ -27,9 +29,9 @@ struct HTTP1Exchange: Hashable, Sendable {
     /// The action to take when a deadline may have passed.
     enum Expiry: Hashable {
         case wait(until: NIODeadline)
-        /// Nothing has a deadline now.
+        /// There is no deadline.
         case none
-        /// A head has begun and does not end: say so, and close.
+        /// A head has begun but not ended in time: send an error, and close.
         case refuseSlowHead
         case cut
     }
@@ -47,7 +49,7 @@ struct HTTP1Exchange: Hashable, Sendable {
         state = .quiet(until: now + headDeadline)
     }
 
-    /// Whether bytes of the peer may go to the parser.
+    /// Whether bytes from the peer may go to the parser.
     var takesBytes: Bool {
         switch state {
         case .quiet, .head, .closing: true
@@ -55,7 +57,7 @@ struct HTTP1Exchange: Hashable, Sendable {
         }
     }
 
-    /// Whether a head may be handed on.
+    /// Whether a head may be passed on.
     var takesHead: Bool {
         switch state {
         case .quiet, .head: true
@@ -67,12 +69,12 @@ struct HTTP1Exchange: Hashable, Sendable {
         if case .closing = state { true } else { false }
     }
 
-    /// Whether a request has come whole, and its response has not left.
+    /// Whether a complete request has arrived and its response has not been sent.
     var awaitsResponse: Bool {
         if case .request(let request) = state { request.hasEnded && !request.isAnswered } else { false }
     }
 
-    /// When to call `deadlinePassed(now:)`.
+    /// The time at which to call `deadlinePassed(now:)`; nil when there is no deadline.
     var deadline: NIODeadline? {
         switch state {
         case .quiet(let until): until
@@ -85,7 +87,7 @@ struct HTTP1Exchange: Hashable, Sendable {
 
     mutating func bytesArrived(now: NIODeadline) {
         guard case .quiet(let until) = state else { return }
-        // The first head has its deadline from the connection's first moment on.
+        // The deadline of the first head starts with the connection.
         state = .head(until: until ?? now + headDeadline)
     }
 
@@ -102,17 +104,17 @@ struct HTTP1Exchange: Hashable, Sendable {
         settle(request, now: now)
     }
 
-    /// The response is written, and its last byte was taken by the system.
+    /// Notes that the response has been written and that the system has taken its last byte.
     mutating func responseLeft(now: NIODeadline) {
         guard case .request(var request) = state, !request.isAnswered else { return }
         request.isAnswered = true
-        // A body that nobody reads may end, but not go on for long.
+        // The rest of a body that is not read may still arrive, but only for a short time.
         request.answeredUntil = now + closeDelay
         state = .request(request)
         settle(request, now: now)
     }
 
-    /// The request breaks the rules, and its refusal is being written.
+    /// Notes that the request violates the rules and that the error response is being written.
     mutating func refused(now: NIODeadline) {
         guard !isClosing else { return }
         state = .closing(until: now + closeDelay)

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Watches one connection of HTTP/2: it has to bring a request soon, and it may not stay long without one.
+/// Closes an HTTP/2 connection that does not open a stream in time, or that has been without one for too long.
 ///
-/// Whoever has shown no good token yet gets few streams at a time: each takes as much memory as a connection. Frames that
-/// cost more than they bring (resets, pings, settings, empty ones) are counted and bounded by NIO.
+/// A connection without a valid token may open only few streams at a time, because each stream takes as much memory as
+/// a connection. NIO counts and limits frames that cost more than they carry (resets, pings, settings, empty frames).
 final class HTTP2Guard: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
-    /// Counters of a connection.
+    /// The callbacks that report the requests of a connection.
     struct Activity {
         var requestBegan: () -> Void = {}
         var requestEnded: () -> Void = {}
@@ -21,8 +21,10 @@ final class HTTP2Guard: ChannelInboundHandler {
     private var timer: Scheduled<Void>?
     private var context: ChannelHandlerContext?
 
-    /// - Parameter idle: how long a member's connection may be without a stream before it is told to go; it is cut some time
-    ///   later. A stranger's has the time of a head.
+    /// Creates a guard.
+    ///
+    /// - Parameter idle: the time that an authenticated connection may be without a stream. It is then asked to close,
+    ///   and is cut `closeDelay` later. An unauthenticated connection has `headDeadline` instead.
     init(idle: TimeAmount, activity: Activity = Activity()) {
         self.idle = idle
         self.activity = activity
@@ -38,7 +40,9 @@ final class HTTP2Guard: ChannelInboundHandler {
         self.context = nil
     }
 
-    /// - Returns: whether there is room for the stream.
+    /// Notes that a stream was opened.
+    ///
+    /// - Returns: whether the connection may have the stream.
     func streamOpened() -> Bool {
         timer?.cancel()
         streams += 1

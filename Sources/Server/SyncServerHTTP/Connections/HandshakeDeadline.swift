@@ -1,7 +1,7 @@
 import NIOCore
 import NIOTLS
 
-/// Closes a connection whose TLS handshake is not done in time.
+/// Closes a connection whose TLS handshake does not finish in time.
 final class HandshakeDeadline: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 

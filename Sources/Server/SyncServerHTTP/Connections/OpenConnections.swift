@@ -3,9 +3,11 @@ import NIOCore
 import NIOSSL
 import SyncConcurrency
 
-/// The connections that are open: within their bounds, and so that a shutdown can end those that do not end by themselves.
+/// The open connections of the server. It enforces their limits, and lets a shutdown close the connections that do not
+/// end otherwise.
 ///
-/// A peer that has gone without a word answers no GOAWAY and finishes no handshake: waiting for it would last forever.
+/// A peer that disappeared without closing its connection never responds to a GOAWAY and never finishes a handshake, so
+/// waiting for it could last forever.
 final class OpenConnections: Sendable {
     typealias Table = ConnectionTable<ObjectIdentifier>
 
@@ -16,7 +18,7 @@ final class OpenConnections: Sendable {
         var channels: [ObjectIdentifier: any Channel] = [:]
         var table: Table
         var isClosed = false
-        /// Connections that were cut or refused for want of room.
+        /// The number of connections that were cut or refused for lack of room.
         var turnedAway = 0
     }
 
@@ -27,8 +29,9 @@ final class OpenConnections: Sendable {
 
     var count: Int { state.withLock { $0.channels.count } }
 
-    /// Remembers a connection until it is closed. Where there is no room it cuts another one, or this one; after
-    /// `closeAll()` it cuts this one.
+    /// Registers a connection until it is closed.
+    ///
+    /// If there is no room, another connection or this one is cut. After `closeAll()`, this one is cut.
     func add(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         let address = PeerAddress(channel.remoteAddress)
@@ -47,7 +50,7 @@ final class OpenConnections: Sendable {
                 return (channel, state.turnedAway)
             }
         }
-        // At each doubling: a flood of connections is no flood of lines.
+        // Log at each doubling only, so that a flood of connections does not cause a flood of messages.
         if turnedAway > 0, turnedAway & (turnedAway - 1) == 0 {
             logger.warning(
                 "a connection was closed to make room; see listen.connections and listen.connections-per-address",
@@ -62,9 +65,9 @@ final class OpenConnections: Sendable {
         if let unwanted { Self.cut(unwanted) }
     }
 
-    // MARK: What the connections do
+    // MARK: Events of the connections
 
-    /// A request on the connection has shown a good token.
+    /// Notes that a request on the connection had a valid token.
     func authenticated(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         state.withLock { $0.table.authenticated(key) }
@@ -85,7 +88,7 @@ final class OpenConnections: Sendable {
         return state.withLock { $0.table.isStranger(key) }
     }
 
-    /// Closes all connections, and those that come later.
+    /// Closes all current and all later connections.
     func closeAll() {
         let channels = state.withLock { state in
             state.isClosed = true
@@ -94,8 +97,10 @@ final class OpenConnections: Sendable {
         for channel in channels { Self.cut(channel) }
     }
 
-    /// Closes the socket, past TLS. That would wait for seconds for the peer's word, and read what the peer sends meanwhile: a
-    /// request that nobody takes any more, over which NIO ends the process (https://github.com/apple/swift-nio/issues/3481).
+    /// Closes the socket without a TLS shutdown.
+    ///
+    /// A TLS shutdown would wait for the peer for seconds, and meanwhile read what the peer sends. A request that
+    /// arrives then has no reader, and NIO terminates the process (https://github.com/apple/swift-nio/issues/3481).
     static func cut(_ channel: any Channel) {
         channel.eventLoop.execute {
             if let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {

@@ -1,13 +1,13 @@
 import Glibc
 import NIOCore
 
-/// Where a connection comes from, as far as one peer is told from another: an IPv4 address, or the first 64 bits of an
-/// IPv6 address, for a single host has all addresses behind these.
+/// The part of a peer's address that distinguishes one peer from another: an IPv4 address, or the first 64 bits of an
+/// IPv6 address, because a single host has all addresses with that prefix.
 struct PeerAddress: Hashable, Sendable {
     private let bytes: [UInt8]
 
     init(bytes: [UInt8]) {
-        // ::ffff:a.b.c.d is how a socket for both families sees an IPv4 address.
+        // A socket for both families shows an IPv4 address as ::ffff:a.b.c.d.
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
         if bytes.count == 16, bytes.starts(with: mapped) {
             self.bytes = Array(bytes[12...])
@@ -16,7 +16,7 @@ struct PeerAddress: Hashable, Sendable {
         }
     }
 
-    /// Peers without an address of the internet count as one.
+    /// All peers without an IP address count as one.
     init(_ address: SocketAddress?) {
         self.init(
             bytes: address?.withSockAddr { address, size in

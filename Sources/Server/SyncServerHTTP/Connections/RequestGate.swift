@@ -3,10 +3,12 @@ import NIOCore
 import NIOHTTP1
 import SyncWire
 
-/// Lets one request at a time through to the routes, and refuses those that break the rules. Stands behind the parser.
+/// Passes one request at a time to the routes, and rejects requests that violate the rules. It is placed after the
+/// parser.
 ///
-/// A pipelined request waits, unread where possible, until the response before it has left: without that a peer that reads
-/// nothing would have all of its responses kept in memory. `RequestPacer` stands before the parser and holds the bytes.
+/// A pipelined request waits, unread where possible, until the previous response has been sent. Otherwise, a peer that
+/// reads nothing could make the server keep all its responses in memory. `RequestPacer`, before the parser, holds the
+/// bytes.
 final class RequestGate: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -14,25 +16,25 @@ final class RequestGate: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private var exchange: HTTP1Exchange?
-    /// Parts of requests that came in the same slice of bytes as one that is not answered yet.
+    /// The parts of requests that arrived in the same slice of bytes as a request that has not been answered yet.
     private var held = CircularBuffer<HTTPServerRequestPart>()
-    /// A violation behind the held parts.
+    /// A violation that was found after the held parts.
     private var heldRefusal: Refused?
     private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
     private var hasBegunResponse = false
     private let activity: Activity
     private var context: ChannelHandlerContext?
 
-    /// Continues to forward bytes: called when a response has left.
+    /// Resumes the forwarding of bytes. It is called when a response has been sent.
     var resume: () -> Void = {}
 
-    /// Counters of a connection.
+    /// The callbacks that report the requests of a connection.
     struct Activity {
         var requestBegan: () -> Void = {}
         var requestEnded: () -> Void = {}
     }
 
-    /// A response that is sent without asking the routes.
+    /// An error response that is sent without calling the routes.
     struct Refused {
         let status: HTTPResponseStatus
         let code: ErrorBody.Code
@@ -46,7 +48,7 @@ final class RequestGate: ChannelDuplexHandler {
     /// Whether bytes may go to the parser.
     var takesBytes: Bool { held.isEmpty && heldRefusal == nil && exchange?.takesBytes != false }
     var isClosing: Bool { exchange?.isClosing == true }
-    /// For tests: the parts that wait for a response.
+    /// The number of parts that wait for a response. For tests.
     var heldParts: Int { held.count }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -69,7 +71,7 @@ final class RequestGate: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// The parser is about to be given bytes.
+    /// Notes that bytes are about to go to the parser.
     func bytesArrived() {
         guard let context else { return }
         exchange?.bytesArrived(now: context.eventLoop.now)
@@ -116,7 +118,7 @@ final class RequestGate: ChannelDuplexHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The peer has read the last response, and has nothing more to say.
+        // The peer has read the last response and sends nothing more.
         if isClosing, case .inputClosed? = event as? ChannelEvent { return context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }
@@ -124,7 +126,7 @@ final class RequestGate: ChannelDuplexHandler {
     // MARK: Responses
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The routes may still write a response to what was refused meanwhile.
+        // The routes may still write a response to a request that was rejected in the meantime.
         guard !isClosing else {
             promise?.fail(ChannelError.outputClosed)
             return
@@ -156,7 +158,8 @@ final class RequestGate: ChannelDuplexHandler {
         resume()
     }
 
-    /// Answers in place of the routes, and closes once the peer has had the time to read it.
+    /// Sends an error response instead of calling the routes, and closes the connection after the peer has had time to
+    /// read it.
     private func refuse(_ refused: Refused, _ context: ChannelHandlerContext) {
         let mayAnswer = exchange?.takesHead == true || !hasBegunResponse
         if exchange?.takesHead == false { activity.requestEnded() }
@@ -178,7 +181,8 @@ final class RequestGate: ChannelDuplexHandler {
 
     // MARK: Deadlines
 
-    /// Sees to it that a timer fires no later than the deadline, if there is one. A timer that is early looks again.
+    /// Schedules a timer that fires no later than the deadline, if there is one. A timer that fires too early is
+    /// scheduled again.
     private func watch(_ context: ChannelHandlerContext) {
         guard let deadline = exchange?.deadline, timer.map({ deadline < $0.deadline }) ?? true else { return }
         timer?.task.cancel()
@@ -201,7 +205,7 @@ final class RequestGate: ChannelDuplexHandler {
 }
 
 extension RequestGate.Refused {
-    /// Nil for an error that says nothing about the request.
+    /// Returns nil for an error that does not concern the request.
     init?(_ error: any Error) {
         switch error {
         case HTTPParserError.headerOverflow:

@@ -1,14 +1,14 @@
 import NIOHTTP1
 
-/// Rules for the head of a request beyond its grammar, so that no two parties read it differently (RFC 9112).
+/// Rules for the head of a request beyond its grammar, so that no two parties interpret it differently (RFC 9112).
 enum RequestHeadRules {
-    /// Why a head is refused; nil when it keeps to the rules.
+    /// Returns the reason to reject a head; nil when it follows the rules.
     static func violation(of head: HTTPRequestHead) -> String? {
         guard head.version == .http1_1 || head.version == .http1_0 else {
             return "the request is of another version of HTTP; HTTP/1.1 expected"
         }
         let hosts = head.headers["host"]
-        // HTTP/1.0 knows no Host (RFC 9112 §3.2).
+        // HTTP/1.0 does not require a Host field (RFC 9112 §3.2).
         guard hosts.count == 1 || (hosts.isEmpty && head.version == .http1_0) else {
             return "the request has \(hosts.count) Host fields; exactly one expected"
         }
@@ -18,7 +18,8 @@ enum RequestHeadRules {
         guard lengths.count <= 1 else {
             return "the request has \(lengths.count) Content-Length fields; at most one expected"
         }
-        // Digits alone: "+2" is an integer to Swift. And one that fits, for no two parties wrap around alike.
+        // Accept digits only, because Swift also parses "+2". The number must fit into `Int`, because parties may treat
+        // an overflow differently.
         if let length = lengths.first, Int(length) == nil || !length.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             return "the Content-Length field is not a decimal number, or too large"
         }
@@ -34,7 +35,8 @@ enum RequestHeadRules {
         return nil
     }
 
-    /// The characters of a host name, an IPv4 or bracketed IPv6 address, and a port (RFC 3986 §3.2.2), or nothing at all.
+    /// Returns whether the text has only characters of a host name, an IPv4 or bracketed IPv6 address, and a port (RFC
+    /// 3986 §3.2.2). An empty text is valid.
     private static func isHost(_ text: String) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {

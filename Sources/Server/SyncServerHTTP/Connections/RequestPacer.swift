@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Gives the parser the bytes of one request at a time, in slices. Stands before the parser.
+/// Passes the bytes of one request at a time to the parser, in slices. It is placed before the parser.
 ///
-/// The parser hands on whatever it is given as requests, each of which takes far more memory than its bytes.
+/// The parser turns all the bytes that it gets into requests, each of which takes far more memory than its bytes.
 final class RequestPacer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -19,7 +19,7 @@ final class RequestPacer: ChannelDuplexHandler {
         self.gate = gate
     }
 
-    /// For tests: the bytes that wait for a response.
+    /// The number of bytes that wait for a response. For tests.
     var heldBytes: Int { held.readableBytes }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -34,7 +34,7 @@ final class RequestPacer: ChannelDuplexHandler {
         guard !gate.isClosing else { return }
         var bytes = unwrapInboundIn(data)
         if held.readableBytes == 0 { held = bytes } else { held.writeBuffer(&bytes) }
-        // More than the system was asked for comes only from a peer that has closed its side.
+        // More bytes than one read returns arrive only from a peer that has closed its side.
         guard held.readableBytes <= SyncServerLimits.heldBytes else { return context.close(promise: nil) }
         forward(context)
     }
@@ -50,7 +50,7 @@ final class RequestPacer: ChannelDuplexHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The end of what a peer sends comes behind what it sent.
+        // The end of input must follow the bytes that are still held.
         if case .inputClosed? = event as? ChannelEvent, held.readableBytes > 0, !gate.isClosing {
             heldEvent = .inputClosed
             return
@@ -59,13 +59,15 @@ final class RequestPacer: ChannelDuplexHandler {
     }
 
     private func readIfWanted(_ context: ChannelHandlerContext) {
-        // A connection that closes goes on reading, so that it learns when the peer has gone.
+        // A connection that is closing continues to read, so that it notices when the peer has gone.
         guard hasPendingRead, gate.isClosing || (gate.takesBytes && held.readableBytes == 0) else { return }
         hasPendingRead = false
         context.read()
     }
 
-    /// - Returns: false when it is at work already, further up the stack.
+    /// Forwards held bytes while the gate accepts them.
+    ///
+    /// - Returns: false when a call further up the stack is already forwarding.
     @discardableResult
     private func forward(_ context: ChannelHandlerContext) -> Bool {
         guard !isForwarding else { return false }

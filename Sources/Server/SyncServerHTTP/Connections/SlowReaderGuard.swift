@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Closes a connection whose peer does not take what waits for it. Stands next to the socket.
+/// Closes a connection whose peer reads its responses too slowly. It is placed next to the socket.
 final class SlowReaderGuard: ChannelOutboundHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
@@ -29,7 +29,7 @@ final class SlowReaderGuard: ChannelOutboundHandler {
         }
     }
 
-    /// The bytes that the system has not taken; nil when the channel is closed.
+    /// Returns the number of bytes that the system has not taken; nil when the channel is closed.
     private func waiting(_ context: ChannelHandlerContext) -> Int? {
         try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
     }

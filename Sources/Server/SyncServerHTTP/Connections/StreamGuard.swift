@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Watches one stream of HTTP/2: its connection counts it, and it is reset when its peer does not take what waits for it.
+/// Counts an HTTP/2 stream for its connection, and resets the stream when its peer reads the response too slowly.
 ///
-/// Unsent bytes may wait in the stream, because the peer's window is closed, where `SlowReaderGuard`, which watches the socket,
-/// does not see them.
+/// Unsent bytes may wait in the stream because the peer's flow-control window is closed. `SlowReaderGuard`, which
+/// watches the socket, does not see them.
 final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
@@ -22,7 +22,7 @@ final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
         connection = try? context.channel.parent?.pipeline.syncOperations.handler(type: HTTP2Guard.self)
         guard connection?.streamOpened() == false else { return }
         let channel = context.channel
-        // The stream is not set up yet.
+        // Close it later, because the stream is not set up yet.
         context.eventLoop.execute { channel.close(promise: nil) }
     }
 
@@ -37,7 +37,7 @@ final class StreamGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if written == taken { watch.caughtUp(context, taken: taken) }
-        // Responses are written in pieces of this length; a shorter one counts as much.
+        // Responses are written in pieces of this length. A shorter piece counts as a full one.
         written += SyncServerLimits.responseBytes
         let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { [self] _ in taken += SyncServerLimits.responseBytes }

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// How long a peer may take what waits for it.
+/// The time that a peer has to read the bytes that wait for it.
 ///
-/// It has `timeout` from the moment at which something waits. What it takes earns it time back, a second for each
-/// `slowest` bytes, but never more than `timeout`: neither a peer that takes nothing nor one that takes a byte now and
-/// then holds a connection's memory for long.
+/// The peer has `timeout` from the moment at which bytes begin to wait. What it reads extends the deadline by a second
+/// for every `slowest` bytes, but never to more than `timeout` from now. A peer that reads nothing, or a byte now and
+/// then, therefore cannot hold a connection's memory for long.
 struct WriteAllowance: Hashable, Sendable {
     private let timeout: TimeAmount
     private let slowest: Int
@@ -12,7 +12,7 @@ struct WriteAllowance: Hashable, Sendable {
     private var taken = 0
 
     enum Verdict: Hashable {
-        /// Nothing waits.
+        /// No bytes are waiting.
         case rest
         case wait(until: NIODeadline)
         case cut
@@ -25,9 +25,11 @@ struct WriteAllowance: Hashable, Sendable {
         self.slowest = slowest
     }
 
+    /// Updates the deadline after a look at the progress.
+    ///
     /// - Parameters:
-    ///   - taken: the bytes that the peer has taken since the connection began.
-    ///   - waiting: the bytes that wait for it.
+    ///   - taken: the number of bytes that the peer has taken since the connection began.
+    ///   - waiting: the number of bytes that wait for it.
     mutating func looked(taken total: Int, waiting: Int, now: NIODeadline) -> Verdict {
         let progress = total - taken
         taken = total

@@ -1,8 +1,9 @@
 import NIOCore
 
-/// Closes a channel whose peer takes too little of the bytes that wait for it. Belongs to one handler, on its event loop.
+/// Closes a channel whose peer takes the waiting bytes too slowly. It belongs to one handler, and is used only on its
+/// event loop.
 final class WriteWatch {
-    /// The bytes that the peer has taken since the channel began, and those that wait for it.
+    /// The number of bytes that the peer has taken since the channel began, and the number that wait for it.
     typealias Progress = (taken: Int, waiting: Int)
 
     private var allowance: WriteAllowance
@@ -12,17 +13,17 @@ final class WriteWatch {
         self.allowance = allowance
     }
 
-    /// Whether bytes were waiting when the watch last looked.
+    /// Whether bytes were waiting at the last look.
     var isWaiting: Bool { timer != nil }
 
-    /// Starts to watch after a flush, unless it does already.
+    /// Starts to watch after a flush, unless the watch is already running.
     ///
-    /// - Parameter progress: measures; nil when the channel is closed.
+    /// - Parameter progress: measures the progress; returns nil when the channel is closed.
     func flushed(_ context: ChannelHandlerContext, _ progress: @escaping () -> Progress?) {
         if timer == nil { look(context, progress) }
     }
 
-    /// Notes that the peer has taken everything: bytes that wait from now on have all the time.
+    /// Notes that the peer has taken everything, so that bytes that wait from now on get the full timeout.
     func caughtUp(_ context: ChannelHandlerContext, taken: Int) {
         _ = allowance.looked(taken: taken, waiting: 0, now: context.eventLoop.now)
     }
