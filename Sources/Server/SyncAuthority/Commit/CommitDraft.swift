@@ -117,7 +117,7 @@ struct CommitDraft<Lookup: RecordLookup> {
         return origin.identity == planner.author.identity || (seen <= head && origin.version <= seen)
     }
 
-    /// Deleting a record that is already deleted succeeds.
+    /// Deletes a record. Deleting a record that is already deleted succeeds.
     private mutating func delete(
         _ address: RecordAddress, seen: Version, _ stamp: Stamp, _ index: Int
     ) throws(PlanningStop) {

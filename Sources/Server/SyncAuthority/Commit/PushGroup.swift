@@ -12,7 +12,7 @@ struct PushGroup {
 
     enum Verdict {
         case answered(Answer)
-        /// Nothing was written.
+        /// The push was refused. Nothing was written.
         case refused(PushRefusal)
         /// The client has proved that the store was restored from an older copy. Nothing was written.
         case lost(LostHistory)

@@ -15,7 +15,7 @@ import NIOTLS
 struct ConnectionChannel: ServerChildChannel {
     let http1: HTTP1Channel
     let http2: HTTP2Channel
-    /// Nil without TLS.
+    /// The TLS context; nil for plain HTTP.
     let tls: NIOSSLContext?
     let handshakeTimeout: Duration
     let idleTimeout: Duration

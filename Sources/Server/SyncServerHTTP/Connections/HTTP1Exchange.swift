@@ -91,7 +91,9 @@ struct HTTP1Exchange: Hashable, Sendable {
         state = .head(until: until ?? now + headDeadline)
     }
 
-    /// - Parameter isLast: whether the peer wants the connection closed after this request.
+    /// Notes that the head of a request has arrived.
+    ///
+    /// - Parameter isLast: whether the connection closes after this request.
     mutating func headArrived(isLast: Bool) {
         guard takesHead else { return }
         state = .request(Request(isLast: isLast))

@@ -42,7 +42,7 @@ public struct ServerLimits: Hashable, Sendable {
     }
 }
 
-/// The version of the protocol that this build speaks.
+/// The protocol version that this build uses.
 public enum ProtocolVersion {
     public static let current = 1
 }

@@ -15,7 +15,7 @@ public enum Outcome: Hashable, Sendable {
     }
 }
 
-/// The uid that the server gave to a record when it first accepted it.
+/// The uid that the server assigned to a record when it first accepted it.
 public struct AssignedUID: Hashable, Sendable {
     public let collection: CollectionName
     public let record: RecordID

@@ -86,7 +86,8 @@ public struct PullPage: Hashable, Sendable {
     public let hasMoreNotices: Bool
 
     public enum Content: Hashable, Sendable {
-        /// Records in their current state, ordered by collection and id.
+        /// Records in their current state: one collection after another, in the order of the server's catalog, and
+        /// ordered by id within a collection.
         ///
         /// `isFirst` starts a new snapshot, and `isLast` completes it: every record that the client holds and that the
         /// snapshot did not contain no longer exists on the server.

@@ -58,7 +58,7 @@ package enum PullCodec {
         }
     }
 
-    // MARK: Reply
+    // MARK: Response
 
     /// Encodes a response.
     ///

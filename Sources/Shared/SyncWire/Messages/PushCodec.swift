@@ -190,7 +190,7 @@ package enum PushCodec {
         }
     }
 
-    // MARK: Reply
+    // MARK: Response
 
     package static func encode(_ reply: PushReply) throws(WireError) -> [UInt8] {
         var writer = JSONWriter(reserving: 256)

@@ -39,7 +39,7 @@ enum NoticeCoding {
             clients: try reader.require(clients, "clients"), after: try reader.require(after, "after"))
     }
 
-    // MARK: Reply
+    // MARK: Response
 
     static func write(_ notice: ConflictNotice, to writer: inout JSONWriter) throws(WireError) {
         writer.beginObject()
