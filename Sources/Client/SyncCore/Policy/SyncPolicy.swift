@@ -28,8 +28,8 @@ public struct SyncPolicy: Hashable, Sendable {
     /// Number of snapshots or renewed identities in a row, without progress between them, before each one waits for its
     /// back-off.
     public var freeResets = 1
-    /// Requires a person's consent before a completed snapshot, or the loss of access, removes much of the device's data;
-    /// nil never asks.
+    /// Requires a person's consent before a completed snapshot, or the loss of access, removes much of the device's
+    /// data; nil never asks.
     public var deleteBrake: DeleteBrake? = DeleteBrake(records: 50, percent: 30)
     /// Whether to listen for hints.
     public var listensForHints = true
