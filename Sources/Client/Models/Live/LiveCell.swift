@@ -107,7 +107,7 @@ final class LiveCell: Sendable {
         return successor?.read(body) ?? value
     }
 
-    // MARK: Sets
+    // MARK: Edits
 
     func set(_ field: ModelField, to value: FieldValue) {
         let successor: LiveCell? = state.withLock { state in
@@ -162,7 +162,7 @@ final class LiveCell: Sendable {
         do { try body() } catch { throw ModelFailure(error) }
     }
 
-    // MARK: What the source says
+    // MARK: Updates from the source
 
     /// Applies the result of a read, unless a read that began later has already been applied: two threads may read at
     /// once.
@@ -273,7 +273,7 @@ final class LiveCell: Sendable {
         }
     }
 
-    // MARK: Words
+    // MARK: Descriptions
 
     var label: String {
         switch key {

@@ -125,7 +125,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    // MARK: One record, one object
+    // MARK: Registry: one object per record
 
     private func registered<Model: LiveModel>(_ key: RecordKey) -> Model? {
         let entry = entry(Model.kind.collection, key)

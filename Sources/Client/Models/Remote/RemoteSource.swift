@@ -213,7 +213,7 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    // MARK: What is there after a write
+    // MARK: Results of a write
 
     private func ticket(of edits: [ModelEdit], after applied: Applied) async -> WriteTicket {
         var shown = Dictionary(

@@ -65,7 +65,7 @@ public actor SyncEngine {
         home = ActorExecutor(runtime)
     }
 
-    // MARK: The host's side. Safe from any thread, and never waiting.
+    // MARK: Host interface: safe from any thread, never blocks
 
     /// The engine's current activity.
     public nonisolated var currentStatus: SyncStatus {

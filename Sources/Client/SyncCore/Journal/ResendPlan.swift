@@ -61,7 +61,7 @@ package struct ResendPlan: Hashable, Sendable {
         }
     }
 
-    // MARK: What was refused
+    // MARK: Rejected and cancelled transactions
 
     private mutating func `repeat`(
         _ kept: Transaction, _ rejection: Rejection?, records: Transaction?, catalog: SchemaCatalog,
@@ -138,7 +138,7 @@ package struct ResendPlan: Hashable, Sendable {
         return replacement
     }
 
-    // MARK: Values that gave way
+    // MARK: Losing values
 
     /// Writes the losing values over the current records, and creates deleted records again under new ids.
     private mutating func restore(
@@ -176,7 +176,7 @@ package struct ResendPlan: Hashable, Sendable {
         transactions = [edits]
     }
 
-    // MARK: What was forgotten
+    // MARK: Forgotten changes
 
     private mutating func bringBack(
         _ forgotten: Transaction, catalog: SchemaCatalog,

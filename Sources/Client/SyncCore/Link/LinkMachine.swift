@@ -37,7 +37,7 @@ package struct LinkMachine: Hashable, Sendable {
         if case .online(let hello) = state { hello } else { nil }
     }
 
-    // MARK: Events, in the order of a link's life
+    // MARK: Events, in life-cycle order
 
     /// - Parameter pause: The rest of the pause that the server requested in an earlier run.
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
@@ -137,7 +137,7 @@ package struct LinkMachine: Hashable, Sendable {
         return actions
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
     private mutating func sendHello(_ turn: inout Turn) -> [SyncAction] {
         var actions = leave()

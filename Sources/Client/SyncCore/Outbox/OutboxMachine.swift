@@ -139,7 +139,7 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    // MARK: Events, in the order of a batch's life
+    // MARK: Events, in life-cycle order
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
         self.summary = summary
@@ -181,7 +181,7 @@ package struct OutboxMachine: Hashable, Sendable {
         ]
     }
 
-    /// Handles that the store has no batch. The counts were outdated: what they called unanswered has been answered
+    /// Handles a store without a batch to send. The counts were outdated: what they called unanswered was answered
     /// since.
     mutating func nothingToPush(_ summary: OutboxSummary) {
         guard case .taking = state else { return }
@@ -338,7 +338,7 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
     private mutating func failed(
         _ failure: TransportFailure, _ load: Load, _ turn: inout Turn

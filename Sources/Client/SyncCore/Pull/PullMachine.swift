@@ -108,7 +108,7 @@ package struct PullMachine: Hashable, Sendable {
         if case .waiting(_, .historyInDoubt) = state { true } else { false }
     }
 
-    // MARK: Events, in the order of a pull's life
+    // MARK: Events, in life-cycle order
 
     /// Pulls now, or as soon as the current operation has ended.
     mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
@@ -379,7 +379,7 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
     /// Whether nothing is in the way and everything known to exist is here. Another pull may be in progress.
     var isInSync: Bool {

@@ -291,7 +291,7 @@ package struct SessionMachine: Hashable, Sendable {
         return actions
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
     /// The server's hello, if there is contact and the store has recorded its history and account.
     private var contact: ServerHello? {

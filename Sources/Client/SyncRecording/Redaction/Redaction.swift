@@ -57,7 +57,7 @@ package struct Redaction: Sendable {
         pseudonym("a_", account.rawValue).map(AccountID.init(rawValue:)) ?? account
     }
 
-    // MARK: Failures and links: their codes, without words
+    // MARK: Failures and links, without messages
 
     func failure(_ failure: TransportFailure) -> TransportFailure {
         failure.worded("")
@@ -74,7 +74,7 @@ package struct Redaction: Sendable {
         }
     }
 
-    // MARK: What the store says
+    // MARK: Values from the store
 
     func identity(_ identity: ClientIdentity) -> ClientIdentity {
         ClientIdentity(client: Self.nobody, incarnation: identity.incarnation)
@@ -143,7 +143,7 @@ package struct Redaction: Sendable {
         }
     }
 
-    // MARK: What the server says
+    // MARK: Values from the server
 
     func hello(_ hello: ServerHello) -> ServerHello {
         ServerHello(
