@@ -2,8 +2,7 @@
 enum HTTPTransportLimits {
     /// Largest body of an error, in bytes: a sentence for a person, not a page.
     static let errorBytes = 64 * 1_024
-    /// Longest pause that a response from something other than a sync server can request. The next network may not have
-    /// that something.
+    /// Longest pause that a proxy or gateway can request: the next network may not have it.
     static let longestForeignPause = Duration.seconds(120)
     /// Bytes of a request body that a connection gets at once: two seconds of the slowest upload.
     static let pieceBytes = 16 * 1_024
