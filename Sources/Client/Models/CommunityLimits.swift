@@ -1,19 +1,19 @@
-/// The limits of the community's models and of the ways to reach them.
+/// Limits of the community's models and of the sources.
 enum CommunityLimits {
-    /// A username in UTF-8 bytes: long enough for any name that a login takes, short enough for one line.
+    /// Length of a username in UTF-8 bytes: long enough for any login name, short enough for one line.
     static let usernameBytes = 1...64
-    /// The address of a picture; what browsers and proxies agree to carry.
+    /// Length of an image URL in bytes, which browsers and proxies commonly accept.
     static let imageURLBytes = 1...2_048
-    /// A full name in UTF-8 bytes: the comment of an account fits.
+    /// Length of a full name in UTF-8 bytes, enough for the comment of a system account.
     static let fullNameBytes = 1...256
-    /// An address as JSON, also one of a kind that this build does not know.
+    /// Length of an address as JSON in bytes, including kinds that this build does not know.
     static let addressBytes = 2...4_096
-    /// One part of an address, in characters: it is shown on one line.
+    /// Length of one part of an address in characters: it is shown on one line.
     static let addressPartCharacters = 200
-    /// The records that a query straight to the server goes through: they are held in memory.
+    /// Number of records that a query straight to the server reads, all of which are held in memory.
     static let remoteScanRecords = 10_000
-    /// The records of one page of such a query.
+    /// Number of records in one page of such a query.
     static let remotePageRecords = 500
-    /// The pages of such a query: a server that never ends is given up.
+    /// Number of pages of such a query, so that a server whose pages never end is given up.
     static let remoteScanPages = 1_000
 }

@@ -1,18 +1,20 @@
-/// The limits of an import. Each bounds memory.
+/// The limits of an import, each of which bounds memory.
 public enum ImportLimits {
-    /// The bytes of one input: it is held whole, because `--strict` looks at all of it before anything is written.
+    /// Bytes of one input. It is held in memory as a whole, because `--strict` checks all of it before anything is
+    /// written.
     public static let inputBytes = 256 * 1_024 * 1_024
-    /// The bytes of one line, or of one row of CSV over several lines.
+    /// Bytes of one line, or of one CSV row that spans several lines.
     public static let rowBytes = 1_024 * 1_024
-    /// The transactions of an import that hold one row each, where rows have to stand alone; rows beyond share them. Far
-    /// below what an outbox holds, and each is flushed to the disk.
+    /// Largest number of transactions that hold a single row, in an import whose rows must stand alone. Above it,
+    /// several rows share a transaction. It is far below the capacity of an outbox, and each transaction is flushed to
+    /// disk.
     public static let transactions = 2_000
-    /// The newest entries of the journal that are searched for refused imports.
+    /// Number of newest journal entries that are searched for rejected imports.
     public static let journalEntries = 1_000
-    /// The mutations of one local transaction, well below what a server takes.
+    /// Mutations of one local transaction, well below what a server accepts.
     public static let mutationsPerTransaction = 500
-    /// The bytes of one local transaction: a quarter of what the model allows.
+    /// Bytes of one local transaction: a quarter of what the model allows.
     public static let bytesPerTransaction = 256 * 1_024
-    /// How many broken rows are kept to be shown; all are counted.
+    /// Number of broken rows that are kept to be shown. All of them are counted.
     public static let shownProblems = 1_000
 }

@@ -1,19 +1,20 @@
 import Glibc
 import SyncCore
 
-/// The links of the machine and its default routes, as far as the kernel has told: a value, so that recorded
-/// messages can be played to it.
+/// The machine's links and default routes, as reported by the kernel.
+///
+/// It is a value type, so that recorded messages can be applied to it.
 struct LinkTable: Hashable {
-    /// Links that are up and not the loopback, by index.
+    /// For each link, by index, whether it is up and not the loopback.
     private var links: [Int32: Bool] = [:]
-    /// The default routes. A change of them is worth another try, also while links stay.
+    /// The default routes. A change of them justifies another attempt, even while the links stay the same.
     private(set) var routes: Set<RouteMessage.Route> = []
 
     mutating func note(_ message: RouteMessage) {
         switch message {
         case .link(let index, let isUp, let isLoopback):
             links[index] = isUp && !isLoopback
-            // The kernel takes the routes of a link that goes down without a message for each.
+            // When a link goes down, the kernel removes its routes without a message for each.
             if !isUp { routes = routes.filter { $0.interface != index } }
         case .linkGone(let index):
             links[index] = nil
@@ -24,17 +25,18 @@ struct LinkTable: Hashable {
         }
     }
 
-    /// A link without a default route is enough: the server may be a neighbour, and an attempt costs little. The
-    /// words tell the more likely reason.
+    /// The state of the network. A link without a default route counts as up, because the server may be on the local
+    /// network and an attempt costs little.
     var state: LinkState {
         if links.values.contains(true) { return .up }
         return .down(links.isEmpty ? "this machine has no network link" : "no network link is up")
     }
 
-    /// All links and routes as the kernel lists them.
+    /// Returns all links and routes, as the kernel lists them.
     ///
-    /// - Parameter hear: gives what came within a fraction of a second.
-    /// - Throws: also when the kernel stays silent: an empty table would say that this machine has no link.
+    /// - Parameter hear: Returns the messages that arrived within a fraction of a second.
+    /// - Throws: `NetlinkFailure` when the kernel reports an error or stays silent. An empty table would mean that this
+    ///   machine has no link.
     static func listed(
         asking ask: (NetlinkSocket.List) throws(NetlinkFailure) -> Void,
         hearing hear: () throws(NetlinkFailure) -> NetlinkSocket.Received
@@ -60,6 +62,6 @@ struct LinkTable: Hashable {
         return table
     }
 
-    /// After so many silences a kernel counts as one that does not tell.
+    /// Number of empty waits after which the kernel counts as unresponsive.
     static let patience = 5
 }

@@ -2,16 +2,17 @@ import Dispatch
 public import SyncConcurrency
 public import SyncCore
 
-/// Follows the links and routes of a Linux machine by rtnetlink: a change is told within milliseconds, and costs
-/// nothing while there is none.
+/// Follows the links and routes of a Linux machine through rtnetlink.
 ///
-/// Where the kernel does not tell (a sandbox without netlink), the way counts as open, and the server decides.
+/// Changes are published within milliseconds, and watching costs nothing while there are none. Where the kernel does
+/// not provide this (a sandbox without netlink), the network counts as up, and the server's response decides.
 public final class LinuxReachability: Reachability {
     public let changes = Broadcast<LinkState>()
     private let serverIsLoopback: Bool
     private let state: Guarded<LinkState>
 
-    /// - Parameter serverIsLoopback: whether the server is this machine itself, which needs no link: always up then.
+    /// - Parameter serverIsLoopback: Whether the server runs on this machine, which needs no link. The state is then
+    ///   always up.
     public init(serverIsLoopback: Bool) {
         self.serverIsLoopback = serverIsLoopback
         state = Guarded(serverIsLoopback ? .up : Self.currentState())
@@ -19,9 +20,9 @@ public final class LinuxReachability: Reachability {
 
     public var current: LinkState { state.withLock { $0 } }
 
-    /// Watches until the task is cancelled, on a thread of its own.
+    /// Watches on a separate thread until the task is cancelled.
     ///
-    /// - Throws: `NetlinkFailure`, or `CancellationError`.
+    /// - Throws: `NetlinkFailure` or `CancellationError`.
     public func run() async throws {
         let wake = try WakeSignal()
         let isStopped = Guarded(false)
@@ -43,13 +44,13 @@ public final class LinuxReachability: Reachability {
         do throws(NetlinkFailure) {
             try follow(until: isStopped, wake)
         } catch {
-            // Nobody tells any more when a link comes back: the way counts as open.
+            // No one will report when a link comes back, so count the network as up.
             tell(.up, always: false)
             throw error
         }
     }
 
-    /// Sleeps in the kernel until it has something to tell.
+    /// Processes the kernel's messages until stopped, sleeping in the kernel in between.
     private func follow(until isStopped: () -> Bool, _ wake: WakeSignal) throws(NetlinkFailure) {
         let socket = try NetlinkSocket()
         var table = try Self.list(socket)
@@ -68,7 +69,8 @@ public final class LinuxReachability: Reachability {
         }
     }
 
-    /// Tells a change of the state; `always` also when it is the same: other routes are worth another try.
+    /// Publishes a change of the state. With `always`, publishes even an unchanged state, because new routes justify
+    /// another attempt.
     private func tell(_ new: LinkState, always: Bool) {
         guard !serverIsLoopback else { return }
         let isNew = state.withLock { state in

@@ -1,7 +1,7 @@
 import CNetlink
 import Glibc
 
-/// A socket on which the kernel tells of links and routes. Closed when the value goes.
+/// A socket on which the kernel reports links and routes. Closed when the value is destroyed.
 struct NetlinkSocket: ~Copyable {
     private let descriptor: Int32
 
@@ -13,7 +13,8 @@ struct NetlinkSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Asks for all links and routes; the answers end with `done`. One list at a time: the kernel refuses a second.
+    /// Requests all links or all routes. The response ends with `done`. The kernel refuses a second list while one is
+    /// running.
     borrowing func list(_ what: List) throws(NetlinkFailure) {
         let result =
             switch what {
@@ -28,8 +29,9 @@ struct NetlinkSocket: ~Copyable {
         var description: String { rawValue }
     }
 
-    /// Waits for at most `milliseconds` (nil: forever), or until `wake` rings. Empty when nothing came; `overrun` when
-    /// so much came that some of it is lost.
+    /// Waits for at most `milliseconds` (nil: forever), or until `wake` rings.
+    ///
+    /// Returns no messages when nothing arrived, and `overrun` when so much arrived that some of it is lost.
     borrowing func receive(within milliseconds: Int32?, until wake: WakeSignal?) throws(NetlinkFailure) -> Received {
         let (count, messages) = withUnsafeTemporaryAllocation(byteCount: Self.datagramBytes, alignment: 8) { buffer in
             let count = tombolo_netlink_receive(
@@ -46,11 +48,11 @@ struct NetlinkSocket: ~Copyable {
         case overrun
     }
 
-    /// The kernel's datagrams are at most this large.
+    /// Largest size of the kernel's datagrams.
     private static let datagramBytes = 65_536
 }
 
-/// Wakes a thread that waits for the kernel. Once rung it stays rung.
+/// Wakes a thread that waits for the kernel. Once rung, it stays rung.
 final class WakeSignal: Sendable {
     let descriptor: Int32
 
@@ -65,7 +67,7 @@ final class WakeSignal: Sendable {
     func ring() { tombolo_wake_ring(descriptor) }
 }
 
-/// The kernel does not tell of links and routes.
+/// The error when the kernel does not report links and routes.
 public struct NetlinkFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 

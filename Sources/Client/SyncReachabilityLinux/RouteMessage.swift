@@ -1,11 +1,11 @@
-/// A message of the kernel about a link or a route (rtnetlink(7)), read from the bytes of a datagram.
+/// A kernel message about a link or a route (rtnetlink(7)), parsed from the bytes of a datagram.
 enum RouteMessage: Hashable {
     case link(index: Int32, isUp: Bool, isLoopback: Bool)
     case linkGone(index: Int32)
-    /// A default route appeared, or is listed.
+    /// A default route appeared or is listed.
     case defaultRoute(Route)
     case defaultRouteGone(Route)
-    /// The end of a list that was asked for.
+    /// The end of a requested list.
     case done
     /// The kernel refused a request.
     case failed(errno: Int32)
@@ -17,7 +17,7 @@ enum RouteMessage: Hashable {
         let priority: UInt32
     }
 
-    /// All messages of one datagram. What is not understood is skipped; a length that lies ends the reading.
+    /// Returns all messages of one datagram. Unknown messages are skipped; an invalid length ends the parsing.
     static func read(_ datagram: UnsafeRawBufferPointer) -> [RouteMessage] {
         var messages: [RouteMessage] = []
         var rest = datagram[...]
@@ -45,7 +45,7 @@ enum RouteMessage: Hashable {
             let index = body.loadUnaligned(fromByteOffset: 4, as: Int32.self)
             if type == Kind.deleteLink { return .linkGone(index: index) }
             let flags = body.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
-            // Up: somebody switched it on. Running: there is a carrier.
+            // Up means that an administrator enabled the link. Running means that it has a carrier.
             let isUp = flags & Flag.up != 0 && flags & Flag.running != 0
             return .link(index: index, isUp: isUp, isLoopback: flags & Flag.loopback != 0)
         case Kind.newRoute, Kind.deleteRoute:
@@ -55,7 +55,7 @@ enum RouteMessage: Hashable {
         }
     }
 
-    /// Nil for routes that are not the default one, or that lead nowhere (blackhole, unreachable).
+    /// Returns nil for routes that are not default routes, or that lead nowhere (blackhole, unreachable).
     private static func route(_ body: UnsafeRawBufferPointer) -> Route? {
         guard body.count >= Layout.route, body[1] == 0, body[7] == Kind.unicast else { return nil }
         var table = UInt32(body[4])
@@ -79,7 +79,8 @@ enum RouteMessage: Hashable {
         return Route(family: body[0], table: table, interface: interface, priority: priority)
     }
 
-    // The numbers of linux/netlink.h, linux/rtnetlink.h and linux/if.h: part of the kernel's stable interface.
+    // The values come from linux/netlink.h, linux/rtnetlink.h, and linux/if.h, which are a stable interface of the
+    // kernel.
     private enum Layout {
         static let header = 16
         static let link = 16

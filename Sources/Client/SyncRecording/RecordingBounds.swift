@@ -1,28 +1,29 @@
-/// The limits of recordings: of what is kept, and of what is believed of a file.
+/// The limits of what is recorded, and of what is accepted from a file.
 package enum RecordingBounds {
-    /// The bytes of one ring, whatever its number of turns: a few thousand turns, and nothing beside the records.
+    /// Bytes of one ring, whatever its number of turns: a few thousand turns, little compared with the records.
     package static let ringBytes = 4 * 1_024 * 1_024
-    /// A ring is cut into this many segments, each with a start of its own: what the ring loses is lost by segments,
-    /// so that at least three quarters of it always remain.
+    /// Number of segments in a ring. The ring is trimmed by whole segments, each with its own start, so that at least
+    /// three quarters of it always remain.
     static let segments = 4
-    /// Lines that wait in memory before they are saved at once.
+    /// Lines that wait in memory; at this number they are saved at once.
     static let unsavedLines = 64
     static let unsavedBytes = 256 * 1_024
-    /// Lines that wait while another program holds the database; beyond them all are dropped, and a new segment
-    /// begins.
+    /// Lines that wait while another program holds the database. At this number all of them are dropped, and a new
+    /// segment begins.
     static let heldLines = 1_024
     static let heldBytes = 1_024 * 1_024
 
-    /// A file of a recording: the ring with its frame.
+    /// Bytes of a recording file: the ring, its header, and its closing line.
     package static let fileBytes = 64 * 1_024 * 1_024
-    /// One line: a push of the largest batch takes a tenth of it.
+    /// Bytes of one line. A push of the largest batch takes a tenth of it.
     static let lineBytes = 1_024 * 1_024
-    /// Names that a server makes.
+    /// Bytes of a name that a server chooses.
     static let nameBytes = 4_096
-    /// Transactions of one event.
+    /// Number of transactions in one event.
     static let transactions = 100_000
-    /// Whole numbers, counts and serials: what JSON holds exactly everywhere, and no sum of which overflows.
+    /// Largest whole number, count, or serial: JSON represents it exactly everywhere, and sums of such numbers do not
+    /// overflow.
     static let largestNumber: Int64 = 1 << 53
-    /// Durations: a machine that has been up for thirty years.
+    /// Longest duration in seconds: a machine that has been up for thirty years.
     static let longestDuration: Int64 = 1_000_000_000
 }

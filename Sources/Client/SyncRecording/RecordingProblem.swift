@@ -1,18 +1,18 @@
-/// Why a recording cannot be read.
+/// The reason why a recording cannot be read.
 package struct RecordingProblem: Error, Hashable, Sendable {
     package enum Code: Hashable, Sendable {
-        /// It is no recording, or one that breaks the rules of the format.
+        /// The file is not a recording, or it violates the format.
         case malformed
-        /// A newer build has written it.
+        /// A newer build wrote the recording.
         case newer
-        /// It was changed after its export, or cut.
+        /// The file was changed after its export, or it is truncated.
         case damaged
     }
 
     package let code: Code
-    /// Counted from 1; nil when it is about the whole.
+    /// The line number, counted from 1; nil when the problem concerns the whole file.
     package let line: Int?
-    /// Says what was found and what was expected.
+    /// States what was found and what was expected.
     package let problem: String
 
     package init(_ code: Code, line: Int? = nil, _ problem: String) {

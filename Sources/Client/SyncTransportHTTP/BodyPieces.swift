@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The body of a request in pieces, of which the next is taken once the connection has taken the one before.
+/// The body of a request in pieces. The next piece is read once the connection has accepted the previous one.
 ///
-/// Given as a whole, a long body would count as sent while most of it still waits in memory, and the server as silent
-/// for all the time that a slow link needs for it.
+/// If a long body were passed as a whole, it would count as sent while most of it still waits in memory, and the server
+/// would seem silent while a slow link carries the rest.
 struct BodyPieces: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

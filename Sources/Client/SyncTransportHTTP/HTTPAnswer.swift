@@ -5,19 +5,21 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-/// A whole answer: read within a deadline and a number of bytes.
+/// A complete HTTP response, read within a deadline and a maximum size.
 struct HTTPAnswer {
     let status: Int
     let isJSON: Bool
     let retryAfter: Duration?
     let bytes: [UInt8]
-    /// The id of the request that this should answer.
+    /// The id of the request that this response should answer.
     let request: WireRequestID
 
-    /// Throws a `TransportFailure` for an answer that is too long or too slow, or what the client throws.
+    /// Reads a response.
     ///
-    /// The client's own deadline ends with the head, so the body is held against it here, chunk by chunk; the read
-    /// timeout bounds the wait for each.
+    /// The client's own deadline ends when the head arrives, so the body is checked against it here, chunk by chunk.
+    /// The read timeout limits the wait for each chunk.
+    ///
+    /// - Throws: `TransportFailure` when the response is too long or too slow; otherwise the client's error.
     init(
         _ response: HTTPClientResponse, deadline: NIODeadline, maximumBytes: Int, now: WallTime,
         to request: WireRequestID
@@ -39,7 +41,7 @@ struct HTTPAnswer {
                 break
             }
             body.append(contentsOf: chunk.readableBytesView)
-            // A slow link that goes on delivering is waited for; one that drips is not.
+            // Keep waiting for a slow link that still delivers, but not for one that only trickles.
             if NIODeadline.now() > deadline + .seconds(Int64(body.count / HTTPTransportLimits.slowestReply)) {
                 throw TransportFailure(.timedOut, "the reply did not end in time, after \(body.count) bytes")
             }
@@ -58,7 +60,7 @@ struct HTTPAnswer {
         return type.lowercased().trimmingSpaces == "application/json"
     }
 
-    /// The server's own error about this request; nil when the answer came from elsewhere.
+    /// The server's own error about this request; nil when the response came from elsewhere.
     var error: ErrorBody? {
         guard isJSON, status != 200, let body = try? ErrorBody.decode(bytes), body.request == request else {
             return nil
@@ -66,7 +68,7 @@ struct HTTPAnswer {
         return body
     }
 
-    /// The body of a good answer; for any other the failure that it stands for.
+    /// Returns the body of a successful response. Throws the matching failure for any other.
     func goodBody() throws(TransportFailure) -> [UInt8] {
         guard status == 200 else { throw failure }
         guard isJSON else {
@@ -95,7 +97,7 @@ struct HTTPAnswer {
         case 413: .tooLarge
         case 426: .incompatible
         case 429: .throttled
-        // A network that wants one to sign in (RFC 6585 §6).
+        // A network that requires a sign-in (RFC 6585 §6).
         case 511: .notUnderstood
         case 400..<500: .refused
         case 500..<600: .serverFailed
@@ -105,7 +107,7 @@ struct HTTPAnswer {
 }
 
 extension TransportFailure.Code {
-    /// Nil for a code of a newer server.
+    /// Returns nil for a code of a newer server.
     fileprivate init?(_ code: ErrorBody.Code) {
         switch code {
         case .malformed, .damaged, .notFound: self = .refused

@@ -6,7 +6,9 @@ public import SyncModel
 import SyncWire
 
 extension HTTPTransport {
-    /// Reads the server's event streams in a task of its own, until the reader goes away. The end of one of them ends all.
+    /// Reads the server's event streams in a separate task until the reader stops iterating.
+    ///
+    /// When one stream ends, all end, unless the server only refuses it because its spaces may not be read.
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let (stream, hints) = AsyncThrowingStream.makeStream(
             of: Hint.self, bufferingPolicy: .bufferingNewest(HTTPTransportLimits.waitingHints))
@@ -22,7 +24,7 @@ extension HTTPTransport {
         return stream
     }
 
-    /// One stream for each so many spaces.
+    /// Reads the hints over one stream for each `spacesPerStream` spaces.
     private func readStreams(
         for spaces: [SpaceID], into hints: AsyncThrowingStream<Hint, any Error>.Continuation
     ) async throws(TransportFailure) {
@@ -48,7 +50,7 @@ extension HTTPTransport {
             }
             var refusals = 0
             for await end in group {
-                // Of spaces that may not be read nothing is told; the other streams go on.
+                // A server sends nothing about spaces that the account may not read. The other streams continue.
                 if end?.code == .forbidden, end?.isDefinite == true {
                     refusals += 1
                     if refusals < parts.count { continue }
@@ -65,7 +67,7 @@ extension HTTPTransport {
         for spaces: [SpaceID], into hints: AsyncThrowingStream<Hint, any Error>.Continuation
     ) async throws(TransportFailure) {
         let secret = try await bearer()
-        // The names of spaces need no escape in a URL.
+        // Space names need no escaping in a URL.
         let query = spaces.map { "space=\($0)" }.joined(separator: "&")
         let id = makeRequestID()
         let request = request(.GET, "hints?\(query)", secret, accept: "text/event-stream", id: id)

@@ -6,25 +6,28 @@ public import SyncCore
 public import SyncModel
 import SyncWire
 
-/// The way to a server over HTTP/1.1 or HTTP/2.
+/// A transport over HTTP/1.1 or HTTP/2.
 ///
-/// Follows no redirect, reads no more than it is told to, and takes nothing for an answer that is not one: a captive
-/// portal's page is `notUnderstood`. Sends its token over plain HTTP to no other machine, unless the configuration says so.
+/// It follows no redirects, limits how much it reads, and accepts only valid responses: a captive portal's page is
+/// `notUnderstood`. It never sends its token to another machine over plain HTTP unless the configuration allows that.
 ///
-/// Call `shutdown()` to wait until all connections are closed; dropping the last reference closes them in the background.
+/// Call `shutdown()` to wait until all connections are closed. Releasing the last reference closes them in the
+/// background.
 public final class HTTPTransport: RemoteTransport {
     let configuration: HTTPTransportConfiguration
     private let catalog: SchemaCatalog
     private let token: @Sendable () async throws -> String?
     let runtime: EngineRuntime
     private let client: ReplaceableClient
-    /// Event streams have connections of their own: on HTTP/1.1 they would take those of the calls.
+    /// Event streams have separate connections. Over HTTP/1.1 they would occupy those of the calls.
     let streamClient: ReplaceableClient
 
+    /// Creates a transport.
+    ///
     /// - Parameters:
-    ///   - token: the bearer token, asked for before each request; nil for none.
-    ///   - runtime: the wall clock, for `Retry-After`, and the spawner, for event streams.
-    /// - Throws: `HTTPTransportConfigurationError` for a URL or a file of certificates that is of no use.
+    ///   - token: Returns the bearer token, before each request; nil for none.
+    ///   - runtime: The wall clock, used for `Retry-After`, and the spawner, used for event streams.
+    /// - Throws: `HTTPTransportConfigurationError` when the URL or the certificate file is unusable.
     public init(
         configuration: HTTPTransportConfiguration, catalog: SchemaCatalog, runtime: EngineRuntime,
         token: @escaping @Sendable () async throws -> String?
@@ -42,7 +45,7 @@ public final class HTTPTransport: RemoteTransport {
         streamClient = ReplaceableClient(streamSettings, runtime)
     }
 
-    /// Ends what is in flight and closes all connections.
+    /// Ends requests in flight and closes all connections.
     public func shutdown() async throws {
         try await streamClient.shutdown()
         try await client.shutdown()
@@ -98,12 +101,12 @@ public final class HTTPTransport: RemoteTransport {
         return reply
     }
 
-    /// Sends a body as it stands to one of the calls: for checks of how a server takes what no client sends.
+    /// Sends a raw body to a route, to test how a server handles input that no client sends.
     package func exchange(_ route: String, body: [UInt8]) async throws(TransportFailure) -> [UInt8] {
         try await exchange(.POST, route, body: body)
     }
 
-    /// Calls a route; nil when the server itself says that what was asked for is not there.
+    /// Calls a route. Returns nil when the server itself says that the requested item does not exist.
     private func answer(
         _ method: HTTPMethod, _ route: String, body: [UInt8]?
     ) async throws(TransportFailure) -> [UInt8]? {
@@ -146,7 +149,7 @@ public final class HTTPTransport: RemoteTransport {
         WireRequestID(high: runtime.random(), low: runtime.random())
     }
 
-    /// The token, checked: what does not belong into a header must not come near one.
+    /// Returns the token after checking it, so that text that does not belong in a header never gets near one.
     func bearer() async throws(TransportFailure) -> String? {
         let secret: String?
         do {
@@ -182,7 +185,7 @@ public final class HTTPTransport: RemoteTransport {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    /// Whether anybody on the way to the server can read what is sent.
+    /// Returns whether anyone on the path to the server can read what is sent.
     package static func isPlainTextToElsewhere(_ url: String) -> Bool {
         guard url.lowercased().hasPrefix("http://") else { return false }
         let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
@@ -215,7 +218,7 @@ public final class HTTPTransport: RemoteTransport {
         settings.timeout = HTTPClient.Configuration.Timeout(
             connect: TimeAmount(configuration.connectTimeout), read: TimeAmount(configuration.readTimeout),
             write: TimeAmount(configuration.readTimeout))
-        // Otherwise a refused connection shows only after the whole connect timeout, and looks like a slow network.
+        // Without this, a refused connection fails only after the whole connect timeout and looks like a slow network.
         settings.connectionPool.retryConnectionEstablishment = false
         settings.httpVersion = configuration.allowsHTTP2 ? .automatic : .http1Only
         return settings

@@ -1,24 +1,24 @@
-/// Where a server is, and how long to wait for it.
+/// The address of a server and the time limits of calls to it.
 public struct HTTPTransportConfiguration: Sendable {
-    /// `http://host:port` or `https://host:port`, with a path in front of `/v1` if the server has one.
+    /// `http://host:port` or `https://host:port`, followed by the path in front of `/v1` if the server has one.
     public var baseURL: String
-    /// How long a connection may take to come about, TLS included.
+    /// How long it may take to open a connection, including TLS.
     public var connectTimeout: Duration
-    /// How long the server may be silent while it answers.
+    /// How long the server may be silent while it responds.
     public var readTimeout: Duration
-    /// How long a call may take as a whole, to the last byte of the reply; longer by what a slow link needs for the
-    /// body of the request (`SyncPolicy.uploadTime(ofBytes:)`).
+    /// How long a whole call may take, up to the last byte of the response. The time that a slow link needs for the
+    /// body of the request (`SyncPolicy.uploadTime(ofBytes:)`) is added.
     public var callTimeout: Duration
-    /// How long an event stream may be silent: longer than the server's heartbeats are apart.
+    /// How long an event stream may be silent. Must exceed the interval of the server's heartbeats.
     public var hintsTimeout: Duration
-    /// The longest reply, in bytes.
+    /// Largest response in bytes.
     public var maximumReplyBytes: Int
-    /// The path of a PEM file with the certificates to trust instead of the system's.
+    /// Path of a PEM file with the certificates to trust instead of the system's.
     public var trustedCertificates: String?
-    /// Whether HTTP/2 is spoken where TLS agrees on it.
+    /// Whether to use HTTP/2 when TLS negotiates it.
     public var allowsHTTP2: Bool
-    /// Whether the token may go over plain HTTP to another machine, where everybody on the way can read it. To this machine
-    /// itself it always may.
+    /// Whether the token may be sent over plain HTTP to another machine, where anyone on the path can read it. It may
+    /// always be sent to this machine itself.
     public var sendsTokenInPlainText: Bool
 
     public init(

@@ -3,16 +3,16 @@ import NIOCore
 import SyncConcurrency
 import SyncCore
 
-/// An HTTP client that is replaced, with all its connections, once a call has been given up.
+/// An HTTP client that is replaced, with all its connections, once a call has been abandoned.
 ///
-/// The other end of a connection may be gone without a word: a laptop slept, an address changed, a router forgot. Such a
-/// connection looks good for as long as TCP tries again, a quarter of an hour on Linux. Over HTTP/1.1 a call that is
-/// given up closes its connection. Over HTTP/2 it ends no more than its stream (RFC 9113 §5.4.2), and every later call
-/// would go into the same silence.
+/// The other end of a connection can vanish silently: a laptop slept, an address changed, a router lost its state. Such
+/// a connection looks usable while TCP keeps retransmitting, which takes a quarter of an hour on Linux. Over HTTP/1.1,
+/// an abandoned call closes its connection. Over HTTP/2 it only ends its stream (RFC 9113 §5.4.2), and every later call
+/// would use the same dead connection.
 final class ReplaceableClient: Sendable {
     private struct State {
         var number = 0
-        /// The current client, and those that were replaced while other calls still used them.
+        /// The current client, and replaced clients that other calls still use.
         var clients: [Int: (client: HTTPClient, calls: Int)]
         var isShutDown = false
     }
@@ -28,13 +28,13 @@ final class ReplaceableClient: Sendable {
     }
 
     deinit {
-        // A client that nobody has shut down would trap when it goes.
+        // A client traps when it is released before it was shut down.
         let left = state.withLock { state in state.isShutDown ? [] : state.clients.values.map(\.client) }
         guard !left.isEmpty else { return }
         _ = runtime.spawn { for client in left { try? await client.shutdown() } }
     }
 
-    /// Calls `body` with the current client. What it throws decides whether the next call gets another one.
+    /// Calls `body` with the current client. An error that it throws may replace the client for the next call.
     func withClient<Answer>(_ body: (HTTPClient) async throws -> Answer) async throws -> Answer {
         let (number, client) = borrow()
         do {
@@ -47,7 +47,7 @@ final class ReplaceableClient: Sendable {
         }
     }
 
-    /// Ends what is in flight and closes all connections.
+    /// Ends requests in flight and closes all connections.
     func shutdown() async throws {
         let clients = state.withLock { state in
             state.isShutDown = true
@@ -80,7 +80,7 @@ final class ReplaceableClient: Sendable {
             return entry.client
         }
         guard let unused else { return }
-        // Closing waits for the other end, and the caller must not.
+        // Closing waits for the other end, so the caller must not wait for it.
         _ = runtime.spawn { try? await unused.shutdown() }
     }
 
@@ -88,7 +88,7 @@ final class ReplaceableClient: Sendable {
         HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     }
 
-    /// Whether a call ended because nobody would wait for it any longer.
+    /// Returns whether a call ended because the caller would not wait any longer.
     private static func isGivenUp(_ error: any Error) -> Bool {
         switch error {
         case is CancellationError: true

@@ -1,8 +1,8 @@
 import SyncModel
 
-/// How long a server asks to be left alone: whole seconds, or a date (RFC 9110 §10.2.3).
+/// The pause that a server requests: whole seconds, or a date (RFC 9110 §10.2.3).
 enum RetryAfter {
-    /// Nil for what is neither. A date in the past is zero; more than a day is a day.
+    /// Returns the pause, or nil when the text is neither form. A date in the past is zero; the maximum is one day.
     static func duration(_ text: some StringProtocol, now: WallTime) -> Duration? {
         let limit = HTTPTransportLimits.retryAfter
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
@@ -14,11 +14,11 @@ enum RetryAfter {
     }
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form of a date that HTTP still writes (RFC 9110 §5.6.7).
+/// A date such as `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that HTTP still generates (RFC 9110 §5.6.7).
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Milliseconds since 1970; nil for any other form.
+    /// Returns the milliseconds since 1970, or nil for any other form.
     static func milliseconds(_ text: some StringProtocol) -> Int64? {
         let words = String(text).split(separator: " " as Character, omittingEmptySubsequences: false).map(String.init)
         guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT",
@@ -39,7 +39,7 @@ enum HTTPDate {
         return value
     }
 
-    /// The days from 1970-01-01 in the Gregorian calendar, counted in eras of 400 years that begin in March.
+    /// Returns the days since 1970-01-01 in the Gregorian calendar, counted in eras of 400 years that begin in March.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted / 400

@@ -1,11 +1,11 @@
-/// Takes an event stream apart, as it arrives (WHATWG HTML §9.2): only what hints need.
+/// An incremental parser of event streams (WHATWG HTML §9.2), limited to what hints need.
 package struct ServerSentEvents {
     package struct Event: Equatable {
         package internal(set) var name: [UInt8] = []
         package internal(set) var data: [UInt8] = []
     }
 
-    /// A line is longer than any that a hint needs.
+    /// The error for a line that is longer than any that a hint needs.
     package struct LineTooLong: Error {}
 
     private var line: [UInt8] = []
@@ -14,7 +14,7 @@ package struct ServerSentEvents {
 
     package init() {}
 
-    /// The events that end within `bytes`.
+    /// Returns the events that end within `bytes`.
     package mutating func consume(_ bytes: some Sequence<UInt8>) throws(LineTooLong) -> [Event] {
         var events: [Event] = []
         for byte in bytes {

@@ -7,7 +7,7 @@ import NIOSSL
 import SyncCore
 
 extension TransportFailure {
-    /// Translates an error on the way to an answer.
+    /// Creates a failure from an error that occurred during a call.
     init(_ error: any Error, calling route: String, _ configuration: HTTPTransportConfiguration) {
         switch error {
         case let failure as TransportFailure:
@@ -29,7 +29,8 @@ extension TransportFailure {
         case let error as IOError:
             self.init(.unreachable, "there is no connection to \(configuration.baseURL): \(Self.reason(error))")
         default:
-            // The HTTP parsers throw errors of their own: whatever came was no HTTP.
+            // The HTTP parsers throw several error types of their own. Any of them means that the response was not
+            // HTTP.
             self.init(.notUnderstood, "\(route): the answer is no good HTTP (\(type(of: error)))")
         }
     }
@@ -59,7 +60,7 @@ extension TransportFailure {
         }
     }
 
-    /// Why there is no connection, without addresses, error numbers, and names of functions.
+    /// Returns the reason for a missing connection, without addresses, error numbers, or function names.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as NIOConnectionError:
@@ -74,7 +75,7 @@ extension TransportFailure {
         }
     }
 
-    /// Why TLS failed. The library's own words hold paths of its sources.
+    /// Returns the reason why TLS failed. The library's own text contains paths of its sources.
     private static func reason(ofTLS error: any Error) -> String {
         if let error = error as? NIOSSLExtraError,
             [.failedToValidateHostname, .serverHostnameImpossibleToMatch].contains(error)
@@ -86,7 +87,7 @@ extension TransportFailure {
         return "the TLS handshake failed"
     }
 
-    /// BoringSSL's codes, and what they mean to a person.
+    /// BoringSSL's codes and their meaning for a person.
     private static let tlsReasons = [
         (
             "CERTIFICATE_VERIFY_FAILED",
@@ -99,7 +100,7 @@ extension TransportFailure {
         ("HANDSHAKE_FAILURE", "the server and this device have no cipher in common"),
     ]
 
-    /// This failure without the secret, should someone have put it into the words.
+    /// Returns this failure with the secret removed from its message.
     func hiding(_ secret: String?) -> TransportFailure {
         guard let secret, secret.utf8.count >= 8, message.contains(secret) else { return self }
         let words = message.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "<token>")

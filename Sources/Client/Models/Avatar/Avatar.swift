@@ -1,8 +1,9 @@
-/// The picture with which a user shows themselves.
+/// The picture that represents a user.
 public protocol Avatar: Presentable, CustomStringConvertible {
-    /// The standard picture when none was chosen; setting it to that chooses none. Checked when it is written.
+    /// The URL of the picture, or of the standard picture when none was chosen. Setting the standard URL clears the
+    /// choice. Checked when it is written.
     var imageURL: String { get set }
 
-    /// Given when the avatar is made. Nil only while the avatar itself is a placeholder.
+    /// Set when the avatar is made. Nil only while the avatar itself is a placeholder.
     var author: (any User)? { get }
 }

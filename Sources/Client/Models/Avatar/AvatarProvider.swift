@@ -1,18 +1,19 @@
 import SyncCore
 public import SyncModel
 
-/// Makes avatars, and finds them.
+/// Makes and finds avatars.
 public protocol AvatarProvider: Sendable {
-    /// A draft, until it is created; an author who is a draft is created along with it.
-    /// - Parameter imageURL: nil for the standard picture.
+    /// Makes a draft. A draft author is created together with the avatar.
+    ///
+    /// - Parameter imageURL: The URL of the picture; nil for the standard picture.
     func make(author: any User, imageURL: String?) -> any Avatar
 
-    /// At once, from what is here; a placeholder when the avatar is not.
+    /// Returns the avatar at once from what is here, or a placeholder when it is not here.
     func avatar(uid: Int) throws(ModelFailure) -> any Avatar
 
     func avatar(id: RecordID) throws(ModelFailure) -> any Avatar
 
-    /// In the order in which they were made.
+    /// Returns avatars in the order of creation.
     func avatars(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Avatar]
 
     func avatars(by author: any User) async throws(ModelFailure) -> [any Avatar]
@@ -31,7 +32,7 @@ extension AvatarProvider {
     }
 }
 
-/// Avatars over live objects of any source.
+/// A provider of avatars from the live objects of any source.
 public struct LiveAvatars: AvatarProvider {
     private let objects: LiveObjects
 

@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The declaration of avatars, as engine, stores and authority know them.
+/// The schema of avatars, as the engine, the stores, and the authority know it.
 public enum AvatarSchema {
     public static let schema = ModelSchema(
         collection: "avatar",

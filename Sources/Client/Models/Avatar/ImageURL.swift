@@ -1,12 +1,12 @@
 import SyncModel
 
-/// The rules for the address of a picture, and the picture of those who have chosen none.
+/// The rules for the URL of a picture, and the standard picture.
 public enum ImageURL {
-    /// A silhouette that needs no network to be shown.
+    /// A silhouette that can be shown without a network.
     public static let standard =
         "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%208%208'%3E"
         + "%3Ccircle%20cx='4'%20cy='3'%20r='2'/%3E%3Cpath%20d='M0%208a4%203%200%200%201%208%200z'/%3E%3C/svg%3E"
 
-    /// Pictures on the web, and those of this machine's accounts. Nothing that a viewer would run.
+    /// Pictures on the web and pictures of this machine's accounts. No URL that a viewer would run.
     static let rule = FieldRule.url(schemes: ["https", "http", "file"])
 }

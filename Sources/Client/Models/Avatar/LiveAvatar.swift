@@ -1,4 +1,4 @@
-/// The avatar of every kind: what differs between the kinds is the source below.
+/// The avatar for every kind of source.
 public final class LiveAvatar: LiveModel, Avatar {
     public static let kind = AvatarSchema.kind
     public let record: LiveRecord

@@ -1,10 +1,10 @@
 public import SyncModel
 
-/// The rules of the community's models, for writers that go past the live objects: command lines and importers.
+/// The rules of the community's models, for writers that bypass live objects, such as command lines and importers.
 public enum CommunityRules {
-    /// The values as they are to be written: names composed, everything checked.
+    /// Returns the values in the form in which they are written: normalized and checked.
     ///
-    /// - Throws: `invalidValue`, naming the field and what was expected.
+    /// - Throws: `invalidValue` with the field and what was expected.
     public static func prepared(_ patch: Patch, for collection: CollectionName) throws(ModelFailure) -> Patch {
         guard let schema = CommunityCatalog.catalog[collection] else { return patch }
         let patch = schema.normalized(patch)

@@ -1,8 +1,8 @@
 import SyncConcurrency
 
-/// Lets one async body through at a time, in the order of arrival. Free of charge when nobody waits.
+/// A mutex for async bodies: it runs one at a time, in order of arrival. It costs almost nothing without contention.
 ///
-/// A caller that is cancelled while it waits still takes its turn, and its body sees the cancellation.
+/// A caller that is cancelled while it waits still gets its turn, and its body sees the cancellation.
 final class AsyncMutex: Sendable {
     private struct State: Sendable {
         var isTaken = false
@@ -37,7 +37,7 @@ final class AsyncMutex: Sendable {
         }
     }
 
-    /// The turn goes over to the next in the queue without becoming free.
+    /// Passes the lock to the next waiter without releasing it in between.
     private func leave() {
         let next: CheckedContinuation<Void, Never>? = state.withLock { state in
             if state.queue.isEmpty {

@@ -1,10 +1,10 @@
 import SyncConcurrency
 import SyncModel
 
-/// Drafts that refer to one another, kept alive together for as long as anybody holds one of them.
+/// Drafts that refer to one another, kept alive together while any of them is in use.
 ///
-/// Live objects hold their group, the group holds the states of the drafts, and these hold neither. Two groups that
-/// come to refer to each other become one; the one that is left leads to the other.
+/// Live objects hold their group, and the group holds the states of the drafts; the states hold neither. When drafts of
+/// two groups refer to each other, the groups are joined: one keeps all members, and the other forwards to it.
 final class DraftGroup: Sendable {
     private struct State: Sendable {
         var members: [RecordID: LiveCell] = [:]
@@ -23,13 +23,13 @@ final class DraftGroup: Sendable {
         state.withLock { $0.members[id] = cell }
     }
 
-    /// Once created, a draft is kept by its source.
+    /// Removes a draft after it was created, because the source keeps it from then on.
     func remove(_ id: RecordID) {
-        // The removed state outlives the lock: its last release must not run under it.
+        // The removed state is returned out of the lock, so that its last release does not happen under it.
         _ = state.withLock { $0.members.removeValue(forKey: id) }
     }
 
-    /// Moves everything into `other`. Only under the lock of the objects' groups, and on two different roots.
+    /// Moves all members into `other`. Call only under the lock of the objects' groups, and with two different roots.
     func move(into other: DraftGroup) {
         let members = state.withLock { state in
             defer {

@@ -2,7 +2,8 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// The state of one record in memory: what the source last showed, under what was set here and not written yet.
+/// The in-memory state of one record: the values that the source last showed, overlaid with local edits not written
+/// yet.
 final class LiveCell: Sendable {
     let kind: ModelKind
     let objects: LiveObjects
@@ -11,22 +12,22 @@ final class LiveCell: Sendable {
     private struct State: Sendable {
         var key: RecordKey
         var presence: Presence
-        /// As the source last showed it.
+        /// The record as the source last showed it.
         var shown: Record?
-        /// Set here, and not written yet.
+        /// Values that were set here and not written yet.
         var edits = Patch()
-        /// The values that reads return, one per field: `shown` under `edits`.
+        /// The values that reads return, one per field: `shown` overlaid with `edits`.
         var values: [FieldValue]
-        /// Why a value could not be set; told when it is to be written.
+        /// The reasons why values could not be set. They are thrown when the object is written.
         var refusals: [FieldName: ModelFailure] = [:]
-        /// The write that created the record, when that was done here.
+        /// The write that created the record; nil when it was not created here.
         var creation: Written?
-        /// Counts visible changes.
+        /// Number of visible changes.
         var revision = 0
-        /// The last look at the source that was taken in.
+        /// The latest read of the source that was applied.
         var lastRead = ReadSequence.none
         weak var group: DraftGroup?
-        /// The state of the same record, which was reached under its id before this one was found under its uid.
+        /// The state of the same record that was already registered under its id when this one was found under its uid.
         var successor: LiveCell?
     }
 
@@ -60,7 +61,7 @@ final class LiveCell: Sendable {
         if case .id(let id) = key { id } else { nil }
     }
 
-    /// The id of something that was written, and so has one.
+    /// The id of a record that was written and therefore has one.
     var recordID: RecordID {
         guard let id else { preconditionFailure("a receipt without a record") }
         return id
@@ -106,7 +107,7 @@ final class LiveCell: Sendable {
         return successor?.read(body) ?? value
     }
 
-    // MARK: Sets
+    // MARK: Edits
 
     func set(_ field: ModelField, to value: FieldValue) {
         let successor: LiveCell? = state.withLock { state in
@@ -134,7 +135,8 @@ final class LiveCell: Sendable {
         successor?.refuse(field, failure)
     }
 
-    /// Returns the values that were set and not written, when they keep all rules; nil when there is nothing to write.
+    /// Returns an edit with the values that were set and not written, or nil when there is nothing to write. Checks all
+    /// rules.
     func edit() throws(ModelFailure) -> ModelEdit? {
         let (key, presence, shown, edits, refusals) = read { ($0.key, $0.presence, $0.shown, $0.edits, $0.refusals) }
         if let refusal = refusals.min(by: { $0.key < $1.key }) { throw refusal.value }
@@ -160,12 +162,14 @@ final class LiveCell: Sendable {
         do { try body() } catch { throw ModelFailure(error) }
     }
 
-    // MARK: What the source says
+    // MARK: Updates from the source
 
-    /// Takes in what was seen, unless a look that was begun later has been taken in: two threads may look at once.
-    /// - Returns: whether anything visible changed.
+    /// Applies the result of a read, unless a read that began later has already been applied: two threads may read at
+    /// once.
+    ///
+    /// - Returns: Whether anything visible changed.
     @discardableResult func show(_ found: LookupResult, _ reading: ReadSequence) -> Bool {
-        // Objects must be released outside of the lock.
+        // Objects must be released outside the lock.
         let (isNew, replaced) = state.withLock { state -> (Bool, Record?) in
             guard reading > state.lastRead, state.successor == nil else { return (false, nil) }
             state.lastRead = reading
@@ -186,7 +190,8 @@ final class LiveCell: Sendable {
     private func take(_ found: LookupResult, into state: inout State) {
         switch (found, state.presence) {
         case (_, .draft), (.elsewhere, _), (.notHere, .gone): break
-        // A deleted record comes back when its deletion is refused, or its creation is sent again from the journal.
+        // A deleted record comes back when its deletion is rejected, or when its creation is sent again from the
+        // journal.
         case (.here(let record), .awaited), (.here(let record), .notHere), (.here(let record), .here),
             (.here(let record), .gone):
             state.key = .id(record.id)
@@ -199,9 +204,9 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// Takes note that what was set has been written, before the source is looked at again.
+    /// Updates the state after an edit was written, before the source is read again.
     ///
-    /// - Parameter look: begun after the write; what was looked up before it shows nothing any more.
+    /// - Parameter reading: A read that began after the write. Results of earlier reads are ignored from now on.
     func written(_ edit: RecordEdit, _ written: Written, _ reading: ReadSequence) {
         state.withLock { state in
             state.lastRead = max(state.lastRead, reading)
@@ -213,7 +218,7 @@ final class LiveCell: Sendable {
                 settle(patch, in: &state)
                 state.shown = Record(
                     id: id, uid: .none, version: .zero, values: kind.schema.fields.map { patch[$0.name] ?? .null })
-                // A draft's null is the absence of a value, and has been written as such.
+                // A null in a draft means that the value is absent, and it has been written that way.
                 for (name, value) in state.edits where value.isNull && patch[name] == nil { state.edits.remove(name) }
                 rebase(&state)
             case .update(_, _, let patch):
@@ -227,7 +232,7 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// A draft that is not wanted any more.
+    /// Discards a draft.
     func drop() {
         state.withLock { state in
             state.presence = .gone
@@ -235,7 +240,7 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// A value that is set again while it is being written stays set.
+    /// Removes the edits that were written. A value that was set again during the write stays an edit.
     private func settle(_ patch: Patch, in state: inout State) {
         for (name, value) in patch where state.edits[name] == value { state.edits.remove(name) }
     }
@@ -248,7 +253,8 @@ final class LiveCell: Sendable {
         }
     }
 
-    /// A source of an older or newer build may show fewer or more fields than this one reads.
+    /// Returns the record with as many values as this build's schema has fields. A source of an older or newer build
+    /// may show fewer or more.
     private func fitted(_ record: Record) -> Record {
         let count = kind.schema.fields.count
         guard record.values.count != count else { return record }
@@ -259,7 +265,7 @@ final class LiveCell: Sendable {
         return fitted
     }
 
-    /// Lets `other` speak for this record from now on.
+    /// Makes `other` the state of this record from now on.
     func redirect(to other: LiveCell) {
         state.withLock { state in
             state.successor = other
@@ -267,7 +273,7 @@ final class LiveCell: Sendable {
         }
     }
 
-    // MARK: Words
+    // MARK: Descriptions
 
     var label: String {
         switch key {

@@ -2,7 +2,7 @@ import SyncConcurrency
 import SyncCore
 public import SyncModel
 
-/// A class of live objects: a model adds its properties, and has the rest from here.
+/// A class of live objects. A model adds its properties and inherits the rest from here.
 public protocol LiveModel: Presentable, CustomStringConvertible {
     static var kind: ModelKind { get }
     var record: LiveRecord { get }
@@ -24,7 +24,7 @@ extension LiveModel {
         written: @escaping @Sendable () -> Void,
         completion: @escaping @Sendable (Result<Int, ModelFailure>) -> Void
     ) {
-        // Spawned, so that the two moments are reported from outside the caller's stack, as every kind does it.
+        // Spawn a task, so that both callbacks run outside the caller's stack for every kind of source.
         _ = record.objects.runtime.spawn { [self] in
             do throws(ModelFailure) {
                 let receipt = try await create()

@@ -2,14 +2,14 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// All live objects over one source: one record is one live object, however it was reached.
+/// All live objects of one source. Each record has one live object, however it is reached.
 ///
-/// Objects are held weakly: an object lives as long as somebody holds it, and is made again when it is asked for.
+/// Objects are held weakly: an object lives as long as the caller keeps it, and is created again when it is requested.
 public final class LiveObjects: Sendable {
     public let source: any ModelSource
     let runtime: EngineRuntime
 
-    /// Tells of each change after the live objects show it.
+    /// Publishes each change after the live objects show it.
     let changes = Broadcast<StoreChange>()
 
     private struct Key: Hashable, Sendable {
@@ -18,7 +18,7 @@ public final class LiveObjects: Sendable {
     }
 
     private struct Entry: Sendable {
-        /// Grows with each registration: an entry is replaced only by those who have seen it.
+        /// Increases with each registration, so that an entry is only replaced by code that has seen it.
         let serial: Int
         let cellIdentity: ObjectIdentifier
         weak var cell: LiveCell?
@@ -28,9 +28,9 @@ public final class LiveObjects: Sendable {
     private struct Registry: Sendable {
         var serial = 0
         var entries: [Key: Entry] = [:]
-        /// The ids of live records by their uids.
+        /// The ids of live records, by uid.
         var uids: [Key: RecordID] = [:]
-        /// The entries whose record is not here, and known by its uid alone.
+        /// The entries whose record is not here and is known only by its uid.
         var placeholders: Set<Key> = []
         var reads = 0
     }
@@ -60,9 +60,9 @@ public final class LiveObjects: Sendable {
 
     // MARK: Objects
 
-    /// Makes a draft, of which no store and no server knows until it is created.
+    /// Creates a draft. Neither the store nor the server knows it until it is created.
     ///
-    /// - Parameter fill: sets the first values.
+    /// - Parameter fill: Sets the first values.
     public func make<Model: LiveModel>(_ type: Model.Type, fill: (LiveRecord) -> Void) -> Model {
         var random = runtime.generator
         let id = RecordID.make(at: runtime.now(), random: &random)
@@ -73,7 +73,7 @@ public final class LiveObjects: Sendable {
         return register(Model(record: record), under: .id(id))
     }
 
-    /// The object with this id; a placeholder when it is not here.
+    /// Returns the object with this id, or a placeholder when it is not here.
     public func object<Model: LiveModel>(_ type: Model.Type, id: RecordID) throws(ModelFailure) -> Model {
         let collection = Model.kind.collection
         if let model: Model = registered(.id(id)) { return model }
@@ -81,8 +81,9 @@ public final class LiveObjects: Sendable {
         return adopt(type, .id(id), try source.lookup(collection, .id(id)), reading)
     }
 
-    /// The object with this uid; a placeholder when it is not here.
-    /// - Throws: `invalidValue` when the uid is negative, or what the source failed with.
+    /// Returns the object with this uid, or a placeholder when it is not here.
+    ///
+    /// - Throws: `invalidValue` when the uid is negative, or the failure of the source.
     public func object<Model: LiveModel>(_ type: Model.Type, uid: Int) throws(ModelFailure) -> Model {
         let collection = Model.kind.collection
         guard uid >= 0 else {
@@ -99,7 +100,7 @@ public final class LiveObjects: Sendable {
         return adopt(type, key, try source.lookup(collection, key), reading)
     }
 
-    /// The objects that match, each the one live object of its record.
+    /// Returns the live objects of all matching records.
     public func objects<Model: LiveModel>(
         _ type: Model.Type, matching query: RecordQuery
     ) async throws(ModelFailure) -> [Model] {
@@ -107,14 +108,14 @@ public final class LiveObjects: Sendable {
         return try await source.records(matching: query).map { adopt(type, .id($0.id), .here($0), reading) }
     }
 
-    /// The objects that match, now and again after each change that may concern them.
+    /// Returns the matching objects, now and again after each change that may affect them.
     public func observe<Model: LiveModel>(_ type: Model.Type, matching query: RecordQuery) -> QueryUpdates<Model> {
         QueryUpdates(collection: query.collection, changes: changes) { () async throws(ModelFailure) in
             try await self.objects(type, matching: query)
         }
     }
 
-    /// The object that a reference leads to. A source that fails gives a placeholder, of which `load` tells why.
+    /// Returns the object of a reference. If the source fails, it is a placeholder whose `load` throws the reason.
     func reach<Model: LiveModel>(_ type: Model.Type, _ id: RecordID) -> Model {
         if let model: Model = registered(.id(id)) { return model }
         do throws(ModelFailure) {
@@ -124,12 +125,12 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    // MARK: One record, one object
+    // MARK: Registry: one object per record
 
     private func registered<Model: LiveModel>(_ key: RecordKey) -> Model? {
         let entry = entry(Model.kind.collection, key)
         if let model = entry?.model as? Model { return model }
-        // A draft that is held by another, or a record between two objects.
+        // A draft that another object holds, or a record whose previous object was released.
         guard let cell = entry?.cell else { return nil }
         return register(Model(record: LiveRecord(cell: cell)), under: key)
     }
@@ -138,7 +139,7 @@ public final class LiveObjects: Sendable {
         registry.withLock { $0.entries[Key(collection: collection, key: key)] }
     }
 
-    /// The object for what was just seen; made when nobody has it.
+    /// Returns the object of a record that was just read, creating it when it is not in use.
     private func adopt<Model: LiveModel>(
         _ type: Model.Type, _ key: RecordKey, _ found: LookupResult, _ reading: ReadSequence
     ) -> Model {
@@ -156,7 +157,7 @@ public final class LiveObjects: Sendable {
         case .elsewhere:
             let model = placeholder(type, key, presence: .awaited)
             _ = runtime.spawn {
-                // A failure here is told by `load`, which asks again.
+                // Ignore the failure: `load` asks again and throws it.
                 do throws(ModelFailure) { try await self.load(model.record.cell) } catch {}
             }
             return model
@@ -168,7 +169,7 @@ public final class LiveObjects: Sendable {
         return register(Model(record: LiveRecord(cell: cell)), under: key)
     }
 
-    /// Gives the object its place, or returns the one that has taken it in the meantime.
+    /// Registers the object under the key, or returns the one that was registered in the meantime.
     private func register<Model: LiveModel>(_ candidate: Model, under key: RecordKey) -> Model {
         let place = Key(collection: Model.kind.collection, key: key)
         while true {
@@ -187,12 +188,12 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Called by a state that has learnt its uid.
+    /// Records the uid of a record. Called by a state that has learned its uid.
     func index(_ collection: CollectionName, _ uid: UID, _ id: RecordID) {
         registry.withLock { $0.uids[Key(collection: collection, key: .uid(uid))] = id }
     }
 
-    /// Called by a state that goes away.
+    /// Removes a state. Called when the state is released.
     func forget(_ collection: CollectionName, _ key: RecordKey, uid: UID, _ identity: ObjectIdentifier) {
         let place = Key(collection: collection, key: key)
         registry.withLock { registry in
@@ -203,7 +204,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// A record was found under its uid: its placeholder becomes the one object of its id, or gives way to it.
+    /// Handles a record that was found under its uid: its placeholder becomes the object of the id, or redirects to it.
     private func settle(_ cell: LiveCell, uid key: RecordKey, as record: Record, _ reading: ReadSequence) -> Bool {
         let collection = cell.collection
         let (old, new) = (Key(collection: collection, key: key), Key(collection: collection, key: .id(record.id)))
@@ -234,7 +235,7 @@ public final class LiveObjects: Sendable {
 
     // MARK: Drafts
 
-    /// From now on, whoever holds one of the two keeps the drafts of both.
+    /// Joins two draft groups. From then on, holding one of the two objects keeps the drafts of both alive.
     func join(_ one: LiveRecord, with other: LiveRecord) {
         groups.withLock { _ in
             let (first, second) = (one.draftGroup.root, other.draftGroup.root)
@@ -243,7 +244,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// The draft itself, and all drafts that can be reached from it.
+    /// Returns the draft and all drafts that can be reached from it.
     private func drafts(from root: LiveCell) -> [LiveCell] {
         var found = [root]
         var seen: Set<RecordID> = []
@@ -270,7 +271,7 @@ public final class LiveObjects: Sendable {
                 guard let receipt = try await write(cell) else { throw cell.nothingHere }
                 return receipt
             case .here, .gone:
-                // Created before, perhaps along with another.
+                // Created before, perhaps together with another object.
                 guard let creation = cell.creation else {
                     throw ModelFailure(.alreadyExists, "\(cell.label) exists already: save() writes its changes")
                 }
@@ -300,7 +301,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Writes what was set on an object, and all drafts that it refers to, in one transaction.
+    /// Writes the edits of an object, and all drafts that it refers to, in one transaction.
     private func write(_ root: LiveCell) async throws(ModelFailure) -> Receipt? {
         var edits: [(LiveCell, ModelEdit)] = []
         for cell in drafts(from: root) {
@@ -324,7 +325,7 @@ public final class LiveObjects: Sendable {
         return edits.first.map { Receipt(cell: $0.cell, written: written) }
     }
 
-    /// Awaits the server, and then shows what it did to all records of the transaction.
+    /// Waits for the server, and then shows the outcome on all records of the transaction.
     func confirm(_ written: Written) async throws(ModelFailure) {
         try await source.confirm(written.ticket)
         refresh(written.records.compactMap { entry($0.collection, .id($0.id))?.cell })
@@ -332,7 +333,7 @@ public final class LiveObjects: Sendable {
 
     // MARK: Reads
 
-    /// Called before the source is looked at; what was seen is shown with it.
+    /// Begins a read. Call it before reading the source, and pass the result along with the record that was read.
     private func beginRead() -> ReadSequence {
         registry.withLock { registry in
             registry.reads += 1
@@ -360,7 +361,7 @@ public final class LiveObjects: Sendable {
         }
     }
 
-    /// Lets states see what the source has now; one that the source cannot read just now stays as it is.
+    /// Updates states from the source. A state that the source cannot read right now is left alone.
     @discardableResult func refresh(_ cells: [LiveCell]) -> Bool {
         var isNew = false
         for cell in cells {
@@ -391,7 +392,7 @@ public final class LiveObjects: Sendable {
         changes.publish(change)
     }
 
-    /// The source tells what others changed: those of it that are alive look again.
+    /// Updates the live objects among the records that the source reports as changed.
     private func absorb(_ change: StoreChange) {
         let touched = registry.withLock { registry -> [Entry] in
             var keys = registry.placeholders.filter { change.extents[$0.collection] != nil }

@@ -1,9 +1,9 @@
 public import SyncModel
 
-/// The state of a live object, and the drafts that belong with it.
+/// The state of a live object, and the drafts that belong to it.
 ///
-/// The state is shared by all who reach the record. References lead from here to states, and never from a state to
-/// a state, so that a circle of records is no circle of memory.
+/// All objects of the record share the state. A `LiveRecord` refers to states, but a state never refers to another
+/// state, so that records that refer to each other do not form a retain cycle.
 public final class LiveRecord: Sendable {
     let cell: LiveCell
     let draftGroup: DraftGroup
@@ -17,38 +17,38 @@ public final class LiveRecord: Sendable {
 
     public var id: RecordID? { cell.id }
 
-    /// Says which record this is, without its values.
+    /// Identifies the record, without its values.
     public var label: String { cell.label }
 
     // MARK: Properties
 
-    /// The value that the field shows: the one set here, or else the one that the source last showed. Reads memory only.
+    /// The value of a field: the one that was set here, or else the one that the source last showed. Only reads memory.
     public subscript(field: ModelField) -> FieldValue {
         get { cell.value(at: field.position) }
         set { cell.set(field, to: newValue) }
     }
 
-    /// The text of a field; nil when it has none.
+    /// Returns the text of a field, or nil when it has none.
     public func text(_ field: ModelField) -> String? {
         if case .text(let text) = self[field] { text } else { nil }
     }
 
-    /// Sets a text; nil takes the value away.
+    /// Sets the text of a field; nil removes the value.
     public func set(_ field: ModelField, toText text: String?) {
         self[field] = text.map { .text($0) } ?? .null
     }
 
-    /// The live object that a field refers to; nil when it refers to nothing, or to something that is gone.
+    /// Returns the live object that a field refers to, or nil when it refers to nothing or to a deleted object.
     ///
-    /// A record that is not here, and may come yet, gives a placeholder.
+    /// Returns a placeholder for a record that is not here and may still arrive.
     public func object<Model: LiveModel>(_ field: ModelField, as type: Model.Type) -> Model? {
         guard case .reference(let id) = self[field] else { return nil }
         let object = objects.reach(type, id)
-        // A deleted object shows its last values, and so do all objects that it refers to.
+        // A deleted object still shows its last values, and therefore all objects that it refers to.
         return object.presence == .gone && cell.presence != .gone ? nil : object
     }
 
-    /// Sets a reference; nil takes it away. A draft that is referred to is created along with this object.
+    /// Sets a reference; nil removes it. A draft that is referred to is created together with this object.
     public func set(_ field: ModelField, to object: (any Presentable)?) {
         guard let object else {
             self[field] = .null

@@ -4,7 +4,7 @@ public import SyncModel
 public struct ModelKind: Sendable {
     public let schema: ModelSchema
 
-    /// - Parameter schema: with all rules of the model: what a client checks, the server checks, too.
+    /// - Parameter schema: The schema with all rules of the model. Client and server check the same rules.
     public init(_ schema: ModelSchema) {
         self.schema = schema
     }
@@ -12,7 +12,7 @@ public struct ModelKind: Sendable {
     public var collection: CollectionName { schema.collection }
 }
 
-/// A field with its place among the values: looked up once, when the model is first used.
+/// A field and its position among the values, which is looked up once, when the model is first used.
 public struct ModelField: Hashable, Sendable {
     public let name: FieldName
     let position: Int
@@ -20,7 +20,7 @@ public struct ModelField: Hashable, Sendable {
 }
 
 extension ModelSchema {
-    /// Traps when there is no such field: it is named by the programmer who wrote the schema.
+    /// Returns the field with this name. Traps when there is none, which is a programming error in the schema.
     public func handle(_ name: FieldName) -> ModelField {
         guard let position = position(of: name) else { preconditionFailure("\(collection) has no field \(name)") }
         return ModelField(name: name, position: position, target: fields[position].target)

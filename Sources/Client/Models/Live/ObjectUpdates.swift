@@ -1,8 +1,10 @@
 import SyncConcurrency
 import SyncCore
 
-/// The presence of one object now, and after each change that was written or arrived. Ends when it is gone, or with its
-/// task. What is set and not written yet is told along with the next such change.
+/// The presence of one object now, and after each change that was written or arrived.
+///
+/// Ends when the object is gone or the task is cancelled. Values that are set but not written yet cause no element;
+/// they are reported with the next change.
 public struct ObjectUpdates: AsyncSequence, Sendable {
     public typealias Element = Presence
     public typealias Failure = Never
@@ -10,7 +12,7 @@ public struct ObjectUpdates: AsyncSequence, Sendable {
     let cell: LiveCell
 
     public func makeAsyncIterator() -> Iterator {
-        // Subscribed before the first look, so that no change falls between the two.
+        // Subscribe before the first read, so that no change is missed in between.
         Iterator(cell: cell, news: cell.objects.changes.subscribe().makeAsyncIterator())
     }
 

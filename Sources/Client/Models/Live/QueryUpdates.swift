@@ -20,7 +20,7 @@ public struct QueryUpdates<Model: Sendable>: AsyncSequence, Sendable {
         self.query = query
     }
 
-    /// The same with each object shown as something else, a protocol that it conforms to.
+    /// Returns the same sequence with each object transformed, for example into a protocol that it conforms to.
     public func map<Other: Sendable>(each body: @escaping @Sendable (Model) -> Other) -> QueryUpdates<Other> {
         QueryUpdates<Other>(collection: collection, changes: changes) { [query] () async throws(ModelFailure) in
             try await query().map(body)
@@ -28,7 +28,7 @@ public struct QueryUpdates<Model: Sendable>: AsyncSequence, Sendable {
     }
 
     public func makeAsyncIterator() -> Iterator {
-        // Subscribed before the first look, so that no change falls between the two.
+        // Subscribe before the first read, so that no change is missed in between.
         Iterator(collection: collection, changes: changes.subscribe().makeAsyncIterator(), query: query)
     }
 

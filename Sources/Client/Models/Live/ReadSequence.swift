@@ -1,6 +1,6 @@
-/// The number of a read of the source, taken when the read begins.
+/// The sequence number of a read of the source, taken when the read begins.
 ///
-/// A result never replaces that of a later read.
+/// The result of a read never replaces the result of a read that began later.
 struct ReadSequence: Comparable, Sendable {
     let number: Int
 

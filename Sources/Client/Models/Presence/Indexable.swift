@@ -1,10 +1,10 @@
-/// Something that the server numbers.
+/// An object that the server numbers.
 public protocol Indexable: AnyObject, Sendable {
-    /// The number that the server gave; −1 as long as it has given none.
+    /// The number that the server assigned, or −1 until it assigns one.
     var uid: Int { get }
 }
 
 extension Indexable {
-    /// Whether the object exists remotely: exactly when its uid is not negative.
+    /// Whether the object exists on the server, which is the case when its uid is not negative.
     public var isValid: Bool { uid >= 0 }
 }

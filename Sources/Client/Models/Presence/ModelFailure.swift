@@ -1,10 +1,10 @@
 public import SyncCore
 public import SyncModel
 
-/// Why an object did not do what it was asked.
+/// The reason why an object could not do what was requested.
 public struct ModelFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// Says what was wrong, where, and what was expected.
+    /// States what was wrong, where, and what was expected.
     public let message: String
     public let cause: Cause?
 
@@ -17,25 +17,25 @@ public struct ModelFailure: Error, Hashable, Sendable {
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// A value breaks a rule of the model.
         case invalidValue
-        /// There is no such object in reach.
+        /// The object cannot be found.
         case notHere
-        /// There was one, and it does not come back.
+        /// The object has been deleted and does not come back.
         case gone
-        /// `create` of something that exists.
+        /// `create` was called on an object that already exists.
         case alreadyExists
-        /// The server refused the transaction; it is in the journal where there is one.
+        /// The server rejected the transaction. It is in the journal, if there is one.
         case rejected
-        /// The user took the transaction back before it was sent.
+        /// The user cancelled the transaction before it was sent.
         case takenBack
-        /// This composition has no server that could confirm anything.
+        /// There is no server in this configuration that could confirm anything.
         case noServer
-        /// The caller stopped waiting; what was written goes on.
+        /// The caller stopped waiting. Writes are not affected.
         case interrupted
-        /// Too much was asked for at once.
+        /// The request asks for too much at once.
         case tooMuch
         /// The local store failed.
         case store
-        /// The server brought no usable answer.
+        /// The server returned no usable response.
         case transport
     }
 

@@ -1,13 +1,13 @@
-/// Where an object stands between being made and being gone.
+/// The stage of an object between its creation and its end.
 public enum Presence: String, Hashable, Sendable, CaseIterable {
-    /// Made in memory, and not created yet: no store and no server knows it.
+    /// Exists in memory only; neither a store nor a server knows it.
     case draft
-    /// A placeholder: the server has been asked, and has not answered yet.
+    /// A placeholder: the server has been asked and has not answered yet.
     case awaited
-    /// A placeholder for something that is not here. It fills when the record arrives.
+    /// A placeholder for a record that is not here. It is filled when the record arrives.
     case notHere
-    /// Its values are here.
+    /// The values are here.
     case here
-    /// Deleted, or its creation was refused. The values are those that were last here.
+    /// Deleted, or its creation was rejected. The values are the last ones that were here.
     case gone
 }

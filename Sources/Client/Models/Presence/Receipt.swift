@@ -1,7 +1,7 @@
 public import SyncCore
 public import SyncModel
 
-/// The result of a write: proof of the first moment, and the way to await the second.
+/// The result of a write. It proves that the change is written, and lets the caller await its confirmation.
 public struct Receipt: Sendable {
     let cell: LiveCell
     let written: Written
@@ -9,21 +9,21 @@ public struct Receipt: Sendable {
     /// The object that was written.
     public var record: RecordID { cell.recordID }
 
-    /// The place in the outbox; nil where there is no outbox.
+    /// The transaction's place in the outbox; nil when there is no outbox.
     public var sequence: OutboxSequence? { written.ticket.sequence }
 
-    /// Waits until the server has the write and has shown it back; that can take as long as the device is offline.
+    /// Waits until the server has the write and has shown it back. That can take as long as the device is offline.
     ///
-    /// - Returns: the object's uid.
-    /// - Throws: `rejected` with the server's reason, `takenBack`, `noServer` where nothing can confirm it, or
-    ///   `interrupted` when the task was cancelled: what was written goes on.
+    /// - Returns: The object's uid.
+    /// - Throws: `rejected` with the server's reason; `takenBack`; `noServer` when nothing can confirm the write; or
+    ///   `interrupted` when the task was cancelled, which does not affect the write.
     @discardableResult public func confirmation() async throws(ModelFailure) -> Int {
         try await cell.objects.confirm(written)
         return Int(cell.uid.rawValue)
     }
 }
 
-/// A transaction that was written. It names its records, and holds none of them.
+/// A transaction that was written. It stores the ids of its records and does not keep their objects alive.
 struct Written: Sendable {
     let ticket: WriteTicket
     let records: [(collection: CollectionName, id: RecordID)]

@@ -1,6 +1,6 @@
 import SyncModel
 
-/// The profile of every kind: what differs between the kinds is the source below.
+/// The profile for every kind of source.
 public final class LiveProfile: LiveModel, Profile {
     public static let kind = ProfileSchema.kind
     public let record: LiveRecord

@@ -1,14 +1,14 @@
 /// The public description of a user, written by that user.
 public protocol Profile: Presentable, CustomStringConvertible {
-    /// Given when the profile is made. Nil only while the profile itself is a placeholder.
+    /// Set when the profile is made. Nil only while the profile itself is a placeholder.
     var user: (any User)? { get }
 
     var fullName: String? { get set }
 
-    /// Checked by its own validator when it is written.
+    /// Checked by the address's own validator when it is written.
     var address: (any Address)? { get set }
 
-    /// The address on one line, made by the address; empty when there is none.
+    /// The address formatted on one line; empty when there is none.
     var displayAddress: String { get }
 }
 

@@ -1,17 +1,17 @@
 import SyncCore
 public import SyncModel
 
-/// Makes profiles, and finds them.
+/// Makes and finds profiles.
 public protocol ProfileProvider: Sendable {
-    /// A draft, until it is created; a user who is a draft is created along with it.
+    /// Makes a draft. A draft user is created together with the profile.
     func make(user: any User, address: (any Address)?) -> any Profile
 
-    /// At once, from what is here; a placeholder when the profile is not.
+    /// Returns the profile at once from what is here, or a placeholder when it is not here.
     func profile(uid: Int) throws(ModelFailure) -> any Profile
 
     func profile(id: RecordID) throws(ModelFailure) -> any Profile
 
-    /// In the order in which they were made.
+    /// Returns profiles in the order of creation.
     func profiles(limit: Int?, offset: Int) async throws(ModelFailure) -> [any Profile]
 
     func profiles(of user: any User) async throws(ModelFailure) -> [any Profile]
@@ -26,7 +26,7 @@ extension ProfileProvider {
     }
 }
 
-/// Profiles over live objects of any source.
+/// A provider of profiles from the live objects of any source.
 public struct LiveProfiles: ProfileProvider {
     private let objects: LiveObjects
 

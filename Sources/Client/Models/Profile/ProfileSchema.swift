@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The declaration of profiles, as engine, stores and authority know them.
+/// The schema of profiles, as the engine, the stores, and the authority know it.
 public enum ProfileSchema {
     public static let schema = ModelSchema(
         collection: "profile",

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// Reads one collection of a space by pulling a snapshot, and the feed until it has caught up.
+/// Reads one collection of a space by pulling a snapshot, and then the change feed until it has caught up.
 struct RemoteScan {
     let collection: CollectionName
     let schema: ModelSchema
@@ -19,7 +19,7 @@ struct RemoteScan {
         self.space = space
     }
 
-    /// The next request; nil when all is read.
+    /// The next request; nil when everything has been read.
     var next: PullRequest? {
         get throws(TransportFailure) {
             guard pages <= CommunityLimits.remoteScanPages else {
@@ -42,7 +42,7 @@ struct RemoteScan {
             for row in rows where row.collection == collection {
                 for record in row.records { records[record.id] = record }
             }
-            // The feed behind a snapshot tells what happened while it was read.
+            // The change feed after a snapshot reports what happened while the snapshot was read.
             if isLast { isOver = !page.hasMore && page.version >= page.head } else { isOver = false }
         case .commits(let commits):
             for commit in commits {
@@ -58,7 +58,7 @@ struct RemoteScan {
     private mutating func take(_ change: RecordChange, at version: Version) {
         switch change.effect {
         case .created(let uid, let patch):
-            // A page of the snapshot may have shown it already, and later than this commit.
+            // A page of the snapshot may have shown the record already, in a state later than this commit.
             if records[change.id] == nil {
                 records[change.id] = Record(
                     id: change.id, uid: uid, version: version, creating: patch, schema: schema)

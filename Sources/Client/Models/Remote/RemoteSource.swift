@@ -2,10 +2,10 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// Live objects straight from the server, with no store: each write is one push, and is confirmed when it returns.
+/// A source that talks directly to the server, with no store. Each write is one push and is confirmed when it returns.
 ///
-/// A push without an answer may have been applied. It is kept, and sent again under the same number before anything
-/// else, so that trying again never does a thing twice; it is forgotten with this source.
+/// A push without a response may have been applied. It is kept in memory and sent again under the same number before
+/// anything else, so that a retry never applies it twice. It is lost when the source is released.
 public final class RemoteSource: ModelSource {
     public let catalog: SchemaCatalog
     let transport: any RemoteTransport
@@ -34,7 +34,7 @@ public final class RemoteSource: ModelSource {
         let conflicts: [FieldConflict]
     }
 
-    /// - Parameter hash: over a transaction's canonical bytes, as the wire format defines them.
+    /// - Parameter hash: Returns the hash of a transaction's canonical bytes, as the wire format defines them.
     public init(
         transport: any RemoteTransport, catalog: SchemaCatalog, space: SpaceID = .default, runtime: EngineRuntime,
         hash: @escaping @Sendable (Transaction) throws -> PayloadHash
@@ -92,17 +92,17 @@ public final class RemoteSource: ModelSource {
             }
             let transaction = transaction(of: edits, now: now)
             if let rejection = catalog.rejection(of: transaction) { throw ModelFailure(rejection) }
-            // Hashed first: what cannot be put on the wire must not stand before all that comes later.
+            // Hash first: a transaction that cannot be encoded must not block later ones.
             let write = Unanswered(edits: edits, transaction: transaction, payload: try payload(of: transaction))
             session.withLock { $0.unanswered = write }
             return try await ticket(of: edits, after: send(write, now: now))
         }
     }
 
-    /// A remote write has been answered already.
+    /// Returns at once, because a remote write is confirmed when `write` returns.
     public func confirm(_ ticket: WriteTicket) {}
 
-    /// Finds out what became of an earlier write. What it created is not created again, but updated.
+    /// Finds out the outcome of an earlier write. Records that it created are updated instead of created again.
     private func settle(
         _ earlier: Unanswered, before edits: [ModelEdit], now: WallTime
     ) async throws(ModelFailure) -> [ModelEdit] {
@@ -150,7 +150,7 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    /// Pushes one transaction until it is answered or the transport fails.
+    /// Pushes one transaction until the server answers or the transport fails.
     private func send(_ write: Unanswered, now: WallTime) async throws(ModelFailure) -> Applied {
         var isRenewed = false
         while true {
@@ -162,7 +162,7 @@ public final class RemoteSource: ModelSource {
                 reply = try await transport.push(
                     PushRequest(identity: identity, epoch: epoch, acknowledged: number, transactions: [numbered]))
             } catch {
-                // The server itself says that it has not taken it, and will not.
+                // The server itself says that it has not applied the transaction and never will.
                 if error.blamesRequest { session.withLock { $0.unanswered = nil } }
                 throw ModelFailure(error)
             }
@@ -213,13 +213,14 @@ public final class RemoteSource: ModelSource {
         }
     }
 
-    // MARK: What is there after a write
+    // MARK: Results of a write
 
     private func ticket(of edits: [ModelEdit], after applied: Applied) async -> WriteTicket {
         var shown = Dictionary(
             records(of: edits, after: applied).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for conflict in applied.conflicts where shown[conflict.record] != nil {
-            // Another's value may have won. When the server cannot be asked just now, the next `load` tells.
+            // Another device's value may have won. If the server cannot be reached now, the next `load` fetches the
+            // value.
             do throws(ModelFailure) {
                 if let record = try await fetch(conflict.collection, .id(conflict.record)) { shown[record.id] = record }
             } catch {

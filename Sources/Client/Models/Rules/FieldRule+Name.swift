@@ -4,9 +4,10 @@ public import SyncModel
 extension FieldRule {
     /// A name that people read on one line.
     ///
-    /// It is composed (NFC), so that what looks the same is the same bytes. It has at least one visible character, no space at its
-    /// ends, and no character that a reader cannot see: controls, line breaks, bidirectional marks, zero-width characters, private
-    /// use. Unassigned characters are allowed, so that builds with different Unicode versions agree.
+    /// The name is in Unicode normalization form C (NFC), so that names that look the same have the same bytes. It has
+    /// at least one visible character, no space at either end, and no invisible character: no controls, line breaks,
+    /// bidirectional marks, zero-width characters, or private-use characters. Unassigned characters are allowed, so
+    /// that builds with different Unicode versions agree.
     public static let name = FieldRule(
         name: "name", normalized: { $0.precomposedStringWithCanonicalMapping },
         problem: { text in
@@ -31,7 +32,7 @@ extension FieldRule {
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .lineSeparator, .paragraphSeparator: true
-        // Fillers of Hangul are letters that show nothing; variation selectors change nothing in most fonts.
+        // Hangul fillers are letters without a glyph, and variation selectors change nothing in most fonts.
         default: scalar.properties.isDefaultIgnorableCodePoint
         }
     }

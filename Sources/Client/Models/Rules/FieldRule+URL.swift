@@ -1,10 +1,12 @@
 public import SyncModel
 
 extension FieldRule {
-    /// An absolute URL of one of these schemes: `scheme://`, then visible ASCII alone (RFC 3986, appendix A). `javascript:` and
-    /// other URLs that a viewer would run are refused.
+    /// An absolute URL with one of the given schemes: `scheme://`, then only visible ASCII characters (RFC 3986,
+    /// appendix A).
     ///
-    /// - Parameter schemes: in lower case.
+    /// `javascript:` and other URLs that a viewer would run are rejected.
+    ///
+    /// - Parameter schemes: The allowed schemes, in lowercase.
     public static func url(schemes: [String]) -> FieldRule {
         let expected = schemes.map { $0 + "://" }.formatted
         return FieldRule(name: "url(" + schemes.joined(separator: ",") + ")") { address in
@@ -17,7 +19,7 @@ extension FieldRule {
                 return "is no URL of an allowed kind: it has to begin with \(expected)"
             }
             let rest = address.utf8.dropFirst(scheme.utf8.count + 3)
-            // A file's URL has no host; all others need one.
+            // A file URL has no host; all others need one.
             let isPlace = scheme == "file" ? rest.first == UInt8(ascii: "/") : !(rest.first.map(Self.endsHost) ?? true)
             guard isPlace, rest.count > 1 || scheme != "file" else {
                 return "names no \(scheme == "file" ? "file" : "host") after \(scheme)://"
@@ -32,7 +34,7 @@ extension FieldRule {
 }
 
 extension [String] {
-    /// `a, b or c`
+    /// Formats as `a, b or c`.
     fileprivate var formatted: String {
         count > 1 ? dropLast().joined(separator: ", ") + " or " + self[count - 1] : first ?? ""
     }

@@ -2,7 +2,7 @@ public import SyncCore
 public import SyncModel
 
 extension RecordQuery {
-    /// The answer to this query, of these records in any order: for sources that have no database to ask.
+    /// Returns the records that match this query, in its order. For sources without a database.
     public func matches(among records: some Sequence<Record>, schema: ModelSchema) -> [Record] {
         let wanted = conditions.map { (position: schema.position(of: $0.field), value: $0.equals) }
         let found = records.filter { record in

@@ -2,17 +2,17 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// Live objects over the local cache. Reads and writes never wait for a network.
+/// A source of live objects over the local cache. Reads and writes never wait for a network.
 public struct StoredSource: ModelSource {
     private let store: any LocalStore
     private let space: SpaceID
     private let server: Server
 
-    /// Whether an engine keeps the store in step with a server.
+    /// Whether an engine keeps the store in sync with a server.
     public enum Server: Hashable, Sendable {
-        /// Confirmations are awaited.
+        /// An engine syncs the store, so confirmations can be awaited.
         case inStep
-        /// Nothing leaves this device, and what is created here keeps the uid −1.
+        /// Nothing leaves this device, and records created here keep the uid −1.
         case none
     }
 

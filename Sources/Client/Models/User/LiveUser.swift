@@ -1,6 +1,6 @@
 import SyncModel
 
-/// The user of every kind: what differs between the kinds is the source below.
+/// The user for every kind of source.
 public final class LiveUser: LiveModel, User {
     public static let kind = UserSchema.kind
     public let record: LiveRecord

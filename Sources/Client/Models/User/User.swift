@@ -1,8 +1,8 @@
 /// A member of the community.
 public protocol User: Presentable, CustomStringConvertible {
-    /// Empty as long as the user is a placeholder. Composed to NFC when it is set; checked when it is written.
+    /// Empty while the user is a placeholder. Normalized to NFC when it is set; checked when it is written.
     var username: String { get set }
 
-    /// Set later, if at all: the avatar's author has to exist first.
+    /// Nil until it is set, because an avatar's author must exist first.
     var avatar: (any Avatar)? { get set }
 }

@@ -1,20 +1,20 @@
 import SyncCore
 public import SyncModel
 
-/// Makes users, and finds them. Who makes users holds a provider, not what users are made of.
+/// Makes and finds users, so that code that needs users does not depend on how they are built.
 public protocol UserProvider: Sendable {
-    /// A draft, until it is created.
+    /// Makes a draft.
     func make(username: String) -> any User
 
-    /// At once, from what is here; a placeholder when the user is not.
+    /// Returns the user at once from what is here, or a placeholder when it is not here.
     func user(uid: Int) throws(ModelFailure) -> any User
 
     func user(id: RecordID) throws(ModelFailure) -> any User
 
-    /// In the order in which they were made.
+    /// Returns users in the order of creation.
     func users(limit: Int?, offset: Int) async throws(ModelFailure) -> [any User]
 
-    /// All users of that name: names need not differ.
+    /// Returns all users with this name. Names need not be unique.
     func users(named username: String) async throws(ModelFailure) -> [any User]
 
     /// All users, now and after each change.

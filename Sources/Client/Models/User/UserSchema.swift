@@ -1,6 +1,6 @@
 public import SyncModel
 
-/// The declaration of users, as engine, stores and authority know them.
+/// The schema of users, as the engine, the stores, and the authority know it.
 public enum UserSchema {
     public static let schema = ModelSchema(
         collection: "user",

@@ -1,14 +1,14 @@
 public import SyncModel
 
-/// Reads the accounts of a machine in the format of passwd(5): what `getent passwd` prints.
+/// Reads the accounts of a machine in the format of passwd(5), as `getent passwd` prints them.
 ///
-/// Each account becomes a user; its comment, a profile with the full name; a picture of them, an avatar whose author
-/// is that user.
+/// Each account becomes a user. Its comment, if any, becomes a profile with the full name, and its picture, if any, an
+/// avatar whose author is that user.
 public struct AccountImport: Sendable {
     let mapping: AccountMapping
     let pictureExists: @Sendable (String) -> Bool
 
-    /// - Parameter pictureExists: whether there is a readable picture at a path.
+    /// - Parameter pictureExists: Returns whether there is a readable picture at a path.
     public init(mapping: AccountMapping, pictureExists: @escaping @Sendable (String) -> Bool) {
         self.mapping = mapping
         self.pictureExists = pictureExists
@@ -55,12 +55,12 @@ public struct AccountImport: Sendable {
                     line: number, "the uid '\(parts[2].prefix(32))' is no number from 0 to \(UInt32.max)")
             }
             name = parts[0]
-            // The comment may hold office and telephone after commas; the first part is the person's name.
+            // The comment may contain office and telephone after commas; the first part is the person's name.
             comment = parts[4].split(separator: ",", omittingEmptySubsequences: false).first.map(String.init) ?? ""
             home = parts[5]
         }
 
-        /// Where desktops keep the picture of a person.
+        /// The paths where desktop environments store the picture of an account.
         var picturePaths: [String] {
             ["/var/lib/AccountsService/icons/\(name)"] + (home.hasPrefix("/") ? ["\(home)/.face"] : [])
         }
@@ -90,7 +90,7 @@ public struct AccountImport: Sendable {
         return rows
     }
 
-    /// The path with everything percent-encoded that a URL has no place for.
+    /// Returns the path with every byte percent-encoded that a URL path cannot contain.
     private static func urlPath(_ path: String) -> String {
         var result = ""
         for byte in path.utf8 {
@@ -108,8 +108,9 @@ public struct AccountImport: Sendable {
     }
 }
 
-/// Which collections and fields take what an account says. The number of the account is not kept: numbers of records
-/// are the server's to give.
+/// The collections and fields that receive the data of an account.
+///
+/// The account's numeric id is not imported, because the server assigns the uids of records.
 public struct AccountMapping: Hashable, Sendable {
     public let user: ModelSchema
     public let username: FieldName

@@ -1,13 +1,13 @@
 public import SyncModel
 
-/// Reads CSV: the first row names the columns; `key` or `id` says which record a row is, the rest are fields.
+/// Reads CSV. The first row names the columns: `key` or `id` identifies the record, and the other columns are fields.
 ///
-/// An empty cell says nothing about its field.
+/// An empty cell leaves its field unchanged.
 public struct CSVImport: Sendable {
     let schema: ModelSchema
     let fallbackKey: FieldName?
 
-    /// - Parameter fallbackKey: the field that serves as key where there is no column `key` or `id`.
+    /// - Parameter fallbackKey: The field that serves as key when there is no column `key` or `id`.
     public init(schema: ModelSchema, fallbackKey: FieldName?) {
         self.schema = schema
         self.fallbackKey = fallbackKey
@@ -26,7 +26,7 @@ public struct CSVImport: Sendable {
                 result.rows.append(try self.row(row, header: header))
             } catch {
                 result.problems.append(error)
-                // Without a header no row means anything.
+                // Without a header, no row can be interpreted.
                 if header == nil { return result }
             }
         }

@@ -1,14 +1,15 @@
-/// Comma-separated values as RFC 4180 has them: fields may be quoted, and quoted fields may hold commas, doubled
-/// quotation marks and line breaks. Lines end with CRLF or LF; a byte order mark is skipped.
+/// A parser of comma-separated values (RFC 4180).
 ///
-/// A row that breaks the rules is told, and reading goes on after the next line break; no parser at hand tells where.
+/// Fields may be quoted, and quoted fields may contain commas, doubled quotation marks, and line breaks. Lines end with
+/// CRLF or LF; a byte order mark is skipped. A row that breaks the rules is reported with its line, and parsing
+/// continues after the next line break.
 package struct CSVTable: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var position: Int
     private var line = 1
 
     package struct Row: Hashable {
-        /// Where the row began, counted from 1.
+        /// The line on which the row begins, counted from 1.
         package let line: Int
         package let cells: [String]
     }
@@ -18,7 +19,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
         position = bytes.starts(with: InputLines.byteOrderMark) ? InputLines.byteOrderMark.count : 0
     }
 
-    /// The next row that is not empty, or what is wrong with it.
+    /// Returns the next row that is not empty, or the problem with it.
     package mutating func next() -> Result<Row, ImportProblem>? {
         skipBlankLines()
         guard position < bytes.count else { return nil }
@@ -114,7 +115,7 @@ package struct CSVTable: Sequence, IteratorProtocol {
             || bytes[index] == Byte.carriageReturn && index + 1 < bytes.count && bytes[index + 1] == Byte.lineFeed
     }
 
-    /// Goes on after the line in which a broken row began: what follows may be whole.
+    /// Continues after the line in which a broken row began, because the rest of the input may be valid.
     private mutating func skipLine(from start: (line: Int, position: Int)) {
         let end = bytes[start.position...].firstIndex(of: Byte.lineFeed) ?? bytes.count
         position = Swift.min(end + 1, bytes.count)

@@ -2,7 +2,8 @@ import SyncJSON
 public import SyncModel
 
 extension FieldValue {
-    /// Reads a value as people write it; nil when the text is not of the type. References are not read here.
+    /// Parses a value as people write it, or returns nil when the text does not match the type. A reference must be a
+    /// UUID.
     public init?(_ text: String, as type: FieldType) {
         switch type {
         case .text: self = .text(text)

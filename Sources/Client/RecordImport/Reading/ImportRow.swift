@@ -1,21 +1,21 @@
 public import SyncModel
 
-/// One object of the input, as it was read: names and values, not yet looked up.
+/// One object of the input, as read: names and values that have not been looked up yet.
 public struct ImportRow: Hashable, Sendable {
-    /// Where it began, counted from 1.
+    /// The line on which the row begins, counted from 1.
     public let line: Int
     public let collection: CollectionName
     public let identity: Identity
-    /// Without references to rows by key: those are in `links`.
+    /// The values, except references to other rows by key, which are in `links`.
     public let patch: Patch
     /// References to other rows by their keys.
     public let links: [Link]
 
-    /// The key by which a row is the same row the next time.
+    /// The key that identifies the same row in a later import.
     public enum Identity: Hashable, Sendable {
         /// The record itself, as an export names it.
         case record(RecordID)
-        /// A name that is unique in the collection and the source.
+        /// A name that is unique within the collection and the source.
         case key(String)
     }
 
@@ -26,11 +26,11 @@ public struct ImportRow: Hashable, Sendable {
     }
 }
 
-/// A row that does not go in.
+/// The reason why a row is not imported.
 public struct ImportProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Counted from 1; 0 when the whole input is at fault.
+    /// The line, counted from 1; 0 when the whole input is at fault.
     public let line: Int
-    /// Says what was wrong and what was expected.
+    /// States what was wrong and what was expected.
     public let reason: String
 
     public init(line: Int, _ reason: String) {
@@ -41,7 +41,7 @@ public struct ImportProblem: Error, Hashable, Sendable, CustomStringConvertible 
     public var description: String { line > 0 ? "line \(line): \(reason)" : reason }
 }
 
-/// The result of reading an input: the good rows and the broken ones, both in the order of the input.
+/// The result of reading an input: the valid rows and the broken ones, both in input order.
 public struct ImportedRows: Hashable, Sendable {
     public var rows: [ImportRow] = []
     public var problems: [ImportProblem] = []

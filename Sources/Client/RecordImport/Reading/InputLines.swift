@@ -1,4 +1,4 @@
-/// The lines of an input, with their numbers from 1. A line ends with LF or CRLF; a byte order mark is skipped.
+/// The lines of an input, numbered from 1. A line ends with LF or CRLF; a byte order mark is skipped.
 struct InputLines: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var position: Int

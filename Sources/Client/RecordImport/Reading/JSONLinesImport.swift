@@ -1,16 +1,21 @@
 import SyncJSON
 public import SyncModel
 
-/// Reads JSON Lines: one object a line. `type` names the collection, `key` or `id` says which record it is, the rest
-/// are fields. What `list --json` prints can be read back.
+/// Reads JSON Lines, with one object per line.
+///
+/// `type` names the collection, `key` or `id` identifies the record, and the other members are fields. The output of
+/// `list --json` can be imported.
 public struct JSONLinesImport: Sendable {
     let catalog: SchemaCatalog
     let types: [String: CollectionName]
     let fallbackKeys: [CollectionName: FieldName]
 
+    /// Creates a reader.
+    ///
     /// - Parameters:
-    ///   - types: what may stand in `type`, beside the names of the collections: `user` for `users`.
-    ///   - fallbackKeys: the fields that serve as keys where there is no `key` or `id`.
+    ///   - types: The values of `type` that are accepted in addition to the names of the collections, such as `user`
+    ///     for `users`.
+    ///   - fallbackKeys: The fields that serve as keys when there is no `key` or `id`.
     public init(
         catalog: SchemaCatalog, types: [String: CollectionName], fallbackKeys: [CollectionName: FieldName]
     ) {

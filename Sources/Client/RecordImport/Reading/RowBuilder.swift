@@ -1,6 +1,6 @@
 import SyncModel
 
-/// Makes an `ImportRow` of names and values, by the schema of its collection.
+/// Builds an `ImportRow` from names and values, according to the schema of its collection.
 struct RowBuilder {
     let schema: ModelSchema
     let line: Int
@@ -13,10 +13,10 @@ struct RowBuilder {
         self.line = line
     }
 
-    /// Names that every collection understands beside its fields.
+    /// Names that every collection accepts in addition to its fields.
     static let keyName = "key"
     static let idName = "id"
-    /// Columns that an export adds and an import ignores: the server assigns these.
+    /// Columns that an export adds and an import ignores, because the server or the device determines them.
     static let exportedNames: Set<String> = ["uid", "version", "pending"]
 
     mutating func setKey(_ key: String) throws(ImportProblem) {
@@ -34,7 +34,7 @@ struct RowBuilder {
         identity = .record(id)
     }
 
-    /// - Throws: when the collection has no such field.
+    /// - Throws: An `ImportProblem` when the collection has no such field.
     func field(_ name: String) throws(ImportProblem) -> FieldSchema {
         guard let fieldName = FieldName(rawValue: name), let field = schema.field(named: fieldName) else {
             let known = schema.fields.map(\.name.rawValue).joined(separator: ", ")
@@ -53,7 +53,7 @@ struct RowBuilder {
         patch.set(field.name, to: value)
     }
 
-    /// A reference as text: a UUID names a record, `@key` a row with that key.
+    /// Sets a reference from text: a UUID names a record, and `@key` the row with that key.
     mutating func setReference(_ field: FieldSchema, to text: String) throws(ImportProblem) {
         guard let target = field.target else { return }
         if text.hasPrefix("@"), text.count > 1 {
@@ -68,7 +68,7 @@ struct RowBuilder {
         }
     }
 
-    /// - Parameter fallbackKey: the field whose text is the key of a row that has none.
+    /// - Parameter fallbackKey: The field whose text becomes the key of a row that has none.
     func finish(fallbackKey: FieldName?) throws(ImportProblem) -> ImportRow {
         var identity = identity
         if identity == nil, let fallbackKey, case .text(let text)? = patch[fallbackKey] { identity = .key(text) }

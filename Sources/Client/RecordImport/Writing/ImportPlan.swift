@@ -1,10 +1,10 @@
 import SyncCore
 import SyncModel
 
-/// The edits that make the store say what the rows say, in an order in which no reference dangles.
+/// The edits that make the store match the rows, in an order in which no reference dangles.
 ///
-/// A row follows those that it must refer to. An optional reference that would point forward is left out at first, and
-/// set in a second round: user and avatar can name each other whatever their order and distance in the input.
+/// A row comes after the rows that it must refer to. An optional reference to a later row is left out at first and set
+/// in a second round, so that a user and an avatar can refer to each other at any order and distance in the input.
 struct ImportPlan {
     private(set) var problems: [ImportProblem] = []
     private(set) var created = 0
@@ -18,9 +18,9 @@ struct ImportPlan {
 
     private struct Planned {
         let edit: RecordEdit
-        /// 1 for the first edit of a row, 0 for the second round.
+        /// 1 for the first edit of a row, 0 for an edit of the second round.
         let rows: Int
-        /// Whether it stands in a transaction of its own.
+        /// Whether the edit needs its own transaction.
         let isAlone: Bool
     }
 
@@ -30,13 +30,13 @@ struct ImportPlan {
         fileprivate var bytes = 0
     }
 
-    /// A row with its record looked up.
+    /// A row and the record that it stands for.
     private struct Target {
         let row: ImportRow
         let id: RecordID
         let existing: Record?
         var patch: Patch
-        /// Fields that refer to rows of this input which are not in the store yet.
+        /// References to rows of this input that are not in the store yet.
         var forward: [(field: FieldSchema, id: RecordID)]
     }
 
@@ -110,7 +110,7 @@ struct ImportPlan {
         }
     }
 
-    /// Looks up what a row refers to: a record of the store, or a row of this input.
+    /// Looks up the references of a row. Each one leads to a record of the store or to a row of this input.
     private static func link(
         _ target: inout Target, among places: [RecordPlace: Int], store: any LocalStore, identity: RecordIdentity,
         known: inout [RecordPlace: Bool], _ problems: inout [ImportProblem]
@@ -151,8 +151,8 @@ struct ImportPlan {
         }
     }
 
-    /// Takes out the rows that refer to a row which does not go in, and those that refer to them: a row goes in as it
-    /// is or not at all.
+    /// Removes the rows that refer to a row that is not imported, directly or through other rows. A row is imported
+    /// whole or not at all.
     private static func removeDependants(from targets: inout [Target]) -> [ImportProblem] {
         var problems: [ImportProblem] = []
         while true {
@@ -175,7 +175,7 @@ struct ImportPlan {
         }
     }
 
-    /// Rows after those that they must refer to; and those for which there is no such order.
+    /// Returns the rows, each after the rows that it must refer to, and a problem for each row that cannot be ordered.
     private static func order(_ targets: [Target]) -> ([Target], [ImportProblem]) {
         var placed: Set<RecordPlace> = []
         var ordered: [Target] = []
@@ -235,7 +235,8 @@ struct ImportPlan {
         loneEdits = edits.count { $0.isAlone }
     }
 
-    /// The records that the server may refuse: suspects that are made here, and what refers to such.
+    /// Returns the records that the server may reject: suspects that this import creates, and records that refer to
+    /// them.
     private static func doubtful(_ targets: [Target], _ suspects: Set<RecordPlace>) -> Set<RecordPlace> {
         guard !suspects.isEmpty else { return [] }
         var doubtful: Set<RecordPlace> = []
@@ -274,8 +275,9 @@ struct ImportPlan {
         if isSame { unchanged += 1 } else { updated += 1 }
     }
 
-    /// The next edits that are written together; nil at the end. A row goes in with others, except where the server
-    /// may refuse it: it would refuse all of them.
+    /// Returns the next edits to write together, or nil at the end.
+    ///
+    /// Rows share a transaction, except those that the server may reject, because it would reject all of them.
     mutating func nextChunk() -> Chunk? {
         guard position < edits.count else { return nil }
         let isAlone = edits[position].isAlone
@@ -298,7 +300,7 @@ struct ImportPlan {
         return chunk
     }
 
-    /// One, as long as the number of transactions allows.
+    /// One, unless that would exceed the number of transactions.
     private var editsPerLoneTransaction: Int {
         min(loneEdits / ImportLimits.transactions + 1, ImportLimits.mutationsPerTransaction)
     }

@@ -1,12 +1,12 @@
-/// The counts of an import that has ended, or was stopped.
+/// The counts of an import that has ended or was stopped.
 public struct ImportSummary: Hashable, Sendable {
     public var created = 0
     public var updated = 0
-    /// Rows whose record already was as the row says.
+    /// Rows whose record already matched.
     public var unchanged = 0
-    /// The first of the rows that did not go in, in the order of the input.
+    /// The first rows that were not imported, in input order.
     public var problems: [ImportProblem] = []
-    /// All of them.
+    /// Number of all rows that were not imported.
     public var broken = 0
     /// Whether nothing was written because `strict` forbids broken rows.
     public var isStopped = false

@@ -3,7 +3,7 @@ public import SyncModel
 
 /// Writes rows into a local store, in transactions of bounded size.
 ///
-/// Whole rows go in or stay out. An interrupted import is finished by running it again.
+/// Each row is imported whole or not at all. Run an interrupted import again to complete it.
 public struct Importer: Sendable {
     let store: any LocalStore
     let space: SpaceID
@@ -11,10 +11,10 @@ public struct Importer: Sendable {
     let rules: Rules
     let now: @Sendable () -> WallTime
 
-    /// Makes values as they are to be written, or says which rule of the model they break.
+    /// Returns the values in the form in which they are written, or throws the model's rule that they break.
     public typealias Rules = @Sendable (Patch, CollectionName) throws -> Patch
 
-    /// - Parameter now: the device's wall clock.
+    /// - Parameter now: The device's wall clock.
     public init(
         store: any LocalStore, space: SpaceID, identity: RecordIdentity, rules: @escaping Rules,
         now: @escaping @Sendable () -> WallTime
@@ -26,9 +26,11 @@ public struct Importer: Sendable {
         self.now = now
     }
 
+    /// Imports the rows.
+    ///
     /// - Parameters:
-    ///   - strict: whether a single broken row stops everything, before anything is written.
-    ///   - progress: told how many of how many rows are written, after each transaction.
+    ///   - strict: Whether a single broken row stops the import before anything is written.
+    ///   - progress: Called after each transaction with the number of rows that are written, and of all rows to write.
     public func run(
         _ input: ImportedRows, strict: Bool, progress: (_ done: Int, _ total: Int) -> Void
     ) throws(StoreFailure) -> ImportSummary {

@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 public import SyncModel
 
-/// Gives the same row of the same source the same record, each time and on each device.
+/// Maps each row of a source to the same record, every time and on every device.
 ///
-/// The id is a UUIDv8 (RFC 9562 §5.8): SHA-256 over source, collection and key, cut to 128 bits. So a second import
-/// finds what the first one made, also after a sync, on another device, or after the record got another name. The
-/// other side of it: a record that was deleted stays deleted, because ids are never used again.
+/// The id is a UUIDv8 (RFC 9562 §5.8): SHA-256 over source, collection, and key, truncated to 128 bits. A second import
+/// therefore finds the records of the first one, even after a sync, on another device, or after a record was renamed.
+/// The drawback is that a deleted record stays deleted, because ids are never reused.
 public struct RecordIdentity: Hashable, Sendable {
-    /// Tells apart equal keys of different sources: two machines each have an account `root`.
+    /// Distinguishes equal keys of different sources: two machines each have an account `root`.
     public let source: String
 
     public init(source: String) {
@@ -17,10 +17,10 @@ public struct RecordIdentity: Hashable, Sendable {
 
     public func record(_ collection: CollectionName, key: String) -> RecordID {
         var hash = SHA256()
-        // Composed, as names are: two forms of one key are one record.
+        // Normalize to NFC, as names are, so that two forms of one key are one record.
         for part in ["tombolo import 1", source, collection.rawValue, key].map(\.precomposedStringWithCanonicalMapping)
         {
-            // The length first: no two lists of parts run into the same bytes.
+            // Hash the length first, so that two different lists of parts never produce the same bytes.
             withUnsafeBytes(of: UInt64(part.utf8.count).bigEndian) { hash.update(bufferPointer: $0) }
             hash.update(data: Array(part.utf8))
         }

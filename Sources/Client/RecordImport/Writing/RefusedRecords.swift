@@ -1,14 +1,14 @@
 import SyncCore
 import SyncModel
 
-/// The deleted records that the server refuses to create, as only the journal tells.
+/// The deleted records that the server refuses to create, as far as the journal shows.
 ///
-/// The server refuses a transaction as a whole when one of its records was deleted, and names the first one. The entries
-/// that nobody has dealt with count: whoever dismisses one wants to try again.
+/// The server rejects a transaction as a whole when one of its records was deleted, and names the first such record.
+/// Only active entries count: a person who dismisses one wants to try again.
 struct RefusedRecords {
     /// Records that the server has named as deleted.
     private(set) var deleted: Set<RecordPlace> = []
-    /// Records whose transaction was refused because of a deleted one: any of them may be deleted too.
+    /// Records whose transaction was rejected because of a deleted record. Any of them may be deleted too.
     private(set) var suspects: Set<RecordPlace> = []
 
     init(in store: any LocalStore) throws(StoreFailure) {
@@ -33,7 +33,7 @@ struct RefusedRecords {
     }
 }
 
-/// A record of a collection, whether or not it exists.
+/// The address of a record, whether or not the record exists.
 struct RecordPlace: Hashable {
     let collection: CollectionName
     let id: RecordID

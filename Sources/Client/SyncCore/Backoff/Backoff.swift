@@ -1,4 +1,4 @@
-/// How long to wait before the next try: grows with each failure, and starts again after a success.
+/// The wait before the next attempt. It grows with each failure and starts over after a success.
 package struct Backoff: Hashable, Sendable {
     package private(set) var failures: Int
 
@@ -6,10 +6,10 @@ package struct Backoff: Hashable, Sendable {
         self.failures = failures
     }
 
-    /// Notes a failure and draws the wait.
+    /// Counts a failure and returns a random wait.
     ///
-    /// - Parameter retryAfter: what the server asked for. It wins over the drawn wait, which then only spreads the
-    ///   herd behind it.
+    /// - Parameter retryAfter: The wait that the server asked for. It replaces the random wait, of which a small part
+    ///   is added to spread the clients that wait for the same moment.
     mutating func nextDelay(
         retryAfter: Duration?, policy: BackoffPolicy, random: inout any RandomNumberGenerator
     ) -> Duration {
@@ -24,7 +24,7 @@ package struct Backoff: Hashable, Sendable {
         failures = 0
     }
 
-    /// Bounded, so that a long row of failures does not overflow the ceiling.
+    /// Returns the power, bounded so that a long series of failures does not overflow the ceiling.
     private static func power(_ factor: Double, _ exponent: Int) -> Double {
         var result = 1.0
         for _ in 0..<min(exponent, 64) where result < 1e9 { result *= factor }

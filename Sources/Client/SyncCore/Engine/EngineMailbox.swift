@@ -3,8 +3,9 @@ import SyncModel
 
 /// Carries events to the engine from any thread.
 ///
-/// It holds no more than the engine can have a use for, however fast a server hints or a program asks: what is asked for twice is
-/// there once, and of each space only the newest hint. Answers and timers are as many as the tasks that wait for them.
+/// Its size is bounded, however fast a server sends hints or a program makes requests: a repeated request is kept once,
+/// and only the newest hint of each space is kept. There are at most as many responses and timers as tasks that wait
+/// for them.
 final class EngineMailbox: Sendable {
     typealias Events = Broadcast<WaitingEvents>.Subscription
 
@@ -14,16 +15,16 @@ final class EngineMailbox: Sendable {
         feed.publish(WaitingEvents(event))
     }
 
-    /// Ends the events, once those that wait have been taken.
+    /// Ends the stream of events after the waiting ones have been taken.
     func finish() {
         feed.finish()
     }
 
-    /// Returns the events that are posted from now on. For one reader.
+    /// Returns the events that are posted from now on. Supports one reader.
     func events() -> Events { feed.subscribe() }
 }
 
-/// Events in the order in which they came.
+/// Events in order of arrival.
 struct WaitingEvents: Coalescing, Hashable {
     private(set) var events: [SyncEvent]
 
@@ -38,11 +39,11 @@ struct WaitingEvents: Coalescing, Hashable {
     private mutating func add(_ event: SyncEvent) {
         switch event {
         case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .outboxTouched:
-            // The later one stands for both: it is behind whatever came between them.
+            // The later event stands for both, because it follows whatever came between them.
             events.removeAll { $0 == event }
             events.append(event)
         case .linkChanged:
-            // The last two say where the link stands, and that it was elsewhere before.
+            // Keep the last two: they give the current state of the link and show that it was different before.
             let links = events.indices.filter { if case .linkChanged = events[$0] { true } else { false } }
             if links.count > 1 { events.remove(at: links[0]) }
             events.append(event)

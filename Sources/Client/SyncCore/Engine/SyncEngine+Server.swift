@@ -1,7 +1,7 @@
 import SyncModel
 
 extension SyncEngine {
-    /// Starts a request in a task of its own, which ends by putting its result into the mailbox.
+    /// Starts a request in its own task, which posts its result to the mailbox.
     func begin(_ action: SyncAction) {
         let mailbox = mailbox
         let transport = transport

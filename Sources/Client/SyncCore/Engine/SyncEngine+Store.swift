@@ -2,7 +2,7 @@ import Logging
 import SyncModel
 
 extension SyncEngine {
-    /// Asks the store, and makes an event of what it answers. Synchronous: it has happened when this returns.
+    /// Calls the store synchronously and returns its result as an event.
     func ask(_ action: SyncAction) -> SyncEvent? {
         switch action {
         case .countOutbox:
@@ -70,7 +70,7 @@ extension SyncEngine {
         }
     }
 
-    /// News that cannot be written down are told in this run alone.
+    /// Records news of the contact. If the store cannot write it, only this run knows it.
     private func note(_ news: ContactNews) -> SyncEvent? {
         let now = runtime.now()
         guard contact.note(news, now: now) else { return nil }
@@ -82,7 +82,7 @@ extension SyncEngine {
         return nil
     }
 
-    /// A checkpoint that fails costs disk space, not data: the next one does its work.
+    /// Runs a checkpoint. A failure costs disk space, not data: the next checkpoint makes up for it.
     private func checkpoint() -> SyncEvent? {
         do {
             try store.checkpoint()

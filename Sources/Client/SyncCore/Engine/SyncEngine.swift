@@ -2,11 +2,11 @@ public import Logging
 public import SyncConcurrency
 public import SyncModel
 
-/// Keeps a local store and a server in step, in the background.
+/// Keeps a local store and a server in sync, in the background.
 ///
-/// The actor holds no policy: it gives events to the session machine, carries out the orders that come back, and
-/// feeds their results in as events. The host calls `run()` once, in a task of its own; it fits a
-/// swift-service-lifecycle service.
+/// The actor holds no policy: it passes events to the session machine, carries out the orders that come back, and feeds
+/// their results in as events. The host calls `run()` once, in its own task; the engine fits a swift-service-lifecycle
+/// service.
 public actor SyncEngine {
     let store: any EngineStore & LocalStore
     let transport: any RemoteTransport
@@ -26,7 +26,7 @@ public actor SyncEngine {
     var contact = ServerContact()
     private nonisolated let lastStatus: Guarded<SyncStatus>
 
-    /// Tells each change of the status.
+    /// Publishes each change of the status.
     public nonisolated let status = Broadcast<SyncStatus>()
 
     /// One turn of the session, for recorders and tests.
@@ -36,7 +36,7 @@ public actor SyncEngine {
         package let actions: [SyncAction]
     }
 
-    /// - Parameter store: already holds the spaces that are to be kept in step.
+    /// - Parameter store: A store that already holds the spaces to keep in sync.
     public init(
         store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
         runtime: EngineRuntime, policy: SyncPolicy = SyncPolicy(), logger: Logger
@@ -46,7 +46,7 @@ public actor SyncEngine {
             logger: logger, recorder: nil, trace: nil)
     }
 
-    /// - Parameter recorder: keeps the last turns; nil keeps none, and costs nothing.
+    /// - Parameter recorder: Keeps the last turns; nil keeps none and costs nothing.
     package init(
         store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
         runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, recorder: (any FlightRecorder)? = nil,
@@ -65,20 +65,21 @@ public actor SyncEngine {
         home = ActorExecutor(runtime)
     }
 
-    // MARK: The host's side. Safe from any thread, and never waiting.
+    // MARK: Host interface: safe from any thread, never blocks
 
-    /// The engine's activity now.
+    /// The engine's current activity.
     public nonisolated var currentStatus: SyncStatus {
         lastStatus.withLock { $0 }
     }
 
-    /// Asks for a push and a pull now, not at the end of a wait, unless the server asked for that.
+    /// Requests a push and a pull now. Ends a wait early, unless the server asked for it.
     public nonisolated func syncNow() {
         mailbox.post(.syncRequested)
     }
 
-    /// Says that the credentials are new: worth another try with a server that refused the old ones, at once unless it asked for
-    /// a pause.
+    /// Tells the engine that the credentials are new.
+    ///
+    /// The engine tries again with a server that refused the old ones, at once unless the server asked for a pause.
     public nonisolated func credentialsChanged() {
         mailbox.post(.credentialsChanged)
     }
@@ -88,21 +89,22 @@ public actor SyncEngine {
         mailbox.post(.deletesAllowed(space))
     }
 
-    /// Ends `run()` gracefully: what is on its way may still arrive, for a few seconds.
+    /// Ends `run()` gracefully: requests in flight get a few seconds to finish.
     public nonisolated func requestStop() {
         mailbox.post(.stopRequested)
     }
 
     // MARK: The loop
 
-    /// Runs until a requested stop is complete, or at once until the task is cancelled. Call it once.
+    /// Runs until a requested stop is complete, or until the task is cancelled, which ends it at once. Call it once.
     ///
-    /// A stop at any moment loses nothing: what is durable in the store is where the next run begins.
-    /// - Throws: `StoreFailure` when the store cannot say where the device stands.
+    /// A stop at any moment loses nothing: the next run begins with what is durable in the store.
+    ///
+    /// - Throws: `StoreFailure` when the store cannot return the device's state.
     public func run() async throws {
         guard let events else { preconditionFailure("SyncEngine.run() is called once") }
         self.events = nil
-        // Before the first look, so that no commit falls between the two.
+        // Subscribe before the first read, so that no commit is missed in between.
         let watchers = watch()
         defer {
             for watcher in watchers { watcher.cancel() }
@@ -124,7 +126,7 @@ public actor SyncEngine {
         recorder?.save()
     }
 
-    /// Carries one event through, with all that the store answers on the way. True when the run is over.
+    /// Handles one event and all store responses that follow from it. Returns true when the run is over.
     private func handle(_ first: SyncEvent) -> Bool {
         var queue = [first]
         var isFinished = false
@@ -158,12 +160,12 @@ public actor SyncEngine {
         return actions
     }
 
-    /// At most one transaction for each `recordingDelay`, however many turns there are.
+    /// Schedules a save: at most one transaction per `recordingDelay`, however many turns there are.
     private func saveRecordingSoon() {
         guard pendingSave == nil else { return }
         let clock = runtime.clock
         pendingSave = runtime.spawn { [weak self] in
-            // Cancelled: the run is over, and has saved.
+            // Cancelled: the run is over and has already saved.
             guard (try? await clock.sleep(for: Self.recordingDelay)) != nil else { return }
             await self?.saveRecording()
         }
@@ -174,7 +176,7 @@ public actor SyncEngine {
         recorder?.save()
     }
 
-    /// How long a turn may stand in memory alone: a second of history is what a killed process may lose.
+    /// How long a turn may be in memory only. A killed process loses at most this second of history.
     private static let recordingDelay = Duration.seconds(1)
 
     private func publishStatus() {
@@ -187,7 +189,7 @@ public actor SyncEngine {
         if isNew { status.publish(new) }
     }
 
-    /// Watches the device: commits in the store, and changes of links and routes.
+    /// Watches commits in the store and changes of links and routes.
     private func watch() -> [Task<Void, Never>] {
         let mailbox = mailbox
         let commits = store.changes.subscribe()
@@ -204,7 +206,7 @@ public actor SyncEngine {
 
     // MARK: Orders
 
-    /// Carries out one order; what the store answers comes back at once, all else through the mailbox.
+    /// Carries out one order. A store call returns its result at once; all other results arrive through the mailbox.
     private func carryOut(_ action: SyncAction) -> SyncEvent? {
         switch action {
         case .sendHello, .push, .pull, .openHints: begin(action)
@@ -219,7 +221,7 @@ public actor SyncEngine {
         return nil
     }
 
-    /// A request that has ended, or a timer that has fired, has no task any more.
+    /// Removes the task of a request that has ended or a timer that has fired.
     private func forget(_ event: SyncEvent) {
         switch event {
         case .timerFired(let serial), .helloEnded(let serial, _), .pushEnded(let serial, _),
@@ -237,7 +239,7 @@ public actor SyncEngine {
         let mailbox = mailbox
         let clock = runtime.clock
         tasks[serial] = runtime.spawn {
-            // Cancelled: the timer was disarmed, and nobody waits for it.
+            // A cancelled sleep means that the timer was disarmed.
             guard (try? await clock.sleep(for: delay)) != nil else { return }
             mailbox.post(.timerFired(serial))
         }

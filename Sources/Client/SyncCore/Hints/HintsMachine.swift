@@ -4,8 +4,8 @@ import SyncModel
 ///
 ///     closed → opening → open → waiting → opening
 ///
-/// A stream is open once it has told something: until then news could be missed, and polls stay short. A server begins
-/// each stream with the heads of its spaces, which also tells what was committed before it listened for news.
+/// A stream counts as open once it has delivered a hint. Until then a change could be missed, so polls stay frequent. A
+/// server begins each stream with the heads of its spaces, which covers commits made before the stream was opened.
 package struct HintsMachine: Hashable, Sendable {
     package private(set) var state = State.closed
     package private(set) var backoff = Backoff()
@@ -19,7 +19,7 @@ package struct HintsMachine: Hashable, Sendable {
 
     init() {}
 
-    /// Hints that stand where a recording says.
+    /// Creates a machine in a recorded state.
     package init(state: State, backoff: Backoff) {
         self.state = state
         self.backoff = backoff
@@ -34,13 +34,13 @@ package struct HintsMachine: Hashable, Sendable {
         return open(spaces, &turn)
     }
 
-    /// A stream tells of the spaces that it was opened for: for more of them there is another one.
+    /// Opens a new stream, because a stream only covers the spaces that it was opened for.
     mutating func spacesAdded(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         guard let stream else { return [] }
         return [.closeHints(stream)] + open(spaces, &turn)
     }
 
-    /// Whether the hint is of the stream that is open now: proof that it works.
+    /// Returns whether the hint belongs to the current stream. Such a hint proves that the stream works.
     mutating func heard(_ stream: Serial) -> Bool {
         guard self.stream == stream else { return false }
         state = .open(stream)
@@ -48,7 +48,7 @@ package struct HintsMachine: Hashable, Sendable {
         return true
     }
 
-    /// - Parameter retryAfter: how long the server asked not to be asked for hints.
+    /// - Parameter retryAfter: How long the server asked to wait before the next request for hints.
     mutating func ended(_ stream: Serial, retryAfter: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard self.stream == stream else { return [] }
         var actions: [SyncAction] = []

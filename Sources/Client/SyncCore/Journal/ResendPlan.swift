@@ -1,32 +1,36 @@
 package import SyncModel
 
-/// The edits that send an entry of the journal again, over what the records are now.
+/// The edits that apply a journal entry again, over the current records.
 package struct ResendPlan: Hashable, Sendable {
     package let space: SpaceID
-    /// The edits of each transaction, in the order in which they are to be written.
+    /// The edits of each transaction, in writing order.
     package private(set) var transactions: [[RecordEdit]] = []
-    /// Mutations that need a record that is not here, or whose id another space has: they stay in the journal, in an entry of their own.
+    /// Mutations that require a record that is not here, or whose id is used in another space. They stay in the
+    /// journal, in a new entry.
     package private(set) var left: [Mutation] = []
-    /// The records that take the place of deleted ones.
+    /// The new records that replace deleted ones.
     package private(set) var replacements: [Replacement] = []
 
-    /// A record that is made again under a new id.
+    /// A deleted record that is created again under a new id.
     package struct Replacement: Hashable, Sendable {
         package let collection: CollectionName
         package let deleted: RecordID
         package let replacement: RecordID
     }
 
+    /// Plans how to resend an entry.
+    ///
     /// - Parameters:
-    ///   - entry: what was rejected or cancelled is repeated as one transaction. It is as it was written, but for records that
-    ///     were deleted since: they are made again under new ids, which its references follow. What was forgotten comes
-    ///     back in the smallest parts that can stand alone: nobody wrote these together, and what the server refuses of them
-    ///     must not take the others with it.
-    ///   - replacement: the record that an earlier plan has made in the place of a deleted one; nil when there is none.
-    ///   - home: the space in which a record is now; nil when it is not here.
-    ///   - newID: makes the id of a record that takes the place of a deleted one.
-    /// - Throws: `StoreFailure` with the code `entryIsFrozen` when it has been sent again already;
-    ///   `danglingReference` when all of it needs records that are not here; and what `home` throws.
+    ///   - entry: A rejected or cancelled transaction is repeated unchanged, as one transaction, except that records
+    ///     deleted since are created again under new ids, and its references follow them. Forgotten changes are
+    ///     restored in the smallest parts that can stand alone: they were not written together, and a part that the
+    ///     server rejects must not take the others with it.
+    ///   - replacement: Returns the record that an earlier plan created in place of a deleted one, or nil when there is
+    ///     none.
+    ///   - home: Returns the space that a record is in now, or nil when it is not here.
+    ///   - newID: Makes the id of a record that replaces a deleted one.
+    /// - Throws: `StoreFailure` with the code `entryIsFrozen` when the entry has been sent again already;
+    ///   `danglingReference` when all of it requires records that are not here; or an error that `home` throws.
     package init(
         of entry: JournalEntry, in space: SpaceID, catalog: SchemaCatalog, newID: () -> RecordID,
         replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
@@ -57,14 +61,14 @@ package struct ResendPlan: Hashable, Sendable {
         }
     }
 
-    // MARK: What was refused
+    // MARK: Rejected and cancelled transactions
 
     private mutating func `repeat`(
         _ kept: Transaction, _ rejection: Rejection?, records: Transaction?, catalog: SchemaCatalog,
         newID: () -> RecordID, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
         home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
-        // First the new ids, because a reference may come before the record that it names.
+        // Find the new ids first, because a reference may come before the record that it names.
         var successors: [RecordID: RecordID] = [:]
         for (position, mutation) in kept.mutations.enumerated() {
             let (id, collection) = (mutation.record, mutation.collection)
@@ -75,7 +79,7 @@ package struct ResendPlan: Hashable, Sendable {
             }
             let isDeleted =
                 switch mutation.intent {
-                // Other creates keep their ids, by which other entries name them.
+                // Other creates keep their ids, because other entries refer to them.
                 case .create: rejection?.code == .recordDeleted && rejection?.mutation ?? position == position
                 case .update: records?.creates(id) ?? false
                 case .delete: false
@@ -102,9 +106,9 @@ package struct ResendPlan: Hashable, Sendable {
         transactions = [edits]
     }
 
-    /// Lets references name the records that took the place of deleted ones.
+    /// Returns the patch with its references redirected to the records that replaced deleted ones.
     ///
-    /// - Parameter droppingLost: whether references that may be missing, to records that are gone, are left out.
+    /// - Parameter droppingLost: Whether to leave out optional references to records that no longer exist.
     private func following(
         _ successors: [RecordID: RecordID], _ patch: Patch, of collection: CollectionName, droppingLost: Bool,
         catalog: SchemaCatalog, replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
@@ -134,9 +138,9 @@ package struct ResendPlan: Hashable, Sendable {
         return replacement
     }
 
-    // MARK: Values that gave way
+    // MARK: Losing values
 
-    /// Writes the losing values over what the records are now, and makes records that are gone again under new ids.
+    /// Writes the losing values over the current records, and creates deleted records again under new ids.
     private mutating func restore(
         _ conflicts: [FieldConflict], deleted: Transaction?, catalog: SchemaCatalog, newID: () -> RecordID,
         replacement: (CollectionName, RecordID) throws(StoreFailure) -> RecordID?,
@@ -172,13 +176,13 @@ package struct ResendPlan: Hashable, Sendable {
         transactions = [edits]
     }
 
-    // MARK: What was forgotten
+    // MARK: Forgotten changes
 
     private mutating func bringBack(
         _ forgotten: Transaction, catalog: SchemaCatalog,
         home: (CollectionName, RecordID) throws(StoreFailure) -> SpaceID?
     ) throws(StoreFailure) {
-        // Parts refer to none that come later: what one refers to is here, or planned by now, or missing.
+        // A part never refers to a later one, so every referenced record is here, already planned, or missing.
         var planned: Set<RecordID> = []
         for part in forgotten.groupsOfReferences {
             let creations = part.filter { if case .create = $0.intent { true } else { false } }
@@ -192,7 +196,7 @@ package struct ResendPlan: Hashable, Sendable {
                         let field = catalog[mutation.collection]?.field(named: name), let target = field.target,
                         try home(target, id) != space
                     else { continue }
-                    // A reference that may be missing does not hold up the rest.
+                    // A missing record in an optional reference does not hold up the rest.
                     if field.isRequired { lacksRecord = true }
                     patch.remove(name)
                 }
@@ -201,7 +205,7 @@ package struct ResendPlan: Hashable, Sendable {
                 case (.delete, _): break
                 case (_, let present?) where present != space: lacksRecord = true
                 case (.create, nil): edits.append(.create(collection, id, patch))
-                // An edit of what is gone: the deletion came later.
+                // The record was deleted after this edit.
                 case (.update, nil) where !planned.contains(id): break
                 case (.create, _), (.update, _): edits.append(.update(collection, id, patch))
                 }

@@ -1,17 +1,19 @@
 package import SyncModel
 
-/// Whether the server can be talked to.
+/// The state of the contact with the server.
 ///
 ///     down ⇄ awaitingHello → online
 ///              ↓ ↑         │ contact lost, or the epoch is in doubt
 ///            waiting ←─────┘
-///              refused: the server knows us not, or as someone else; only a person, or the slow timer, leads out
+///              refused: the server rejects the credentials, the account, or the protocol version; only a person
+///                       or the slow timer ends this state
 ///
-/// A link that is up proves nothing: only the server's answer to a hello does.
+/// A network link that is up proves nothing: only the server's response to a hello does.
 package struct LinkMachine: Hashable, Sendable {
     package private(set) var state = State.down("not started")
     package private(set) var backoff = Backoff()
-    /// Doubted epochs since the last good exchange: two servers behind one address must not make a loop.
+    /// Number of doubted epochs since the last good exchange. Two servers behind one address must not cause an endless
+    /// loop.
     package private(set) var doubts = 0
 
     package enum State: Hashable, Sendable {
@@ -24,7 +26,7 @@ package struct LinkMachine: Hashable, Sendable {
 
     init() {}
 
-    /// A link that stands where a recording says.
+    /// Creates a machine in a recorded state.
     package init(state: State, backoff: Backoff, doubts: Int) {
         self.state = state
         self.backoff = backoff
@@ -35,9 +37,9 @@ package struct LinkMachine: Hashable, Sendable {
         if case .online(let hello) = state { hello } else { nil }
     }
 
-    // MARK: Events, in the order of a link's life
+    // MARK: Events, in life-cycle order
 
-    /// - Parameter pause: how much longer the server has asked an earlier run to leave it alone.
+    /// - Parameter pause: The rest of the pause that the server requested in an earlier run.
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
         let failure = TransportFailure(
@@ -51,7 +53,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func linkChanged(_ link: LinkState, _ turn: inout Turn) -> [SyncAction] {
         switch (link, state) {
         case (.up, .down), (.up, .waiting):
-            // A new route is a new chance: the old failures say nothing about it, nor what a server on it has asked for.
+            // Neither the old failures nor a pause that a server requested on the old route apply to the new route.
             backoff.reset()
             return sendHello(&turn)
         case (.up, .awaitingHello), (.up, .online), (.up, .refused):
@@ -63,7 +65,7 @@ package struct LinkMachine: Hashable, Sendable {
         }
     }
 
-    /// - Parameter account: to whom the database belongs; nil when it has not met a server yet.
+    /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
     mutating func helloEnded(
         _ request: Serial, _ result: Result<ServerHello, TransportFailure>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
@@ -98,7 +100,7 @@ package struct LinkMachine: Hashable, Sendable {
         return wait(after: failure, &turn)
     }
 
-    /// The server's history is not the one of its hello: ask again, at once.
+    /// The server's history is not the one in its hello, so another hello is sent at once.
     mutating func epochDoubted(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         doubts += 1
@@ -106,13 +108,13 @@ package struct LinkMachine: Hashable, Sendable {
         return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
     }
 
-    /// Asks for another hello, because the contents of the last one may be out of date.
+    /// Sends another hello, because the contents of the last one may be out of date.
     mutating func helloWanted(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         return sendHello(&turn)
     }
 
-    /// Someone asks for contact now: a wait is cut short, unless the server asked for it.
+    /// Ends a wait early, unless the server asked for it.
     mutating func contactRequested(_ turn: inout Turn) -> [SyncAction] {
         switch state {
         case .waiting(_, let failure) where failure.asksForPause, .refused(_, let failure) where failure.asksForPause:
@@ -122,7 +124,8 @@ package struct LinkMachine: Hashable, Sendable {
         }
     }
 
-    /// A push or a pull did some good: the link is as good as new. A hello alone does not prove that.
+    /// Resets the back-off and the doubts after a successful push or pull. A hello alone does not prove that the link
+    /// works.
     mutating func exchangeSucceeded() {
         backoff.reset()
         doubts = 0
@@ -134,7 +137,7 @@ package struct LinkMachine: Hashable, Sendable {
         return actions
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
     private mutating func sendHello(_ turn: inout Turn) -> [SyncAction] {
         var actions = leave()
@@ -158,7 +161,7 @@ package struct LinkMachine: Hashable, Sendable {
         return actions
     }
 
-    /// Gives up what the present state waits for.
+    /// Cancels the request or timer of the current state.
     private func leave() -> [SyncAction] {
         switch state {
         case .awaitingHello(let request, let deadline): [.abandon(request), .disarm(deadline.serial)]
@@ -169,9 +172,9 @@ package struct LinkMachine: Hashable, Sendable {
 }
 
 extension ServerHello {
-    /// Why a database does not talk to the server that says this; nil when it does.
+    /// Returns the reason why the database must not talk to this server, or nil when it may.
     ///
-    /// - Parameter account: to whom the database belongs; nil when it has not met a server yet.
+    /// - Parameter account: The owner of the database; nil when it has not contacted a server yet.
     package func refusal(for account: AccountID?) -> TransportFailure? {
         if !protocolVersions.contains(ProtocolVersion.current) {
             return TransportFailure(

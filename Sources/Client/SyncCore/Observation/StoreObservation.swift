@@ -1,17 +1,17 @@
 import SyncConcurrency
 public import SyncModel
 
-/// The answers to a question to the store: one now, and one after each change that may change the answer.
+/// The results of a store query: one now, and one after each change that may affect it.
 ///
-/// The first element comes at once. Equal answers in a row are given once; a slow reader sees the newest, not all.
-/// Iterate in any task; cancel the task to stop.
+/// The first element is delivered at once. Equal results in a row are delivered once, and a slow reader gets the newest
+/// one rather than all. Iterate in any task; cancel the task to stop.
 public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sendable {
     fileprivate let store: any LocalStore
     fileprivate let isTouched: @Sendable (StoreChange) -> Bool
     fileprivate let ask: @Sendable (any LocalStore) throws(StoreFailure) -> Answer
 
     public func makeAsyncIterator() -> Iterator {
-        // Subscribed before the first look, so that no change falls between the two.
+        // Subscribe before the first read, so that no change is missed in between.
         Iterator(observation: self, changes: store.changes.subscribe().makeAsyncIterator())
     }
 
@@ -20,7 +20,7 @@ public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sen
         fileprivate var changes: Broadcast<StoreChange>.Subscription.Iterator
         fileprivate var last: Answer?
 
-        /// - Throws: `StoreFailure` when the store cannot answer; the observation has ended then.
+        /// - Throws: `StoreFailure` when the store cannot run the query. The observation ends then.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(StoreFailure) -> Answer? {
@@ -46,28 +46,28 @@ public struct StoreObservation<Answer: Equatable & Sendable>: AsyncSequence, Sen
 }
 
 extension LocalStore {
-    /// One current record: nil while it does not exist here.
+    /// Observes one current record; the element is nil while it does not exist on this device.
     public func observe(_ collection: CollectionName, _ key: RecordKey) -> StoreObservation<Record?> {
         StoreObservation(
             store: self,
             isTouched: { change in
                 switch key {
                 case .id(let id): change.touches(collection, id)
-                // Which record will have the uid is not known before it arrives.
+                // The record that will have the uid is not known before it arrives.
                 case .uid: change.extents[collection] != nil
                 }
             },
             ask: { (store) throws(StoreFailure) in try store.record(collection, key) })
     }
 
-    /// The records that match, in the query's order.
+    /// Observes the matching records, in the order of the query.
     public func observe(_ query: RecordQuery) -> StoreObservation<[Record]> {
         StoreObservation(
             store: self, isTouched: { $0.extents[query.collection] != nil },
             ask: { (store) throws(StoreFailure) in try store.records(matching: query) })
     }
 
-    /// The counts of the outbox and the journal.
+    /// Observes the counts of the outbox and the journal.
     public func observeOutbox() -> StoreObservation<OutboxSummary> {
         StoreObservation(
             store: self, isTouched: { $0.touchesOutbox },

@@ -1,50 +1,50 @@
 package import SyncModel
 
-/// Sends the outbox: one batch at a time, so that no number is sent while an earlier one is uncertain (I3).
+/// Sends the outbox, one batch at a time, so that no number is sent while an earlier one is uncertain (I3).
 ///
 ///     resting → taking → inFlight → recording → resting
 ///        ↑                  │ failed               │
 ///        └──── waiting ←────┴──────────────────────┘
-///     withdrawing: the server itself refuses the contents of one transaction; its number is sent once more, with nothing in it
+///     withdrawing: the server refuses the contents of one transaction; its number is sent once more with no contents
 ///     renewing: the identity is in conflict; everything unconfirmed is sent again under a new incarnation
 ///
-/// The outbox itself stays in the store. The machine knows its counts, and asks for a batch when it is time.
+/// The outbox itself stays in the store. The machine knows its counts and requests a batch when it is time.
 package struct OutboxMachine: Hashable, Sendable {
     package private(set) var state = State.resting
     package private(set) var summary = OutboxSummary()
     package private(set) var backoff = Backoff()
-    /// Cut after a batch was too large or too slow; nil is the policy's limit.
+    /// The reduced limit after a batch was too large or too slow; nil means the policy's limit.
     package private(set) var shrunkLimit: BatchLimit?
-    /// Renewed identities since the last answered transaction.
+    /// Number of identity renewals since the last answered transaction.
     package private(set) var renewals = 0
-    /// How often the server itself has refused the lone transaction at the head of the outbox.
+    /// Number of times that the server itself has refused the single transaction at the head of the outbox.
     package private(set) var refusals = 0
-    /// How often everything that the server has was shown, and a transaction that it had confirmed was not among it.
+    /// Number of times that the server has shown everything it has without a transaction that it had confirmed.
     package private(set) var doubts = 0
 
-    /// Refusals after which a lone transaction is withdrawn. More than one, because a request that was damaged on its way is
-    /// refused, too.
+    /// Number of refusals after which a single transaction is withdrawn. It is more than one because a request that was
+    /// damaged in transit is also refused.
     static let refusalsBeforeWithdrawal = 3
 
     package enum State: Hashable, Sendable {
         case resting
         case taking
         case inFlight(request: Serial, deadline: ArmedTimer, load: Load)
-        /// The answered transactions lie in these spaces.
+        /// The spaces of the answered transactions.
         case recording(spaces: [SpaceID])
         case waiting(ArmedTimer, Obstacle)
         case withdrawing
         case renewing
     }
 
-    /// The part of a push that its answer needs.
+    /// The part of a push that is needed to handle its response.
     package struct Load: Hashable, Sendable {
         package let identity: ClientIdentity
         package let count: Int
         package let first: TransactionNumber?
-        /// Where its transactions lie, in the order of the names.
+        /// The spaces of its transactions, sorted by name.
         package let spaces: [SpaceID]
-        /// Whether an empty transaction stands in for one that was withdrawn.
+        /// Whether the push is an empty transaction in place of a withdrawn one.
         package let isWithdrawal: Bool
 
         package init(
@@ -64,7 +64,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
         }
 
-        /// Why a receipt is none of its own transaction.
+        /// Returns the reason why a receipt does not match its transaction, or nil when it does.
         private static func fault(of result: TransactionResult) -> TransportFailure? {
             guard let receipt = result.receipt else { return nil }
             guard case .applied(let version, _, _) = result.outcome else {
@@ -78,8 +78,10 @@ package struct OutboxMachine: Hashable, Sendable {
             )
         }
 
-        /// Why an answer is none to this: the results are those of the first transactions, in their order, and each receipt is
-        /// of the commit that its outcome names.
+        /// Returns the reason why the results do not answer this push, or nil when they do.
+        ///
+        /// The results must be those of the first transactions, in order, and each receipt must be for the commit that
+        /// its outcome names.
         func fault(of results: [TransactionResult]) -> TransportFailure? {
             guard !results.isEmpty else {
                 return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
@@ -99,16 +101,16 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    /// Why the outbox waits.
+    /// The reason why the outbox waits.
     package enum Obstacle: Hashable, Sendable {
         case transport(TransportFailure)
         case store(StoreFailure)
         case identity(String)
     }
 
-    /// Events besides the actions, for the session to pass on.
+    /// Events that the session passes on, in addition to the actions.
     enum News: Hashable, Sendable {
-        /// The server has said what became of transactions in these spaces: it is there to be pulled.
+        /// The server has returned outcomes of transactions in these spaces, which can now be pulled.
         case answered(in: [SpaceID])
         case contactLost(TransportFailure)
         case epochDoubted
@@ -116,7 +118,7 @@ package struct OutboxMachine: Hashable, Sendable {
 
     init() {}
 
-    /// An outbox that stands where a recording says.
+    /// Creates a machine in a recorded state.
     package init(
         state: State, summary: OutboxSummary, backoff: Backoff, shrunkLimit: BatchLimit?, renewals: Int,
         refusals: Int, doubts: Int
@@ -137,16 +139,17 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    // MARK: Events, in the order of a batch's life
+    // MARK: Events, in life-cycle order
 
     mutating func outboxChanged(_ summary: OutboxSummary) {
         self.summary = summary
         if summary.answered == 0 { doubts = 0 }
     }
 
-    /// Every space shows all that the server has. If a transaction that the server has confirmed is not among it, the
-    /// confirmation was wrong: the transaction is sent again, under a new identity that names the old one, so that it takes
-    /// effect once.
+    /// Checks the confirmations once every space shows all that the server has.
+    ///
+    /// If a transaction that the server has confirmed is missing, the confirmation was wrong. The transaction is sent
+    /// again under a new identity that names the old one, so that it takes effect once.
     mutating func everythingIsShown(_ turn: inout Turn) -> [SyncAction] {
         guard case .resting = state, summary.answered > 0 else { return [] }
         doubts += 1
@@ -158,13 +161,13 @@ package struct OutboxMachine: Hashable, Sendable {
         return [.renewIdentity]
     }
 
-    /// Something was written, and it is not known how much: a batch is asked for, which tells, or fails and is asked for
-    /// again after a wait.
+    /// Assumes that something waits, because a write happened and counting failed. The machine then requests a batch,
+    /// which either shows the counts or fails and is requested again after a wait.
     mutating func countFailed() {
         summary.waiting = max(1, summary.waiting)
     }
 
-    /// Takes the next batch when there is something to send and someone to send it to.
+    /// Takes the next batch when there is something to send and contact with a server.
     mutating func advance(to hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard case .resting = state, let hello, summary.hasUnanswered else { return [] }
         state = .taking
@@ -173,22 +176,24 @@ package struct OutboxMachine: Hashable, Sendable {
             .takeBatch(
                 BatchLimit(
                     transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
-                    // The envelope of the batch needs room, too.
+                    // Leave room for the envelope of the batch.
                     bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2)), models: hello.models))
         ]
     }
 
-    /// The counts were behind: what they called unanswered is answered by now.
+    /// Handles a store without a batch to send. The counts were outdated: what they called unanswered was answered
+    /// since.
     mutating func nothingToPush(_ summary: OutboxSummary) {
         guard case .taking = state else { return }
         self.summary = summary
-        // Whatever the store counts, it has nothing to give: asking again at once would not end.
+        // Whatever the store counts, it has nothing to send. Asking again at once would cause a loop.
         self.summary.waiting = self.summary.held
         self.summary.sent = 0
         state = .resting
     }
 
-    /// A server has said what it knows: what was held back is looked at again with the next batch.
+    /// Clears the count of held transactions, because a server has listed what it knows. The next batch checks them
+    /// again.
     mutating func contactMade() {
         summary.held = 0
     }
@@ -215,7 +220,8 @@ package struct OutboxMachine: Hashable, Sendable {
         return actions
     }
 
-    /// A batch that comes too late is cut, until one transaction is left: that one has to arrive as it is.
+    /// Returns the deadline of a push. A batch that is too late is split until one transaction is left, which gets more
+    /// time.
     private func deadline(of batch: PushBatch, _ policy: SyncPolicy) -> Duration {
         guard batch.transactions.count == 1, let lone = batch.transactions.first else { return policy.requestDeadline }
         return policy.requestDeadline + SyncPolicy.uploadTime(ofBytes: lone.transaction.byteCount)
@@ -262,7 +268,7 @@ package struct OutboxMachine: Hashable, Sendable {
         self.summary = summary
         guard case .recording(let spaces) = state else { return nil }
         state = .resting
-        // While confirmations do not come true, they are no progress.
+        // Confirmations that turn out wrong are no progress.
         if doubts == 0 { backoff.reset() }
         renewals = 0
         refusals = 0
@@ -275,7 +281,7 @@ package struct OutboxMachine: Hashable, Sendable {
         if case .withdrawing = state { state = .resting }
     }
 
-    /// The store has a new identity or epoch: what it holds is to be sent again.
+    /// The store has a new identity or epoch, so its unconfirmed transactions are to be sent again.
     mutating func sessionChanged(_ session: StoredSession) {
         summary = session.outbox
         if case .renewing = state { state = .resting }
@@ -310,7 +316,7 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    /// Someone asks for progress now: a wait is cut short, unless the server asked for it.
+    /// Ends a wait early, unless the server asked for it.
     mutating func progressRequested() -> [SyncAction] {
         switch state {
         case .waiting(_, .transport(let failure)) where failure.asksForPause: return []
@@ -322,7 +328,7 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    /// Gives up what the present state waits for, at the end of a stop.
+    /// Cancels the request or timer of the current state, at the end of a stop.
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
         return switch state {
@@ -332,7 +338,7 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
     private mutating func failed(
         _ failure: TransportFailure, _ load: Load, _ turn: inout Turn
@@ -340,13 +346,14 @@ package struct OutboxMachine: Hashable, Sendable {
         switch failure.code {
         case .tooLarge where load.count > 1, .forbidden where failure.isDefinite && load.count > 1,
             .refused where failure.isDefinite && load.count > 1:
-            // Nothing was applied. One of them is at fault, or there are too many: halves show which.
+            // Nothing was applied. Either one transaction is at fault or there are too many; halving the batch shows
+            // which.
             shrink(to: load.count / 2, turn.policy)
             state = .resting
             return ([], nil)
         case .tooLarge, .forbidden, .refused:
-            // The server refuses even an empty transaction, or something on the way answered in its place: neither says
-            // anything about this one.
+            // Either the server refuses even an empty transaction, or something in between answered in its place.
+            // Neither says anything about this transaction.
             guard failure.blamesRequest, !load.isWithdrawal, let first = load.first else {
                 return (wait(for: .transport(failure), &turn), nil)
             }
@@ -388,7 +395,7 @@ package struct OutboxMachine: Hashable, Sendable {
 }
 
 extension TransportFailure {
-    /// How the journal tells of a transaction that the server refuses to take.
+    /// The rejection that the journal shows for a transaction that the server refuses to take.
     fileprivate var rejection: Rejection {
         let reason: RejectionCode =
             switch code {
@@ -403,8 +410,8 @@ extension TransportFailure {
 }
 
 extension BatchLimit {
-    /// A quarter more, after this much came through; nil once it is as much as `wanted`. All at once would be as long in
-    /// coming as it was before.
+    /// Returns the limit grown by a quarter, or nil once it reaches `wanted`. Restoring the full limit at once would
+    /// make the next batch as slow as before.
     fileprivate func grown(within wanted: BatchLimit) -> BatchLimit? {
         let next = transactions.grown
         return next < wanted.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
@@ -412,6 +419,6 @@ extension BatchLimit {
 }
 
 extension Int {
-    /// A quarter more.
+    /// The number increased by a quarter.
     var grown: Int { self + Swift.max(1, self / 4) }
 }

@@ -1,35 +1,35 @@
 package import SyncModel
 
-/// Keeps one space in step with the server.
+/// Keeps one space in sync with the server.
 ///
-///     resting → pulling → applying → resting | pulling (more pages, or news came meanwhile)
+///     resting → pulling → applying → resting | pulling (more pages, or news arrived meanwhile)
 ///        ↑         │ failed    │ failed
 ///        └─waiting ←───────────┘
-///     resetting: the cursor is of no use any more; the next pull starts a snapshot
-///     vacating: the account may not read the space; what was shown of it goes, and the rest is a long one
-///     braked: a snapshot, or the loss of access, would delete much of what the device holds; a person leads out, or what the
-///             server says later: it is asked again now and then
+///     resetting: the cursor is no longer valid; the next pull starts a snapshot
+///     vacating: the account may not read the space; its shown data is removed, and a long rest follows
+///     braked: a snapshot, or the loss of access, would delete much of the device's data; a person's consent ends this
+///             state, or a later response of the server, which is asked again from time to time
 package struct PullMachine: Hashable, Sendable {
     package let space: SpaceID
     package private(set) var state = State.resting(poll: nil)
     package private(set) var stored: StoredSpace
-    /// The newest version that is known to exist: what pages say.
+    /// The newest version known to exist, as reported by pages.
     package private(set) var head: Version
     /// Whether a pull has caught up since the engine started.
     package private(set) var hasCaughtUp = false
     package private(set) var backoff = Backoff()
     package private(set) var resets = 0
-    /// Pages that contradicted themselves or what is stored, since the last time that a pull has caught up.
+    /// Number of pages that contradicted themselves or the stored data since a pull last caught up.
     package private(set) var contradictions = 0
-    /// A cursor of the pages that now follow each other: one that comes back shows that the server leads in a circle.
+    /// Remembers a cursor of the current run of pages. If that cursor comes back, the server is leading in a circle.
     package private(set) var trail: CursorTrail?
-    /// Cut after a page came too late, and larger again with each that came; nil is the policy's size.
+    /// Page size after a page came too late. It grows again with each page that arrives; nil means the policy's size.
     package private(set) var shrunkPage: Int?
-    /// How often the deadline is doubled: pages that are small already get more time.
+    /// Number of times that the deadline is doubled. Pages that are already small get more time instead.
     package private(set) var stretch = 0
-    /// The deletions that a person was last asked about, until there is no question any more.
+    /// Number of deletions that a person was last asked about; nil when there is no open question.
     package private(set) var asked: Int?
-    /// The deletions that a person has agreed to while the server was asked once more.
+    /// Number of deletions that a person has agreed to while the server was being asked again.
     package private(set) var consent: Int?
 
     init(stored: StoredSpace) {
@@ -38,7 +38,7 @@ package struct PullMachine: Hashable, Sendable {
         head = stored.version
     }
 
-    /// A pull that stands where a recording says.
+    /// Creates a machine in a recorded state.
     package init(
         state: State, stored: StoredSpace, head: Version, hasCaughtUp: Bool, backoff: Backoff, resets: Int,
         contradictions: Int, trail: CursorTrail?, shrunkPage: Int?,
@@ -66,16 +66,16 @@ package struct PullMachine: Hashable, Sendable {
         case resetting(then: Then)
         case vacating(then: Then)
         case waiting(ArmedTimer, Obstacle)
-        /// Without a page, the space would be vacated.
+        /// A nil page means that the space would be vacated.
         case braked(PullPage?, deletes: Int, of: Int, poll: ArmedTimer?)
     }
 
-    /// The step that follows the pull that is under way.
+    /// The step that follows the current pull.
     package enum Then: Hashable, Sendable {
         case rest
-        /// This version was heard of meanwhile: pull again, unless the page under way has heard of it, too.
+        /// Pull again, because this version was reported meanwhile, unless the current page covers it.
         case until(Version)
-        /// Someone asked meanwhile: what is under way may have been answered before what they mean.
+        /// Pull again in any case: the current response may predate the request that came meanwhile.
         case again
     }
 
@@ -85,12 +85,13 @@ package struct PullMachine: Hashable, Sendable {
         case reset(ResetReason)
         /// The server shows less than it has confirmed, and does not say that it was restored.
         case historyInDoubt(confirmed: Version, head: Version)
-        /// The server's answer contradicts itself or the store. A fresh snapshot beside the outbox follows, unless it was only once.
+        /// The server's response contradicts itself or the store. A fresh snapshot beside the outbox follows, except
+        /// after the first contradiction.
         case contradiction(String)
     }
 
     enum News: Hashable, Sendable {
-        /// A page was applied: what waited for this version may be confirmed now.
+        /// A page was applied, so transactions that waited for its version may now be confirmed.
         case progressed(OutboxSummary)
         case contactLost(TransportFailure)
         case epochDoubted
@@ -107,13 +108,13 @@ package struct PullMachine: Hashable, Sendable {
         if case .waiting(_, .historyInDoubt) = state { true } else { false }
     }
 
-    // MARK: Events, in the order of a pull's life
+    // MARK: Events, in life-cycle order
 
-    /// Pulls now, or as soon as what is under way has ended.
+    /// Pulls now, or as soon as the current operation has ended.
     mutating func wanted(by reason: Reason, hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         if case .news(let version) = reason, version <= head { return [] }
         switch state {
-        // A push to a space without access was most likely refused: nothing is there to be pulled at once.
+        // A push to a space without access was probably rejected, so there is nothing to pull right away.
         case .resting where reason == .answer && !stored.hasAccess:
             return pollSooner(&turn)
         case .resting(let poll):
@@ -140,9 +141,9 @@ package struct PullMachine: Hashable, Sendable {
     enum Reason: Hashable, Sendable {
         /// This version exists.
         case news(Version)
-        /// The server has answered a push: its effect is there to be pulled.
+        /// The server has answered a push, so its effect can be pulled.
         case answer
-        /// Someone wants to know, and does not want to wait out a failure.
+        /// The application or the user wants a pull without waiting out a failure.
         case request
     }
 
@@ -153,12 +154,12 @@ package struct PullMachine: Hashable, Sendable {
         let disarm = SyncAction.disarm(deadline.serial)
         switch result {
         case .success(.page(let page)):
-            // Another server may have answered, which has had no hello yet.
+            // Another server, which has not received a hello yet, may have answered.
             guard page.epoch == epoch else {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
-            // A page that was asked for before the server confirmed the commit may have been made before it, too.
+            // A page requested before the server confirmed the commit may also have been made before it.
             if then != .again, let receipt = stored.receipt, page.head < receipt.version {
                 return (
                     [disarm] + wait(for: .historyInDoubt(confirmed: receipt.version, head: page.head), &turn), nil
@@ -185,7 +186,7 @@ package struct PullMachine: Hashable, Sendable {
                 state = .resting(poll: nil)
                 return ([disarm], .epochDoubted)
             }
-            // Until that is done the device holds what it may not.
+            // Until the space is vacated, the device holds data that it may not hold.
             hasCaughtUp = false
             state = .vacating(then: then)
             return ([disarm, .vacate(space, of: told, brake: turn.policy.deleteBrake)], nil)
@@ -195,7 +196,7 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// The server has confirmed a commit. The pulls that follow show the proof of it.
+    /// The server has confirmed a commit. Later pulls carry the proof.
     mutating func confirmed(by receipt: CommitReceipt) {
         stored = stored.confirmed(by: receipt)
     }
@@ -209,14 +210,15 @@ package struct PullMachine: Hashable, Sendable {
         return pull(hello, &turn)
     }
 
-    /// The space is asked for again after a long rest: access may come back, and no hint tells so.
+    /// Handles the result of vacating. The space is pulled again after a long rest, because no hint announces that
+    /// access has returned.
     mutating func vacated(
         _ result: VacateResult, hello: ServerHello?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .vacating(let then) = state else { return ([], nil) }
         switch result {
         case .vacated(let vacated) where vacated.stored.hasAccess:
-            // Another engine of this database follows another history by now.
+            // Another engine on this database now follows another history.
             state = .resting(poll: nil)
             return ([], .epochDoubted)
         case .vacated(let vacated):
@@ -250,11 +252,12 @@ package struct PullMachine: Hashable, Sendable {
             self.stored = stored
             head = max(page.head, page.version)
             trail.follow(stored.cursor)
-            // A snapshot that begins again and again is no progress.
+            // A snapshot that starts over again and again is no progress.
             if resets == 0, contradictions == 0 { backoff.reset() }
             stretch = max(0, stretch - 1)
             shrunkPage = shrunkPage.flatMap { $0.grown < turn.policy.pageRows ? $0.grown : nil }
-            // A server that promises what it does not show must not make a loop: without a move, the poll is enough.
+            // A server that promises more than it shows must not cause a loop. Without progress, wait for the next
+            // poll.
             if then.asksAgain(at: head) || hasMoreNotices || (isProgress && (page.hasMore || !isCaughtUp)) {
                 return (pull(hello, &turn), .progressed(outbox))
             }
@@ -277,7 +280,7 @@ package struct PullMachine: Hashable, Sendable {
     /// A person has agreed to the deletions that the brake held back.
     mutating func deletesAllowed(epoch: Epoch?) -> [SyncAction] {
         guard case .braked(let page, _, _, let poll) = state else {
-            // The server is being asked once more: what it says now may need the same consent.
+            // The server is being asked again. Its new response may need the same consent.
             if let asked { consent = asked }
             return []
         }
@@ -290,7 +293,7 @@ package struct PullMachine: Hashable, Sendable {
         return disarm(poll) + [.vacate(space, of: epoch, brake: nil)]
     }
 
-    /// Whether a person has agreed to so many deletions; the consent is used up then.
+    /// Returns whether a person has agreed to this many deletions, and if so uses up the consent.
     private mutating func hasConsent(to deletes: Int) -> Bool {
         guard let agreed = consent, deletes <= agreed else { return false }
         consent = nil
@@ -305,7 +308,7 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether this is the timer of the next poll.
+    /// Returns whether this is the timer of the next poll.
     func polls(at timer: Serial) -> Bool {
         switch state {
         case .resting(let poll?), .braked(_, _, _, let poll?): poll.serial == timer
@@ -320,7 +323,7 @@ package struct PullMachine: Hashable, Sendable {
         case .resting(let poll?) where poll.serial == timer:
             return (pull(hello, &turn), nil)
         case .braked(let page, let deletes, let total, let poll?) where poll.serial == timer:
-            // Without contact the question stays what it is.
+            // Without contact, keep asking the person.
             guard hello != nil else { return (brake(page, deletes: deletes, of: total, &turn), nil) }
             return (pull(hello, &turn), nil)
         case .pulling(let request, let deadline, _, _) where deadline.serial == timer:
@@ -337,8 +340,9 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Nothing tells of news any more: the long rest becomes a short one. One that is over sooner stays as it is: streams that
-    /// end again and again must not put it off.
+    /// Replaces a long rest by a short one, because no hints will announce changes.
+    ///
+    /// A rest that ends sooner is left alone, so that streams that end again and again do not postpone it.
     mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
         pollSooner(&turn)
     }
@@ -350,12 +354,12 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// The device has another client id: notices for it come from now on.
+    /// Requests notices for the device's new client id from now on.
     mutating func identityChanged(_ stored: StoredSpace) {
         self.stored.notices = stored.notices
     }
 
-    /// The store holds another epoch or identity: what is under way belongs to the past.
+    /// Abandons the current operation, because the store now holds another epoch or identity.
     mutating func sessionChanged(_ stored: StoredSpace) -> [SyncAction] {
         self.stored = stored
         head = stored.version
@@ -363,7 +367,7 @@ package struct PullMachine: Hashable, Sendable {
         return stop()
     }
 
-    /// Gives up what the present state waits for.
+    /// Cancels the request or timer of the current state.
     mutating func stop() -> [SyncAction] {
         defer { state = .resting(poll: nil) }
         return switch state {
@@ -375,9 +379,9 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
-    /// Whether nothing is in the way, and all that is known to exist is here. Another pull may be under way.
+    /// Whether nothing is in the way and everything known to exist is here. Another pull may be in progress.
     var isInSync: Bool {
         switch state {
         case .waiting, .braked: false
@@ -385,7 +389,8 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether all that the server shows is here, also what it has confirmed, and nothing is under way.
+    /// Whether everything that the server shows is here, including all that it has confirmed, and nothing is in
+    /// progress.
     var showsAll: Bool {
         guard case .resting = state else { return false }
         return hasCaughtUp && (!stored.hasAccess || isCaughtUp && stored.receipt == nil)
@@ -393,7 +398,7 @@ package struct PullMachine: Hashable, Sendable {
 
     private var isCaughtUp: Bool { stored.isComplete && stored.version >= head }
 
-    /// Without contact the machine rests: the session wants every space when the contact comes.
+    /// Starts a pull. Without contact the machine rests; the session pulls every space when contact is made.
     private mutating func pull(_ hello: ServerHello?, _ turn: inout Turn) -> [SyncAction] {
         guard let hello else {
             state = .resting(poll: nil)
@@ -425,7 +430,7 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// Not for good: what the server says later may need no person.
+    /// Holds back the deletions and polls again later, because a later response of the server may need no consent.
     private mutating func brake(
         _ page: PullPage?, deletes: Int, of total: Int, _ turn: inout Turn
     ) -> [SyncAction] {
@@ -436,7 +441,8 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// Returns the first claim of a page that must not be: each would otherwise be a way to loop or to go back.
+    /// Returns the first claim of the page that cannot be true, or nil. Accepting one could cause a loop or a step
+    /// backward.
     private func fault(of page: PullPage, after cursor: Cursor?) -> String? {
         if page.hasMore, let trail, trail.mark == page.cursor {
             return "the server leads in a circle: its pages of space \(space) come back to an earlier cursor"
@@ -471,7 +477,8 @@ package struct PullMachine: Hashable, Sendable {
             if rows > turn.policy.smallestPage {
                 shrunkPage = max(turn.policy.smallestPage, rows / 2)
             } else {
-                // Not their number, but the length of the rows, or the link: fewer still, and more time.
+                // The problem is not the number of rows but their size or the link. Request even fewer rows and allow
+                // more time.
                 shrunkPage = max(1, rows / 4)
                 stretch = min(stretch + 1, Self.mostStretch)
             }
@@ -482,8 +489,10 @@ package struct PullMachine: Hashable, Sendable {
         }
     }
 
-    /// Once it may be a stale answer, and the page is asked for again. From the second time on a fresh snapshot is taken; after
-    /// some of these only seldom.
+    /// Handles a contradiction.
+    ///
+    /// The first one may be a stale response, so the page is requested again. From the second on, a fresh snapshot is
+    /// taken; after `contradictionsBeforeRest` of them, only rarely.
     private mutating func contradicted(_ words: String, _ turn: inout Turn) -> [SyncAction] {
         contradictions += 1
         trail = nil
@@ -493,12 +502,12 @@ package struct PullMachine: Hashable, Sendable {
         return actions
     }
 
-    /// Thirty seconds double to more than any deadline in fewer steps.
+    /// Ten doublings of thirty seconds exceed any deadline.
     private static let mostStretch = 10
 
-    /// Contradictions after which the server is asked only seldom: four snapshots have not helped.
+    /// Number of contradictions after which the server is asked only rarely: four snapshots have not helped.
     static let contradictionsBeforeRest = 5
-    /// How long the server is left alone then. A person who asks for a sync does not wait for it.
+    /// How long the server is left alone then. A person who requests a sync does not have to wait for it.
     static let restAfterContradictions = Duration.seconds(3_600)
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
@@ -514,8 +523,10 @@ package struct PullMachine: Hashable, Sendable {
     }
 }
 
-/// Finds a circle in a row of cursors with room for one of them: the mark moves on after one step, two, four, and so on, so that
-/// it comes to stand inside of any circle, whose end is then met (Brent 1980).
+/// Detects a cycle in a sequence of cursors while storing only one of them (Brent 1980).
+///
+/// The stored mark moves to the current cursor after one step, then two, then four, and so on. It therefore ends up
+/// inside any cycle, and the cycle is detected when the mark comes back.
 package struct CursorTrail: Hashable, Sendable {
     package private(set) var mark: Cursor
     package private(set) var steps: Int
@@ -540,7 +551,7 @@ extension CursorTrail? {
 }
 
 extension PullPage {
-    /// Whether more of the space is known than before. Rows of a snapshot grow, which the store sees to.
+    /// Returns whether the device now knows more of the space. The store ensures that the rows of a snapshot increase.
     fileprivate func isProgress(from before: StoredSpace, to after: StoredSpace) -> Bool {
         guard before.cursor != after.cursor else { return false }
         return switch content {
@@ -569,7 +580,7 @@ extension PullMachine.Then {
 }
 
 extension PullMachine.Obstacle {
-    /// Whether a wait for this may not be cut short by a wish.
+    /// Whether a request must not end the wait for this obstacle early.
     var isBinding: Bool {
         switch self {
         case .transport(let failure): failure.asksForPause

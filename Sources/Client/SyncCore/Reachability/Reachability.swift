@@ -1,20 +1,23 @@
 public import SyncConcurrency
 
-/// Whether this device has a way to the network, by its links and routes. It is a hint: only the server's answer
-/// proves that it is reachable, and the engine asks it when in doubt.
+/// The source of the device's network state, as its links and routes show it.
+///
+/// The state is only a hint. Whether the server is reachable is proved by its response, and the engine sends it a
+/// request when in doubt.
 public protocol Reachability: Sendable {
-    /// The state of the link as last known.
+    /// The last known state of the link.
     var current: LinkState { get }
-    /// Tells each change.
+    /// Publishes each change of the state.
     var changes: Broadcast<LinkState> { get }
     /// Watches until the task is cancelled.
     func run() async throws
 }
 
+/// The state of the device's network.
 public enum LinkState: Hashable, Sendable, Coalescing {
-    /// There is a link that is up, and a route for the server's address.
+    /// At least one network link is up, so the server may be reachable.
     case up
-    /// There is none; the words say why.
+    /// No link is up. The associated text gives the reason.
     case down(String)
 
     /// The later state replaces the earlier one.

@@ -1,25 +1,25 @@
 package import SyncModel
 
-/// Keeps the last turns of a session, so that a person can run them again elsewhere.
+/// A recorder of the session's last turns, so that a person can replay them elsewhere.
 ///
-/// A value that the engine owns: called on the engine's actor, in the order of the turns, never at the same time.
-/// It must not throw, and must not wait for long: what it cannot keep is lost, and the sync goes on.
+/// The engine owns the recorder as a value and calls it on its actor, in the order of the turns, never concurrently.
+/// Implementations must not throw or block for long: turns that cannot be kept are lost, and the sync goes on.
 package protocol FlightRecorder: Sendable {
-    /// Takes one turn. Kept in memory until `save`, but for what a full memory forces out.
+    /// Records one turn. It stays in memory until `save`, unless memory is full.
     mutating func record(_ turn: RecorderTurn)
 
-    /// Whether turns were taken that are not durable yet.
+    /// Whether recorded turns exist that are not durable yet.
     var hasUnsaved: Bool { get }
 
-    /// Makes what was taken durable, in one transaction.
+    /// Makes the recorded turns durable, in one transaction.
     mutating func save()
 }
 
-/// One event that went into the session, and what came out: all that is needed to do it again.
+/// One event of the session and the actions that it caused: everything needed to replay the turn.
 package struct RecorderTurn: Sendable {
-    /// On the engine's monotonic clock, as the machine was told.
+    /// Time on the engine's monotonic clock, as passed to the machine.
     package let at: Duration
-    /// On the device's wall clock, for people.
+    /// Time on the device's wall clock, for people.
     package let wall: WallTime
     package let policy: SyncPolicy
     /// The session as it was before the event.

@@ -1,4 +1,4 @@
-/// A generator that notes each number it gives, in a list that outlives its copies.
+/// A generator that records each number it returns, in a list that its copies share.
 struct NotingRandom: RandomNumberGenerator {
     final class Draws {
         fileprivate(set) var numbers: [UInt64] = []

@@ -1,15 +1,17 @@
-/// A bounded ring of lines beside the records: where a flight recorder keeps what it has seen.
+/// A bounded ring of text lines, stored beside the records, in which a flight recorder keeps its turns.
 ///
-/// The store knows nothing of what the lines say. Same promises as `LocalStore`: synchronous, one transaction a call.
+/// The store does not interpret the lines. It gives the same guarantees as `LocalStore`: each call is synchronous and
+/// is one transaction.
 public protocol RecordingStore: Sendable {
-    /// Appends parts in their order; the oldest segments go, whole, until the limits hold again. The newest segment
-    /// stays even when it alone exceeds them.
+    /// Appends parts in order, and then deletes whole segments, oldest first, until the limits hold again. The newest
+    /// segment stays even when it alone exceeds them.
     ///
-    /// Turns that follow no start, because the ring was emptied meanwhile, are left out.
+    /// Turns without a preceding start, because the ring was emptied meanwhile, are dropped.
+    ///
     /// - Throws: `busy` at once, without waiting, when another process is writing.
     func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure)
 
-    /// Everything in the ring, the oldest segment first.
+    /// Returns the whole ring, oldest segment first.
     func recording() throws(StoreFailure) -> [RecordingSegment]
 
     func recordingSummary() throws(StoreFailure) -> RecordingSummary
@@ -18,9 +20,9 @@ public protocol RecordingStore: Sendable {
     func clearRecording() throws(StoreFailure)
 }
 
-/// A line for the ring.
+/// One line of the ring.
 public enum RecordingPart: Hashable, Sendable {
-    /// Begins a segment: what follows can be understood without what was before.
+    /// Begins a segment, which can be understood without the lines before it.
     case start(String)
     case turn(String)
 
@@ -31,7 +33,7 @@ public enum RecordingPart: Hashable, Sendable {
     }
 }
 
-/// A start with the turns that follow it.
+/// A start and the turns that follow it.
 public struct RecordingSegment: Hashable, Sendable {
     public let start: String
     public let turns: [String]
@@ -42,10 +44,10 @@ public struct RecordingSegment: Hashable, Sendable {
     }
 }
 
-/// How much a ring may hold.
+/// The limits of a ring.
 public struct RecordingLimits: Hashable, Sendable {
     public var turns: Int
-    /// Of all lines together, starts too.
+    /// Size of all lines in bytes, including starts.
     public var bytes: Int
 
     public init(turns: Int, bytes: Int) {

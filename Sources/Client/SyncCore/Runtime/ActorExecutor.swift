@@ -1,7 +1,8 @@
-/// Where an actor runs: on the executor that its runtime names, or as any other actor. Kept as long as the actor lives.
+/// The executor of an actor: the one that the runtime names, or an ordinary actor's executor. Must live as long as the
+/// actor.
 package struct ActorExecutor: Sendable {
     private let executor: (any SerialExecutor)?
-    /// Stands in for the executor of an ordinary actor when none is named.
+    /// Provides the executor of an ordinary actor when the runtime names none.
     private let anchor = Anchor()
 
     package init(_ runtime: EngineRuntime) {

@@ -1,18 +1,18 @@
 public import SyncModel
 
-/// Time, chance and threads, as the engine gets them. Production leaves the executors nil; a simulation gives its own.
+/// The clocks, random source, and executors of the engine. Production sets no task executor; a simulation sets its own.
 public struct EngineRuntime: Sendable {
     /// For waiting; monotonic.
     public var clock: any Clock<Duration>
-    /// The device's wall clock, for stamps and for display.
+    /// The device's wall clock, for timestamps and display.
     public var now: @Sendable () -> WallTime
-    /// Time since some fixed moment, on the clock that `clock` waits by.
+    /// Time since a fixed moment, on the same clock that `clock` waits by.
     public var uptime: @Sendable () -> Duration
     /// For jitter and identifiers.
     public var random: @Sendable () -> UInt64
-    /// Where tasks run; nil is Swift's global pool.
+    /// The executor of the tasks; nil means Swift's global pool.
     public var taskExecutor: (any TaskExecutor)?
-    /// Where the engine's actor runs; nil is as any actor. SQLite blocks its thread, so production gives it one.
+    /// The executor of the engine's actor; nil means the default. SQLite blocks its thread, so production sets one.
     public var actorExecutor: (any SerialExecutor)?
 
     public init(
@@ -28,7 +28,8 @@ public struct EngineRuntime: Sendable {
         self.actorExecutor = actorExecutor
     }
 
-    /// The only place in the package that starts an unstructured task: the simulation must see all of them.
+    /// Starts an unstructured task. It is the only place in the package that does so, because the simulation must see
+    /// them all.
     public func spawn(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: taskExecutor, operation: body)
     }

@@ -1,33 +1,34 @@
 package import SyncModel
 
-/// The client's whole policy: an event goes in, orders come out. Holds no clock, no random source and no task.
+/// The complete policy of the client: events go in, orders come out.
 ///
-/// It joins four machines: the link to the server, the outbox, one pull per space, and the hints. A push never waits
-/// for a pull, nor a pull for a push; both wait for the link.
+/// It holds no clock, no random source, and no task. It combines four kinds of machine: the link to the server, the
+/// outbox, one pull per space, and the hints. A push never waits for a pull, nor a pull for a push; both wait for the
+/// link.
 package struct SessionMachine: Hashable, Sendable {
     package private(set) var phase = Phase.notStarted
     package private(set) var link = LinkMachine()
     package private(set) var outbox = OutboxMachine()
-    /// In the order of the spaces' names, and behind them those that were first used later: the order of actions must not
-    /// depend on hashing.
+    /// Sorted by space name, followed by spaces that were first used later. The order of actions must not depend on
+    /// hashing.
     package private(set) var pulls: [PullMachine] = []
     package private(set) var hints = HintsMachine()
     package private(set) var epoch: Epoch?
-    /// To whom the database belongs; nil before the first contact.
+    /// The owner of the database; nil before the first contact.
     package private(set) var account: AccountID?
     package private(set) var nextSerial = 0
 
     package enum Phase: Hashable, Sendable {
         case notStarted
         case running
-        /// Requests on their way may still be answered, until the timer.
+        /// Requests in flight may still be answered until the timer fires.
         case stopping(ArmedTimer)
         case finished
     }
 
     package init() {}
 
-    /// A session that stands where a recording says.
+    /// Creates a session in a recorded state.
     package init(
         phase: Phase, link: LinkMachine, outbox: OutboxMachine, pulls: [PullMachine], hints: HintsMachine,
         epoch: Epoch?, account: AccountID?, nextSerial: Int
@@ -42,9 +43,9 @@ package struct SessionMachine: Hashable, Sendable {
         self.nextSerial = nextSerial
     }
 
-    /// Takes one event and says what is to be done, in order.
+    /// Handles one event and returns the orders to carry out, in order.
     ///
-    /// Never traps on a late, repeated or unexpected event: it is ignored.
+    /// It never traps on a late, repeated, or unexpected event: such an event is ignored.
     package mutating func handle(
         _ event: SyncEvent, now: Duration, policy: SyncPolicy, random: any RandomNumberGenerator
     ) -> [SyncAction] {
@@ -82,8 +83,8 @@ package struct SessionMachine: Hashable, Sendable {
         case .stopRequested: return stopRequested(&turn)
         case .linkChanged(let state): return linkChanged(state, &turn)
         case .outboxTouched:
-            // Counted when it is looked at: a count that was taken elsewhere may be from before what is known here.
-            // Written back also while the device is offline for months, or the log would grow forever.
+            // Count now: a count taken elsewhere may be older than what is already known here. Checkpoint even while
+            // the device is offline for months, or the write-ahead log would grow forever.
             return [.countOutbox, .checkpoint]
         case .outboxCounted(let summary):
             outbox.outboxChanged(summary)
@@ -123,7 +124,7 @@ package struct SessionMachine: Hashable, Sendable {
     ) -> [SyncAction] {
         let actions = link.helloEnded(request, result, account: account, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
-        // Another history: nothing is pushed or pulled before the store has noted it.
+        // The server has another history. Nothing is pushed or pulled before the store has recorded it.
         if hello.epoch != epoch || account == nil { return actions + [.adopt(hello.epoch, hello.account)] }
         return actions + contactMade(&turn)
     }
@@ -137,7 +138,8 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func batchTaken(_ batch: PushBatch, _ turn: inout Turn) -> [SyncAction] {
         let known = pulls.count
-        // The application may have begun to use a space. In the order of the transactions, which a recording keeps.
+        // The application may have begun to use a new space. Follow the order of the transactions, which a recording
+        // keeps.
         for space in batch.transactions.map(\.transaction.space) where !pulls.contains(where: { $0.space == space }) {
             pulls.append(
                 PullMachine(stored: StoredSpace(space: space, cursor: nil, version: .zero, isComplete: false)))
@@ -208,7 +210,7 @@ package struct SessionMachine: Hashable, Sendable {
         return wereOpen && !hints.isOpen ? actions + hintsLost(&turn) : actions
     }
 
-    /// Polls are short until a stream has told something.
+    /// Shortens the polls until a new stream has delivered a hint.
     private mutating func hintsLost(_ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
         for index in pulls.indices { actions += pulls[index].hintsLost(&turn) }
@@ -235,8 +237,8 @@ package struct SessionMachine: Hashable, Sendable {
         return actions + hints.timerFired(timer, spaces: pulls.map(\.space), &turn)
     }
 
-    /// While transactions are held back, a hello with each poll shows whether the server has been upgraded: a server that restarts
-    /// between two requests is not noticed otherwise.
+    /// Sends a hello with each poll while transactions are held back, to learn whether the server has been upgraded.
+    /// Otherwise a server that restarts between two requests would go unnoticed.
     private mutating func lookForUpgrade(_ turn: inout Turn) -> [SyncAction] {
         outbox.summary.held > 0 ? link.helloWanted(&turn) : []
     }
@@ -255,7 +257,7 @@ package struct SessionMachine: Hashable, Sendable {
                 _ = atPull(of: stored.space) { $0.identityChanged(stored) }
             }
         }
-        // A device that only takes another incarnation has had contact all the time: pulls that wait go on waiting.
+        // A device that only takes another incarnation has been in contact all along, so waiting pulls keep waiting.
         guard contact != nil, isNewEpoch || isFirstContact else { return actions }
         return actions + contactMade(&turn)
     }
@@ -272,16 +274,16 @@ package struct SessionMachine: Hashable, Sendable {
         case .applyingPage(let space), .resettingCursor(let space), .vacatingSpace(let space):
             return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
         case .adopting:
-            // The hello is repeated later, and with it the attempt.
+            // The hello is sent again later, and the adoption is tried again with it.
             return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
         }
     }
 
     private mutating func stopRequested(_ turn: inout Turn) -> [SyncAction] {
-        // A second request to stop does not give more time.
+        // A second request to stop does not grant more time.
         guard case .running = phase else { return [] }
         var actions = hints.contactLost()
-        // Waits and polls end now; only what is on its way is waited for.
+        // Waits and polls end now. Only requests in flight are waited for.
         if !outbox.isInFlight { actions += outbox.stop() }
         for index in pulls.indices where !pulls[index].isInFlight { actions += pulls[index].stop() }
         guard !isQuiet else { return actions + finish() }
@@ -289,9 +291,9 @@ package struct SessionMachine: Hashable, Sendable {
         return actions
     }
 
-    // MARK: Moves
+    // MARK: Transitions
 
-    /// Contact, with a history and as an account that the store has noted.
+    /// The server's hello, if there is contact and the store has recorded its history and account.
     private var contact: ServerHello? {
         guard case .running = phase, let hello = link.hello, hello.epoch == epoch, hello.account == account
         else { return nil }
@@ -302,12 +304,12 @@ package struct SessionMachine: Hashable, Sendable {
         !outbox.isInFlight && !pulls.contains(where: \.isInFlight)
     }
 
-    /// After every event: is there something to send, and someone to send it to?
+    /// Starts the next push, if there is something to send and contact with the server.
     private mutating func proceed(_ turn: inout Turn) -> [SyncAction] {
         outbox.advance(to: contact, &turn)
     }
 
-    /// Returns the notes about this event for later runs and other programs.
+    /// Returns what to record about this event for later runs and other programs.
     private func notes(after event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
         switch event {
         case .helloEnded(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
@@ -329,7 +331,8 @@ package struct SessionMachine: Hashable, Sendable {
                 "the server's data of \(space) would delete \(deletes) of the \(total) records here, and nothing proves that it is right: a person has to agree"
             return [.note(.failed(code: "braked", message: message))]
         case .pageApplied, .spaceVacated, .resultsRecorded, .transactionWithdrawn:
-            // Results may come after the page that shows them: then no page follows that could tell.
+            // Results may be recorded after the page that shows them. No later page would then report that everything
+            // is in sync.
             return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
         case .pullEnded(_, let space, .success):
             guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state

@@ -1,20 +1,20 @@
 package import SyncModel
 
-/// Something that happened: the only way in which anything reaches the session.
+/// An event of the session. Nothing else reaches the session.
 package enum SyncEvent: Hashable, Sendable {
     // From the host.
     case started(StoredSession, LinkState)
     case syncRequested
     case credentialsChanged
-    /// The user has agreed to what the mass-delete brake held back.
+    /// The user has agreed to the deletions that the mass-delete brake held back.
     case deletesAllowed(SpaceID)
     case stopRequested
-    /// The host has cancelled the run: nothing is waited for.
+    /// The host has cancelled the run, so the session waits for nothing.
     case aborted
 
     // From the device.
     case linkChanged(LinkState)
-    /// A commit in the store, of this process or of another, touched the outbox or the journal.
+    /// A commit in the store, by this process or another, touched the outbox or the journal.
     case outboxTouched
     case timerFired(Serial)
 
@@ -25,9 +25,9 @@ package enum SyncEvent: Hashable, Sendable {
     case hint(Serial, Hint)
     case hintsEnded(Serial, String, retryAfter: Duration? = nil)
 
-    // From the store, in answer to an action.
+    // From the store, in response to an action.
     case batchTaken(PushBatch)
-    /// Everything that is in the outbox is answered.
+    /// Every transaction in the outbox is answered or held back.
     case nothingToPush(OutboxSummary)
     case outboxCounted(OutboxSummary)
     case resultsRecorded(OutboxSummary)
@@ -35,12 +35,12 @@ package enum SyncEvent: Hashable, Sendable {
     case pageApplied(SpaceID, ApplyResult)
     case cursorReset(SpaceID)
     case spaceVacated(SpaceID, VacateResult)
-    /// The epoch was adopted or the identity renewed: this is what is stored now.
+    /// The epoch was adopted or the identity renewed. The value is what is stored now.
     case sessionChanged(StoredSession)
     case storeFailed(StoreTask, StoreFailure)
 }
 
-/// The task of the store that failed.
+/// The store call that failed.
 package enum StoreTask: Hashable, Sendable {
     case countingOutbox, takingBatch, recordingResults, withdrawing, applyingPage(SpaceID), resettingCursor(SpaceID),
         vacatingSpace(SpaceID), adopting, renewingIdentity

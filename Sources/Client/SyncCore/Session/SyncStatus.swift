@@ -1,27 +1,29 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The engine's activity, and the reason why it does not do more. Derived from the machines each time, never kept beside them.
+/// The engine's activity, and the reason why it does not do more.
+///
+/// It is derived from the machines each time it is needed, never stored beside them.
 public struct SyncStatus: Hashable, Sendable, Coalescing {
     public var connection: Connection
     public var push: Activity
-    /// One per space, in the order of their names.
+    /// One element per space, sorted by name.
     public var spaces: [Space]
     public var outbox: OutboxSummary
-    /// When everything was last in sync, and what has failed since.
+    /// When everything was last in sync, and the last failure since then.
     public var contact = ServerContact()
-    /// The failure of the local store that pushing or pulling waits for.
+    /// The failure of the local store that holds up pushing or pulling.
     public var storeFailure: StoreFailure?
 
     public enum Connection: Hashable, Sendable {
         case notRunning
-        /// The device has no way to the network; the words say why.
+        /// The device has no network. The associated text gives the reason.
         case offline(String)
         case connecting
         case online
-        /// The server did not answer, or failed: another try follows by itself.
+        /// The server did not respond, or failed. The engine tries again by itself.
         case waiting(TransportFailure, retryIn: Duration)
-        /// The server refuses us, or speaks another protocol: only a person can fix that.
+        /// The server rejects the device, or speaks another protocol. Only a person can fix that.
         case refused(TransportFailure)
         case stopped
     }
@@ -29,11 +31,11 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
     public enum Activity: Hashable, Sendable {
         case idle
         case working
-        /// Waits for the connection.
+        /// Waiting for the connection.
         case held
-        /// Something is in the way: another try follows by itself.
+        /// Something is in the way. The engine tries again by itself.
         case waiting(String, retryIn: Duration)
-        /// Stopped before it deletes this many of the records that the device holds: a person has to agree.
+        /// Stopped before deleting this many of the device's records, until a person agrees.
         case braked(deletes: Int, of: Int)
     }
 
@@ -41,29 +43,30 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var space: SpaceID
         public var pull: Activity
         public var version: Version
-        /// The newest version that is known to exist.
+        /// The newest version known to exist.
         public var head: Version
         /// Whether the device holds the whole space, as of `version`.
         public var isComplete: Bool
         /// Whether the engine has caught up with the server since it started.
         public var hasCaughtUp: Bool
-        /// False where the account may not read the space: the device holds nothing that the server has shown of it.
+        /// False when the account may not read the space. The device then holds nothing that the server has shown of
+        /// it.
         public var hasAccess: Bool
 
-        /// Whether the server shows less than it has confirmed to this device: it was probably restored from an older copy, and
-        /// does not know it.
+        /// Whether the server shows less than it has confirmed to this device. It was probably restored from an older
+        /// copy without noticing.
         public var historyIsInDoubt: Bool
 
-        /// Whether the device holds all of the space that it may hold.
+        /// Whether the device holds everything of the space that it may hold.
         public var isInStep: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
     }
 
-    /// Whether all that was written here is confirmed, and all that is known to exist there, and may be read, is here.
+    /// Whether the server has confirmed everything written here, and everything that the account may read is here.
     public var isInSync: Bool {
         outbox.count == 0 && spaces.allSatisfy(\.isInStep)
     }
 
-    /// Whether nothing is left to do but to send what is held back until the server knows its collections and fields.
+    /// Whether all that is left to send is held back until the server knows its collections and fields.
     public var waitsForNewerServer: Bool {
         outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInStep)
     }
@@ -140,7 +143,7 @@ extension OutboxMachine.Obstacle {
 }
 
 extension PullMachine.Obstacle {
-    /// For programs that read what a database remembers of its server.
+    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
     var code: String {
         switch self {
         case .transport(let failure): failure.code.rawValue

@@ -1,6 +1,6 @@
-/// The input of a machine for one event: time and chance are arguments, never looked up.
+/// The input of a machine for one event. Time and randomness are arguments; a machine never looks them up.
 package struct Turn {
-    /// Monotonic time since some fixed moment.
+    /// Monotonic time since a fixed moment.
     package let now: Duration
     package let policy: SyncPolicy
     package var random: any RandomNumberGenerator
@@ -13,7 +13,7 @@ package struct Turn {
         self.nextSerial = nextSerial
     }
 
-    /// A name for a new request or timer; never used before.
+    /// Returns a serial for a new request or timer. Serials are never reused.
     package mutating func makeSerial() -> Serial {
         defer { nextSerial += 1 }
         return Serial(rawValue: nextSerial)
@@ -22,7 +22,7 @@ package struct Turn {
     var serialAfter: Int { nextSerial }
 }
 
-/// Names one request or one timer. An answer whose serial no state holds is late, and is ignored.
+/// Identifies one request or timer. A response whose serial no state holds is late and is ignored.
 package struct Serial: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: Int
 

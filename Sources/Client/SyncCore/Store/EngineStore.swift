@@ -1,100 +1,118 @@
 public import SyncModel
 
-/// The engine's face of the local cache. Same promises as `LocalStore`: synchronous, one transaction a call.
+/// The part of the local cache that the engine uses.
 ///
-/// Only the holder of the sync lease calls the methods that change something (I24).
+/// It gives the same guarantees as `LocalStore`: each call is synchronous and is one transaction. Only the holder of
+/// the sync lease may call the methods that change something (I24).
 public protocol EngineStore: Sendable {
-    /// Returns the durable state; the engine reads it when it starts.
+    /// Returns the durable state. The engine reads it when it starts.
     func session() throws(StoreFailure) -> StoredSession
 
-    /// The oldest unanswered transactions, numbered and frozen from now on; nil when there are none.
+    /// Returns the oldest unanswered transactions, or nil when there are none. From now on they are numbered and
+    /// frozen.
     ///
-    /// Those that were sent before come first, under the same numbers. A transaction that alone exceeds the bytes of
-    /// the limit is still given, alone.
+    /// Transactions that were sent before come first, under the same numbers. A transaction that alone exceeds the byte
+    /// limit is still returned, alone.
     ///
-    /// Unsent transactions with a collection or field that `limit.models` does not have are held back, and so is what depends on
-    /// them: they stay waiting, with the reason, and are looked at again when `limit.models` has changed.
+    /// An unsent transaction that uses a collection or field missing from `limit.models` is held back, together with
+    /// all transactions that depend on it. It stays in the outbox with the reason and is checked again when
+    /// `limit.models` changes.
     ///
-    /// - Parameter now: the device's wall clock, from which the ages of the transactions are reckoned.
+    /// - Parameter now: The device's wall clock, from which the ages of the transactions are computed.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch?
 
-    /// Writes down outcomes, in one transaction: uids, receipts, and the state `answered`; or, for a rejection, the effect taken
-    /// back, the transaction and its unsent dependants in the journal. Outcomes that are known already change nothing.
+    /// Records outcomes in one transaction.
     ///
-    /// - Parameter identity: as whom the transactions were pushed. Outcomes of another one than the stored change nothing:
-    ///   another engine of this database has taken a new incarnation, whose numbers stand for other transactions.
+    /// For an applied transaction it stores the uids, the receipt, and the state `answered`. For a rejection it undoes
+    /// the effect and moves the transaction and its unsent dependents to the journal. Outcomes that are already
+    /// recorded change nothing.
+    ///
+    /// - Parameter identity: The identity under which the transactions were pushed. If it is not the stored one,
+    ///   nothing changes: another engine on this database has taken a new incarnation, whose numbers stand for other
+    ///   transactions.
     func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws(StoreFailure) -> OutboxSummary
 
     /// Gives up a transaction that the server definitely refuses to take, such as one that is too large.
     ///
-    /// It is not known whether an earlier attempt, whose answer was lost, has been applied or still will be. So the entry stays,
-    /// and `takeBatch` gives its number once more with an empty transaction in its place. The server rejects that and keeps
-    /// the number, and from then on the original cannot be applied: `record` then moves it to the journal with `rejection`.
-    /// If the server has seen the number with other contents, an earlier attempt had arrived.
+    /// An earlier attempt whose response was lost may have been applied, or may still be. So the entry stays, and
+    /// `takeBatch` returns its number once more with an empty transaction in its place. The server rejects the empty
+    /// transaction and remembers the number, so the original can no longer be applied; `record` then moves it to the
+    /// journal with `rejection`. If the server has already seen the number with other contents, an earlier attempt had
+    /// arrived.
     ///
-    /// Changes nothing when the entry is answered, or belongs to another identity. A new identity forgets the withdrawal.
+    /// Changes nothing when the entry is answered or belongs to another identity. A new identity forgets the
+    /// withdrawal.
     func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary
 
-    /// Applies a page and its cursor in one transaction: bases move, pending mutations are applied over them again,
-    /// and answered entries up to the page's version leave the outbox.
+    /// Applies a page and its cursor in one transaction.
     ///
-    /// A page that was asked for with another cursor than the stored one changes nothing, and the result tells where the
-    /// store stands: another engine of this database has gone on meanwhile, or begun again.
+    /// Bases move to the new values, pending mutations are applied over them again, and answered entries up to the
+    /// page's version leave the outbox. Each notice becomes one journal entry in the same transaction.
     ///
-    /// - Parameter cursor: the one that was asked with; nil for the beginning.
-    /// Notices become entries of the journal in the same transaction, each once.
+    /// If the page was requested with a cursor other than the stored one, nothing changes and the result holds the
+    /// stored state: another engine on this database has advanced or restarted in the meantime.
     ///
-    /// Rows of a snapshot grow: over all its pages no record comes twice, and no collection is left and taken up again.
+    /// Rows of a snapshot must arrive in increasing order: over all its pages no record appears twice, and no
+    /// collection resumes after another one has begun.
     ///
-    /// - Throws: `contradiction` when the page contradicts itself or what is stored (a version that goes back, also over a
-    ///   reset; rows that do not grow; a uid of another record); nothing is applied then.
+    /// - Parameter cursor: The cursor that the page was requested with; nil for the beginning.
+    /// - Throws: `contradiction` when the page contradicts itself or the stored data (a version that goes back, even
+    ///   over a reset; rows out of order; a uid that belongs to another record). Nothing is applied then.
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult
 
-    /// Forgets the cursor of a space, so that the next pull starts a snapshot. Rows and outbox stay, and so does the version
-    /// that was shown: an older snapshot of the same history is a stale answer.
+    /// Forgets the cursor of a space, so that the next pull starts a snapshot.
+    ///
+    /// Rows and outbox stay. The version that was shown stays too, because an older snapshot of the same history is a
+    /// stale response.
     func resetCursor(of space: SpaceID) throws(StoreFailure)
 
-    /// Removes what the server has shown of a space, in one transaction: rows, bases, conflicts and what was offered of a lost
-    /// history (I21). What is deleted is overwritten in the database file, and the log is written back and cut: at once, or where
-    /// somebody reads from it or the disk fails, with a later checkpoint of this process.
+    /// Removes everything that the server has shown of a space, in one transaction: rows, bases, conflicts, and records
+    /// that the journal offers to restore from a lost history (I21).
     ///
-    /// Everything that this device has written stays, with the values that it replaced: transactions without an answer in the outbox, and
-    /// what was refused or cancelled in the journal. Answered ones leave the outbox, as no page will show them. Calling it again
-    /// removes what was answered since, and changes nothing when that is nothing.
+    /// Deleted data is overwritten in the database file, and the write-ahead log (WAL) is checkpointed and truncated.
+    /// That happens at once, or with a later checkpoint of this process when a reader still uses the WAL or the disk
+    /// fails.
+    ///
+    /// Everything that this device has written stays, with the values that it replaced: unanswered transactions in the
+    /// outbox, rejected and cancelled ones in the journal. Answered transactions leave the outbox, because no page will
+    /// show them. Another call removes what has been answered since; if that is nothing, it changes nothing.
     ///
     /// - Parameters:
-    ///   - epoch: the history that says so. Where the store follows another one, nothing is changed.
-    ///   - brake: asks for a person, however little there is, where only a lost history has shown it: whoever says now that it
-    ///     may not be read may be another server under the same address. Nil: somebody has agreed, or is never asked.
+    ///   - epoch: The history in which access was denied. If the store follows another history, nothing changes.
+    ///   - brake: If not nil, the removal needs a person's consent, whatever its size, when only a lost history has
+    ///     shown the data: another server may be answering under the same address. Nil removes without asking.
     func vacate(_ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult
 
-    /// Notes the server's history. When it is another one than before, cursors are forgotten, and everything that
-    /// is not confirmed is to be sent again under a new incarnation.
+    /// Stores the server's history. If it differs from the stored one, cursors are forgotten, and everything
+    /// unconfirmed will be sent again under a new incarnation.
     ///
-    /// - Parameter account: whom the server takes the device for. The first one is whom the database belongs to.
-    /// - Throws: `otherAccount` when the database belongs to another; nothing is changed then.
+    /// - Parameter account: The account that the server takes the device for. The first account becomes the owner of
+    ///   the database.
+    /// - Throws: `otherAccount` when the database belongs to another account. Nothing is changed then.
     func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession
 
-    /// Takes a new client id, as another copy of this database uses the old one: everything that is not confirmed is to be
-    /// sent again, with numbers from 0 and with those under which it was sent before (I16).
+    /// Takes a new client id because another copy of this database uses the old one.
+    ///
+    /// Everything unconfirmed will be sent again with numbers from 0, together with its former numbers (I16).
     func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession
 
-    /// Lets the device's hybrid clock hear of the server's.
+    /// Feeds the server's time into the device's hybrid clock.
     func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure)
 
-    /// Returns the memory of the contact with the server.
+    /// Returns what the database remembers of its contact with the server.
     func contact() throws(StoreFailure) -> ServerContact
 
-    /// Takes in news of the contact. Writes nothing when it is none.
+    /// Updates the memory of the contact. Writes nothing when the news changes nothing.
     func note(_ news: ContactNews, now: WallTime) throws(StoreFailure)
 
-    /// Writes the log into the database file, when that is due. Called between transactions, by the lease holder.
+    /// Writes the write-ahead log (WAL) back into the database file, if that is due. The lease holder calls this
+    /// between transactions.
     func checkpoint() throws(StoreFailure)
 }
 
@@ -103,12 +121,12 @@ public struct StoredSession: Hashable, Sendable {
     public let identity: ClientIdentity
     /// The server's history; nil before the first contact.
     public let epoch: Epoch?
-    /// To whom the database belongs; nil before the first contact.
+    /// The owner of the database; nil before the first contact.
     public let account: AccountID?
-    /// In the order of their names.
+    /// Sorted by name.
     public let spaces: [StoredSpace]
     public let outbox: OutboxSummary
-    /// How much longer the server has asked to be left alone, when the engine starts.
+    /// The remaining time, when the engine starts, for which the server has asked to be left alone.
     package var pause: Duration?
     /// How far the server's clock was ahead of the device's at the last contact; nil before the first.
     public let clockOffset: Duration?
@@ -126,19 +144,21 @@ public struct StoredSession: Hashable, Sendable {
     }
 }
 
+/// The stored state of one space.
 public struct StoredSpace: Hashable, Sendable {
     public let space: SpaceID
     /// Nil before the first page.
     public let cursor: Cursor?
-    /// Every commit up to here is applied, once `isComplete`.
+    /// Once `isComplete`, every commit up to this version is applied.
     public let version: Version
-    /// Whether a whole snapshot has been taken, and the feed read past what the snapshot showed.
+    /// Whether the device has taken a whole snapshot and read the change feed up to the head that the snapshot
+    /// reported.
     public let isComplete: Bool
-    /// False from the vacating of the space until the server shows something of it again.
+    /// False after the space is vacated, until the server shows part of it again.
     public let hasAccess: Bool
-    /// Proof of the newest commit that the server has confirmed, until the cursor has reached it.
+    /// Proof of the newest commit that the server has confirmed; nil once the cursor has reached that commit.
     public let receipt: CommitReceipt?
-    /// Which notices of lost values the device still wants; nil when nothing of the space is stored yet.
+    /// The notices of lost values that the device still requests; nil until part of the space is stored.
     public package(set) var notices: NoticeRequest?
 
     public init(
@@ -156,7 +176,7 @@ public struct StoredSpace: Hashable, Sendable {
 }
 
 extension StoredSpace {
-    /// The space once the server has given a receipt. Receipts arrive in any order; the newest one stays.
+    /// Returns the space after the server has issued a receipt. Receipts arrive in any order; the newest one is kept.
     package func confirmed(by other: CommitReceipt) -> StoredSpace {
         guard other.version > (receipt?.version ?? .zero), cursor == nil || other.version > version else { return self }
         return StoredSpace(
@@ -169,7 +189,7 @@ extension StoredSpace {
 public struct BatchLimit: Hashable, Sendable {
     public var transactions: Int
     public var bytes: Int
-    /// The collections and fields of the server: transactions with others are held back. Nil holds nothing back.
+    /// The server's collections and fields. Transactions that use others are held back; nil holds nothing back.
     public var models: ServerModels?
 
     public init(transactions: Int, bytes: Int, models: ServerModels? = nil) {
@@ -183,13 +203,13 @@ public struct BatchLimit: Hashable, Sendable {
 public struct PushBatch: Hashable, Sendable {
     public let identity: ClientIdentity
     public let epoch: Epoch?
-    /// All outcomes below this number are known here.
+    /// The device knows all outcomes below this number.
     public let acknowledged: TransactionNumber
     public let transactions: [NumberedTransaction]
     public let outbox: OutboxSummary
-    /// Whether the one transaction of the batch stands in for one that was withdrawn.
+    /// Whether the batch's only transaction is the empty replacement of a withdrawn one.
     public let isWithdrawal: Bool
-    /// The newest proof that the device has of each space's history, for the server to compare.
+    /// The newest proof of each space's history that the device has, for the server to compare.
     public let cursors: [Cursor]
 
     public init(
@@ -209,22 +229,22 @@ public struct PushBatch: Hashable, Sendable {
 /// The result of applying a page.
 public enum ApplyResult: Hashable, Sendable {
     case applied(StoredSpace, outbox: OutboxSummary, changedRecords: Int)
-    /// The page would delete too much without proof; nothing was applied.
+    /// The page would delete too much without proof. Nothing was applied.
     case braked(deletes: Int, of: Int)
 }
 
 /// The result of vacating a space.
 public enum VacateResult: Hashable, Sendable {
     case vacated(VacatedSpace)
-    /// It would remove too much without proof; nothing was changed.
+    /// Vacating would remove too much without proof. Nothing was changed.
     case braked(deletes: Int, of: Int)
 }
 
-/// The rest of a space to which the account has no access.
+/// The remains of a space to which the account has no access.
 public struct VacatedSpace: Hashable, Sendable {
     public let stored: StoredSpace
     public let outbox: OutboxSummary
-    /// How many records that the server had shown are gone.
+    /// Number of removed records that the server had shown.
     public let removedRecords: Int
 
     public init(stored: StoredSpace, outbox: OutboxSummary, removedRecords: Int) {
@@ -234,8 +254,8 @@ public struct VacatedSpace: Hashable, Sendable {
     }
 }
 
-/// The mass-delete brake: on a device that holds more than `records` records, a completed snapshot that would remove more than
-/// `percent` percent of them is not applied, unless the user has agreed.
+/// The mass-delete brake: a device that holds more than `records` records does not apply a completed snapshot that
+/// would remove more than `percent` percent of them, unless the user has agreed.
 public struct DeleteBrake: Hashable, Sendable {
     public let records: Int
     public let percent: Int
@@ -245,7 +265,7 @@ public struct DeleteBrake: Hashable, Sendable {
         self.percent = percent
     }
 
-    /// Whether deleting `deletes` of `total` records asks for a person.
+    /// Returns whether deleting `deletes` of `total` records needs a person's consent.
     public func stops(deleting deletes: Int, of total: Int) -> Bool {
         total > records && deletes * 100 > total * percent
     }

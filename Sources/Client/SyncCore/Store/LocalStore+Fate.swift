@@ -1,12 +1,15 @@
 import SyncConcurrency
 
 extension LocalStore {
-    /// Waits until the transaction is confirmed, rejected or cancelled.
+    /// Waits until the transaction is confirmed, rejected, or cancelled, and returns its fate.
     ///
-    /// That can take as long as the device is offline: cancel the task to stop waiting. The transaction goes on.
-    /// - Throws: `StoreFailure`, also when the store is closed meanwhile; or `CancellationError` when the task is cancelled.
+    /// That can take as long as the device is offline. Cancel the task to stop waiting; the transaction is not
+    /// affected.
+    ///
+    /// - Throws: `StoreFailure`, for example when the store is closed meanwhile, or `CancellationError` when the task
+    ///   is cancelled.
     public func settledFate(of sequence: OutboxSequence) async throws -> TransactionFate {
-        // Subscribed before the first look, so that no change falls between the two.
+        // Subscribe before the first read, so that no change is missed in between.
         var changes = changes.subscribe().makeAsyncIterator()
         while true {
             let fate = try fate(of: sequence)
@@ -16,7 +19,7 @@ extension LocalStore {
             }
             let isLast = await changes.next() == nil
             try Task.checkCancellation()
-            // Without news to come, the store itself says why.
+            // No more changes will come. Reading the store again throws its reason.
             if isLast, case .pending = try self.fate(of: sequence) {
                 throw StoreFailure(.inputOutput, "the store tells no more news, and transaction \(sequence) is pending")
             }

@@ -1,98 +1,106 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The application's face of the local cache. Each call is synchronous, and one transaction of the store: it has
-/// happened when it returns, and has not when it throws. Safe to call from any thread; readers never wait for a writer.
+/// The part of the local cache that the application uses.
+///
+/// Each call is synchronous and is one transaction of the store: it is complete when it returns and has changed nothing
+/// when it throws. All methods are safe to call from any thread. Readers never wait for a writer.
 public protocol LocalStore: Sendable {
     var catalog: SchemaCatalog { get }
 
-    /// One current record, or nil when it does not exist here.
+    /// Returns the current record, or nil when it does not exist on this device.
     func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record?
 
     func records(matching query: RecordQuery) throws(StoreFailure) -> [Record]
 
-    /// How many records match; `limit` and `offset` do not count.
+    /// Returns the number of matching records, ignoring `limit` and `offset`.
     func count(matching query: RecordQuery) throws(StoreFailure) -> Int
 
-    /// The space in which a record lives, and in which its edits are to be written; nil when it does not exist here.
+    /// Returns the space in which a record lives, or nil when it does not exist on this device. Write its edits there.
     func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID?
 
-    /// Whether any mutation of the record has not been confirmed.
+    /// Returns whether any mutation of the record is unconfirmed.
     func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool
 
-    /// Writes the edits and their outbox entry in one transaction. Records stay in their space, and refer to none of another.
+    /// Writes the edits and their outbox entry in one transaction.
     ///
-    /// - Parameter now: the device's wall clock, for the stamps.
-    /// - Returns: the place of the transaction in the outbox; nil when the edits change nothing.
+    /// A record stays in its space and cannot refer to a record in another one.
+    ///
+    /// - Parameter now: The device's wall clock, for the timestamps of the mutations.
+    /// - Returns: The transaction's place in the outbox, or nil when the edits change nothing.
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence?
 
-    /// A part of the outbox, oldest first.
+    /// Returns a page of the outbox, oldest entry first.
     ///
     /// - Parameters:
-    ///   - sequence: the entry behind which the part begins; nil for the oldest.
-    ///   - limit: at most so many entries.
+    ///   - sequence: The entry after which the page begins; nil for the oldest.
+    ///   - limit: The largest number of entries to return.
     func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry]
 
     func outboxSummary() throws(StoreFailure) -> OutboxSummary
 
     func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate
 
-    /// Takes back a transaction that was never sent, with those that depend on it: each goes to the journal.
+    /// Cancels a transaction that was never sent, and those that depend on it. Each moves to the journal.
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure)
 
-    /// A page of the journal, newest first.
+    /// Returns a page of the journal, newest entry first.
     ///
     /// - Parameters:
-    ///   - state: only entries in this state; nil for all.
-    ///   - number: the entry behind which the page begins; nil for the newest.
-    ///   - limit: the most entries to return. A page of large entries may hold fewer, and holds one at least: the journal ends
-    ///     where a page is empty.
+    ///   - state: Return only entries in this state; nil for all.
+    ///   - number: The entry after which the page begins; nil for the newest.
+    ///   - limit: The largest number of entries to return. A page of large entries may hold fewer, but at least one. An
+    ///     empty page means the end of the journal.
     func journal(
         state: JournalEntry.State?, after number: Int64?, limit: Int
     ) throws(StoreFailure) -> [JournalEntry]
 
-    /// Returns one entry of the journal, or nil when there is none of this number.
+    /// Returns the journal entry with this number, or nil when there is none.
     func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry?
 
-    /// Writes a rejected, cancelled or forgotten transaction again, over what the records are now: a forgotten one in the
-    /// smallest parts that can stand alone, so that the server may refuse one and take another. An optional reference to a
-    /// record that is not here is left out; what needs such a record stays in the journal, in a new entry.
+    /// Writes the changes of a journal entry again, over the current records.
     ///
-    /// Of a merged or overwritten entry it writes the losing values over the current ones. A record that was deleted is made
-    /// again under a new id, as ids are never used twice.
+    /// A rejected or cancelled transaction is written again as one transaction. A forgotten one is written in the
+    /// smallest parts that can stand alone, so that the server may reject one and accept another. An optional reference
+    /// to a record that is not here is left out of a forgotten part; a part that requires such a record stays in the
+    /// journal, in a new entry.
     ///
-    /// - Parameter newID: makes the id of a record.
-    /// - Returns: their places in the outbox; none when nothing would change.
-    /// - Throws: `StoreFailure`: `missingEntry`; `entryIsFrozen` when it was sent again already;
-    ///   `danglingReference` when all of it needs records that are not here; and what `commit` throws.
+    /// For a merged or overwritten entry, the losing values are written over the current ones. A deleted record is
+    /// created again under a new id, because ids are never reused.
+    ///
+    /// - Parameter newID: Makes the id of a record.
+    /// - Returns: The places of the new transactions in the outbox; empty when nothing would change.
+    /// - Throws: `StoreFailure` with the code `missingEntry`; `entryIsFrozen` when the entry was sent again already;
+    ///   `danglingReference` when all of it requires records that are not here; or a code that `commit` throws.
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreFailure) -> [OutboxSequence]
 
-    /// Marks a journal entry as handled. Handled entries are the first to go when the journal reaches its bounds.
+    /// Marks a journal entry as handled. Handled entries are deleted first when the journal reaches its limits.
     func dismiss(journal number: Int64) throws(StoreFailure)
 
     /// Marks all active entries up to this number as handled, in one transaction.
     ///
-    /// - Returns: how many entries were active.
+    /// - Returns: The number of entries that were active.
     func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int
 
-    /// Tells what each commit touched, after it is durable: those of this process, and, some milliseconds later,
-    /// those of others.
+    /// Publishes what each commit touched, once the commit is durable. Commits of other processes arrive some
+    /// milliseconds later than those of this one.
     var changes: Broadcast<StoreChange> { get }
 }
 
 extension LocalStore {
-    /// The oldest entries of the outbox, oldest first.
+    /// Returns the oldest entries of the outbox, oldest first.
     public func outbox(limit: Int) throws(StoreFailure) -> [OutboxEntry] { try outbox(after: nil, limit: limit) }
 
-    /// The newest entries of the journal, newest first: one page.
+    /// Returns the newest entries of the journal, newest first, as one page.
     public func journal(state: JournalEntry.State?, limit: Int) throws(StoreFailure) -> [JournalEntry] {
         try journal(state: state, after: nil, limit: limit)
     }
 
-    /// Calls `body` with the entries of the journal, newest first, until it returns false. Reads page by page, so that
-    /// memory does not grow with the journal.
+    /// Calls `body` with each entry of the journal, newest first, until it returns false.
+    ///
+    /// The journal is read page by page, so that memory does not grow with it.
     public func forEachJournalEntry(
         state: JournalEntry.State? = nil, while body: (JournalEntry) throws(StoreFailure) -> Bool
     ) throws(StoreFailure) {
@@ -110,17 +118,17 @@ extension LocalStore {
 
 /// Counts of the outbox, taken in the transaction that changed it.
 public struct OutboxSummary: Hashable, Sendable {
-    /// Never sent.
+    /// Number of transactions that were never sent.
     public var waiting: Int
-    /// How many of `waiting` are held back until the server knows their collections and fields.
+    /// Number of `waiting` transactions that are held back until the server knows their collections and fields.
     public var held: Int
-    /// Sent, and not answered.
+    /// Number of transactions that were sent but not answered.
     public var sent: Int
-    /// Answered, and not yet shown back by a pull.
+    /// Number of transactions that were answered but not yet shown back by a pull.
     public var answered: Int
-    /// The bytes of all entries.
+    /// Size of all entries in bytes.
     public var bytes: Int
-    /// Unseen entries of the journal.
+    /// Number of journal entries that are still active.
     public var journal: Int
 
     public init(waiting: Int = 0, held: Int = 0, sent: Int = 0, answered: Int = 0, bytes: Int = 0, journal: Int = 0) {
@@ -134,6 +142,6 @@ public struct OutboxSummary: Hashable, Sendable {
 
     public var count: Int { waiting + sent + answered }
 
-    /// Whether something can be pushed.
+    /// Whether there is something to push.
     public var hasUnanswered: Bool { waiting - held + sent > 0 }
 }

@@ -1,9 +1,9 @@
 public import SyncModel
 
-/// An edit of one record that an application asks the store for.
+/// An edit of one record, as an application requests it.
 public enum RecordEdit: Hashable, Sendable {
     case create(CollectionName, RecordID, Patch)
-    /// Fields whose value is already the asked one are left alone.
+    /// Fields that already have the requested value are left alone.
     case update(CollectionName, RecordID, Patch)
     case delete(CollectionName, RecordID)
 
@@ -20,7 +20,7 @@ public enum RecordEdit: Hashable, Sendable {
     }
 }
 
-/// The place of a transaction in the order in which this device wrote; never re-used.
+/// The place of a transaction in this device's write order; never reused.
 public struct OutboxSequence: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: Int64
 
@@ -40,20 +40,21 @@ public struct OutboxEntry: Hashable, Sendable {
     public let sequence: OutboxSequence
     public let transaction: Transaction
     public let state: State
-    /// The numbers under which earlier identities of the device have sent it, oldest first.
+    /// The numbers under which earlier identities of the device sent it, oldest first.
     public let formerly: [FormerNumber]
-    /// The collection, or `collection.field`, that the server does not know yet, and for which the transaction is held back.
+    /// The collection, or `collection.field`, that the server does not know yet; nil when the transaction is not held
+    /// back.
     public let heldFor: String?
 
-    /// Whether the server cannot have it: it can still be cancelled, or joined with a later one.
+    /// Whether the server cannot have the transaction, so that it can still be cancelled or coalesced with a later one.
     public var isUnsent: Bool { state == .waiting && formerly.isEmpty }
 
     public enum State: Hashable, Sendable {
-        /// Not sent under the present identity.
+        /// Not sent under the current identity.
         case waiting
-        /// Sent at least once, and frozen: the server may have it.
+        /// Sent at least once, and frozen because the server may have it.
         case sent(TransactionNumber, attempts: Int)
-        /// The server has applied it at this version; it leaves when the pull cursor arrives there.
+        /// Applied by the server at this version. The entry is removed when the pull cursor reaches the version.
         case answered(TransactionNumber, version: Version)
     }
 
@@ -69,42 +70,42 @@ public struct OutboxEntry: Hashable, Sendable {
     }
 }
 
-/// Where a transaction has got to.
+/// The progress of a transaction through the outbox.
 public enum TransactionFate: Hashable, Sendable {
     case pending(OutboxEntry.State)
     /// The server has applied it and shown it back.
     case confirmed
     case rejected(JournalEntry)
     case cancelled
-    /// It was settled so long ago that nothing tells any more whether it was confirmed: the journal has forgotten entries as
-    /// old as it would be.
+    /// The transaction was settled too long ago to tell whether it was confirmed: the journal no longer keeps entries
+    /// of that age.
     case forgotten
 }
 
-/// Something that the user should be able to look up: nothing that they typed just disappears.
+/// A rejected, merged, or restorable change that the user can look up, so that nothing they typed just disappears.
 public struct JournalEntry: Hashable, Sendable {
     public let number: Int64
     public let at: WallTime
-    /// The transaction's place in the outbox; nil when no transaction of this device is behind the entry.
+    /// The transaction's place in the outbox; nil when the entry does not come from a transaction of this device.
     public let sequence: OutboxSequence?
     public let event: Event
     public let state: State
-    /// Creates of the records that a rejected or cancelled transaction changes, as they were shown with it: should one have been
-    /// deleted, this makes it again. Nil when it changes none that a server has shown.
+    /// Creates of the records that a rejected or cancelled transaction changes, with the values shown at the time. They
+    /// restore a record that is deleted later. Nil when the transaction changes no record that a server has shown.
     public let records: Transaction?
 
     public enum Event: Hashable, Sendable {
-        /// The transaction was refused, by the server or because it depends on a refused one; it is kept whole.
+        /// The server rejected the transaction, or it depended on a rejected one. The whole transaction is kept.
         case rejected(Transaction, Rejection)
-        /// The transaction was applied, but met other edits; the losing values are kept.
+        /// The server applied the transaction but merged it with other edits. The losing values are kept.
         case merged([FieldConflict])
-        /// Values that the server had applied gave way to an edit or a delete of another device that had not seen them.
-        /// With the whole record as a create, when it was deleted and was here.
+        /// An edit or delete from another device, which had not seen them, replaced values that the server had applied.
+        /// If the record was deleted and existed on this device, `deleted` holds the whole record as a create.
         case overwritten([FieldConflict], deleted: Transaction?)
-        /// The user took the transaction back before it was sent.
+        /// The user cancelled the transaction before it was sent.
         case cancelled(Transaction)
-        /// The server has lost its history, and the one that replaced it, such as a restored backup, does not have this:
-        /// what would bring it back (I15). Whether it should come back is for a person to say.
+        /// The server lost its history, for example by restoring a backup, and the new history lacks this change. The
+        /// transaction would bring it back (I15); a person decides whether to do that.
         case forgotten(Transaction)
     }
 

@@ -1,9 +1,10 @@
 public import SyncModel
 
-/// Asks for the current records of one collection.
+/// A query for the current records of one collection.
 public struct RecordQuery: Hashable, Sendable {
     public var collection: CollectionName
-    /// All must hold. Names of fields are looked up in the schema; values are bound, never written into SQL.
+    /// Conditions that a record must all meet. Field names are looked up in the schema; values are bound, never written
+    /// into SQL.
     public var conditions: [Condition]
     public var order: Order
     public var limit: Int?
@@ -20,7 +21,7 @@ public struct RecordQuery: Hashable, Sendable {
     }
 
     public enum Order: Hashable, Sendable {
-        /// In the order in which the records were made.
+        /// In the order of creation.
         case id
         /// Records without a uid first.
         case uid

@@ -1,15 +1,16 @@
 public import SyncModel
 
-/// The result of a salvage: the saved parts of a damaged database, and the lost ones.
+/// The result of salvaging a damaged database: the parts that were saved and the parts that were lost.
 public struct SalvageReport: Hashable, Sendable {
-    /// Where the damaged database is kept, whole, as it was found.
+    /// Path of the damaged database, kept unchanged.
     public let keptFile: String
     public let identity: Identity
-    /// To whom the database belongs; nil where that could not be read, or no server was met yet.
+    /// The owner of the database; nil when it could not be read or no server has been contacted yet.
     public let account: AccountID?
     /// Writes that the server has not confirmed and shown back.
     public let outbox: Count
-    /// Saved writes that were on their way under an identity that could not be read: the server may have them already.
+    /// Number of saved writes that were sent under an identity that could not be read. The server may already have
+    /// them.
     public let perhapsSent: Int
     public let journal: Count
 
@@ -24,20 +25,21 @@ public struct SalvageReport: Hashable, Sendable {
         self.journal = journal
     }
 
-    /// The name that the device has from now on.
+    /// The identity of the device from now on.
     public enum Identity: Hashable, Sendable {
-        /// The outbox is whole: numbers go on.
+        /// The outbox is complete, so the identity and its numbering continue.
         case kept(ClientIdentity)
-        /// Some of the outbox is lost, so its numbers have gaps: a new client id, which names the former one.
+        /// Part of the outbox is lost, which leaves gaps in its numbers. The device takes a new client id that names
+        /// the former one.
         case renewed(ClientIdentity, former: ClientIdentity)
-        /// It could not be read: a new one, which nobody connects with the former.
+        /// The identity could not be read. The device takes a new one, which nothing connects to the former.
         case unreadable(now: ClientIdentity)
     }
 
-    /// Entries of one table.
+    /// Numbers of saved and lost entries in one table.
     public struct Count: Hashable, Sendable {
         public let saved: Int
-        /// How many could not be read; nil where nobody can tell.
+        /// Number of entries that could not be read; nil when it is unknown.
         public let lost: Int?
 
         public init(saved: Int, lost: Int?) {

@@ -1,18 +1,18 @@
 public import SyncModel
 
-/// A database's memory of its contact with the server, for later runs and other programs.
+/// The contact with the server, as the database remembers it for later runs and other programs.
 public struct ServerContact: Hashable, Sendable {
-    /// When everything was last in sync; nil when it never was. Written at most every `precision`.
+    /// When everything was last in sync; nil when it never was. Written at most once every `precision`.
     public var lastSync: WallTime?
-    /// The last failure since then; nil when there was none.
+    /// The last failure since `lastSync`; nil when there was none.
     public var lastFailure: Failure?
-    /// Until when the server asked to be left alone; nil when it did not.
+    /// The end of the pause that the server asked for; nil when it asked for none.
     public var pausedUntil: WallTime?
 
     public struct Failure: Hashable, Sendable {
         /// The code of a `TransportFailure` or a `StoreFailure`.
         public var code: String
-        /// One sentence: the fault, and what was expected. Holds no secret.
+        /// One sentence that states the fault and what was expected. Contains no secret.
         public var message: String
         public var at: WallTime
 
@@ -23,7 +23,7 @@ public struct ServerContact: Hashable, Sendable {
         }
     }
 
-    /// A device in sync does not write more often than this, only to say that it still is.
+    /// How often a device that stays in sync records that it still is.
     public static let precision = Duration.seconds(300)
 
     public init(lastSync: WallTime? = nil, lastFailure: Failure? = nil, pausedUntil: WallTime? = nil) {
@@ -32,9 +32,10 @@ public struct ServerContact: Hashable, Sendable {
         self.pausedUntil = pausedUntil
     }
 
-    /// How much longer the server is to be left alone; nil when it is not.
+    /// Returns the rest of the pause that the server asked for, or nil when it is over.
     ///
-    /// A pause that would last longer than any that is granted was noted by a clock that has been set back since: it is over.
+    /// A rest longer than `longest` means that the clock has been set back since the pause was recorded; it counts as
+    /// over.
     public func pause(at now: WallTime, atMost longest: Duration) -> Duration? {
         guard let pausedUntil else { return nil }
         let left = Duration.milliseconds(pausedUntil.milliseconds - now.milliseconds)
@@ -47,12 +48,12 @@ public enum ContactNews: Hashable, Sendable {
     /// Everything is in sync.
     case inSync
     case failed(code: String, message: String)
-    /// The server asked to be left alone for so long.
+    /// The server asked to be left alone for this long.
     case paused(Duration)
 }
 
 extension ServerContact {
-    /// Takes in the news. False when there is nothing that has to be written down.
+    /// Updates the contact. Returns false when there is nothing to write.
     public mutating func note(_ news: ContactNews, now: WallTime) -> Bool {
         switch news {
         case .inSync:
@@ -63,7 +64,7 @@ extension ServerContact {
             }
             self = ServerContact(lastSync: now)
         case .failed(let code, let message):
-            // Of a row of equal failures the first one tells since when.
+            // Of several equal failures in a row, keep the first one, whose time shows when they began.
             if let lastFailure, lastFailure.code == code, lastFailure.message == message { return false }
             lastFailure = Failure(code: code, message: message, at: now)
         case .paused(let duration):

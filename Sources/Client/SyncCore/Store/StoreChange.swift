@@ -1,12 +1,12 @@
 public import SyncConcurrency
 public import SyncModel
 
-/// The places that a commit in the local store touched. It says where to look again, never what is there.
+/// The places that a commit in the local store touched. It says where to look again, not what is there.
 public struct StoreChange: Coalescing, Hashable, Sendable {
     public var extents: [CollectionName: Extent]
     /// Whether a transaction was written, answered, confirmed, rejected or cancelled.
     public var touchesOutbox: Bool
-    /// Whether a transaction was written that the engine has to send.
+    /// Whether a transaction was written that the engine must send.
     public var addsToOutbox: Bool
 
     public enum Extent: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         case all
     }
 
-    /// More touched records than this are told as "all of the collection".
+    /// If a commit touches more records of a collection than this, the change says `all`.
     public static let largestSet = 256
 
     public init(extents: [CollectionName: Extent] = [:], touchesOutbox: Bool = false, addsToOutbox: Bool = false) {
@@ -23,7 +23,7 @@ public struct StoreChange: Coalescing, Hashable, Sendable {
         self.addsToOutbox = addsToOutbox
     }
 
-    /// Another process has written: everything may have changed.
+    /// Returns the change after another process has written: everything may have changed.
     public static func everything(in catalog: SchemaCatalog) -> StoreChange {
         StoreChange(
             extents: Dictionary(uniqueKeysWithValues: catalog.models.map { ($0.collection, .all) }),

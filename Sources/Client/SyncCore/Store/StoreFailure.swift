@@ -1,7 +1,8 @@
-/// Why a local store did not do what it was asked. Nothing was changed: every call is all or nothing.
+/// The reason why a local store could not do what was requested. Nothing was changed, because every call is all or
+/// nothing.
 public struct StoreFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// Says what was wrong, where, and what was expected. Holds no value of a record and no secret.
+    /// States what was wrong, where, and what was expected. Contains no value of a record and no secret.
     public let message: String
 
     public init(_ code: Code, _ message: String) {
@@ -10,28 +11,28 @@ public struct StoreFailure: Error, Hashable, Sendable {
     }
 
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        // The request cannot be carried out as it is.
+        // The request cannot be carried out.
         case unknownCollection, invalidValue, missingRecord, duplicateRecord, danglingReference, stillReferenced
         case tooLarge
-        /// The outbox has reached its limit: sync, or discard something, before writing more.
+        /// The outbox has reached its limit. Sync or discard something before writing more.
         case outboxFull
-        /// The journal holds as many unhandled entries as it may: resend or dismiss some before writing more.
+        /// The journal holds as many active entries as it may. Resend or dismiss some before writing more.
         case journalFull
-        /// There is no such entry in the outbox or the journal, or it is past the point where this can be done.
+        /// The outbox or journal has no such entry, or the entry is past the point where this can be done.
         case missingEntry, entryIsFrozen
 
         /// The database belongs to another account.
         case otherAccount
 
-        // The file cannot be used as it is.
+        // The file cannot be used.
         case notADatabase, newerSchema, otherSchema, corrupt, unsafePermissions
-        /// The file or its folder does not exist and was not to be created.
+        /// The file or its folder does not exist, and the caller did not ask to create it.
         case missingFile
 
-        /// The server contradicts itself, or what it has shown before. The file is as good as it was.
+        /// The server contradicts itself or what it has shown before. The database file is intact.
         case contradiction
 
-        // The machine is in the way, perhaps not for long.
+        // The operating system or another process prevents it, perhaps temporarily.
         case diskFull, readOnly, busy, inputOutput
     }
 }

@@ -1,24 +1,26 @@
 public import SyncModel
 
-/// The way to a server. Stateless: each call stands alone, and may be repeated.
+/// The connection to a server. It is stateless: each call stands alone and may be repeated.
 ///
-/// An implementation gives up when its task is cancelled, and bounds what it reads. It may take longer than a
-/// caller wants to wait: the engine has deadlines of its own.
+/// An implementation gives up when its task is cancelled, and limits how much it reads. It may take longer than the
+/// caller wants to wait, because the engine has its own deadlines.
 public protocol RemoteTransport: Sendable {
-    /// Greets the server: is it there, what does it speak, which history has it.
+    /// Returns the server's hello: the protocol versions that it speaks, its history, and its limits.
     func hello() async throws(TransportFailure) -> ServerHello
 
-    /// Sends transactions. When this throws, the server may or may not have applied them: send the same ones again.
+    /// Sends transactions.
+    ///
+    /// When this throws, the server may or may not have applied them. Send the same transactions again.
     func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply
 
     func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply
 
-    /// One record, as the server has it now; nil when it has none, or none that this principal may see.
+    /// Returns one record as the server has it now, or nil when it has none that this principal may see.
     func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record?
 
-    /// Tells when something was committed in one of `spaces`, until the connection ends.
+    /// Returns a stream of hints about commits in `spaces`, which ends with the connection.
     ///
-    /// It begins with the newest version of each space, so that what was committed before it listened is told too: the
-    /// engine polls less often only once a stream has told something.
+    /// The stream begins with the newest version of each space, so that it covers commits made before it was opened.
+    /// The engine polls less often only after a stream has delivered a hint.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error>
 }

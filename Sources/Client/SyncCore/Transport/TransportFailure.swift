@@ -1,15 +1,15 @@
-/// Why a call to the server brought no usable answer.
+/// The reason why a call to the server brought no usable response.
 public struct TransportFailure: Error, Hashable, Sendable {
     public let code: Code
-    /// Says what was wrong and what was expected. Holds no secret.
+    /// States what was wrong and what was expected. Contains no secret.
     public let message: String
-    /// How long the server asked to be left alone, when it did.
+    /// How long the server asked to be left alone; nil when it did not ask.
     public let retryAfter: Duration?
-    /// Whether the request was certainly not carried out, and would not be if it were sent again unchanged: the server said
-    /// so itself about this very request, or the request has no form on the wire.
+    /// Whether the request was certainly not carried out, and would not be if it were sent again unchanged.
     ///
-    /// A status alone proves nothing, because a gateway, a cache, or a sign-in page may have answered. No transaction leaves
-    /// the outbox because of a failure that is not definite.
+    /// It is true when the server itself said so about this very request, or when the request cannot be encoded. A
+    /// status alone proves nothing, because a gateway, a cache, or a sign-in page may have answered. No transaction
+    /// leaves the outbox because of a failure that is not definite.
     public let isDefinite: Bool
 
     public init(_ code: Code, _ message: String, retryAfter: Duration? = nil, isDefinite: Bool = false) {
@@ -24,7 +24,7 @@ public struct TransportFailure: Error, Hashable, Sendable {
         TransportFailure(code, message, retryAfter: retryAfter, isDefinite: isDefinite)
     }
 
-    /// Whether the server has definitely refused the contents of the request, as opposed to who sent it or when.
+    /// Whether the server has definitely refused the contents of the request, rather than its sender or its time.
     package var blamesRequest: Bool {
         switch code {
         case .forbidden, .tooLarge, .refused: isDefinite
@@ -34,31 +34,31 @@ public struct TransportFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the server asked for a pause: a wait for that is not cut short by a wish.
+    /// Whether the server asked for a pause. A request to sync does not end such a wait early.
     package var asksForPause: Bool { retryAfter.map { $0 > .zero } ?? false }
 
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// No connection: refused, no route, no name, TLS failed.
+        /// No connection: refused, no route, name not resolved, or TLS failed.
         case unreachable
-        /// No answer in time.
+        /// No response in time.
         case timedOut
-        /// The token is missing, unknown or expired.
+        /// The token is missing, unknown, or expired.
         case unauthorized
-        /// The token is of another account than the one that was asked for.
+        /// The token belongs to another account than the requested one.
         case otherAccount
         /// The principal may not do this.
         case forbidden
         /// The request is larger than the server takes.
         case tooLarge
-        /// The server wants to be asked less often.
+        /// The server wants fewer requests.
         case throttled
         /// The server failed.
         case serverFailed
-        /// The server does not speak our version of the protocol.
+        /// The server does not speak this build's version of the protocol.
         case incompatible
-        /// The server says that the request is malformed: this build or a proxy is at fault.
+        /// The server says that the request is malformed. This build or a proxy is at fault.
         case refused
-        /// The answer is not what the protocol allows: a captive portal's page, a cut or damaged body, a version that
+        /// The response violates the protocol: a captive portal's page, a truncated or damaged body, a version that
         /// goes back, a negative uid.
         case notUnderstood
         /// The caller gave up.

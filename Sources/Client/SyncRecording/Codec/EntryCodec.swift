@@ -1,7 +1,7 @@
 import SyncJSON
 import SyncModel
 
-/// One entry as one line of JSON: how it stands in the ring, and in a file.
+/// The codec of one entry as one line of JSON, used in the ring and in files.
 package enum EntryCodec {
     package static func line(_ entry: RecordingEntry) -> String {
         var writer = JSONWriter(reserving: 512)
@@ -28,7 +28,9 @@ package enum EntryCodec {
         return writer.text
     }
 
-    /// - Throws: what was found in the line, and what was expected. A key that this build does not know is passed over.
+    /// Decodes one line. Keys that this build does not know are ignored.
+    ///
+    /// - Throws: What was found in the line and what was expected.
     package static func entry(_ line: String) throws(RecordingProblem) -> RecordingEntry {
         try entry(try node(Array(line.utf8)))
     }

@@ -2,7 +2,7 @@ import SyncCore
 import SyncJSON
 import SyncModel
 
-// An event is an object; "is" says which.
+// An event is encoded as an object whose member "is" names the kind.
 
 extension JSONWriter {
     mutating func event(_ event: SyncEvent) {

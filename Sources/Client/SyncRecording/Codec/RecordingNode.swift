@@ -2,10 +2,10 @@ import SyncCore
 import SyncJSON
 import SyncModel
 
-/// A value of a line with its place, so that what is wrong can be named.
+/// A value of a line and its path, so that errors can name it.
 struct RecordingNode {
     let value: JSONValue
-    /// Such as `turn.event.at`; empty at the top.
+    /// A path such as `turn.event.at`; empty at the top.
     let path: String
 
     init(_ value: JSONValue, path: String = "") {
@@ -24,7 +24,7 @@ struct RecordingNode {
         return node
     }
 
-    /// Nil when the member is missing or null.
+    /// Returns nil when the member is missing or null.
     func optional(_ key: String) -> RecordingNode? {
         guard let found = value[key], found != .null else { return nil }
         return RecordingNode(found, path: path.isEmpty ? key : path + "." + key)
@@ -154,7 +154,7 @@ extension JSONWriter {
         member(key, DurationWords.text(duration))
     }
 
-    /// A member that is left out when there is no value.
+    /// Writes a member, or nothing when there is no value.
     mutating func member(_ key: StaticString, ifAny text: String?) {
         if let text { member(key, text) }
     }

@@ -2,7 +2,7 @@ import SyncCore
 import SyncJSON
 import SyncModel
 
-// The whole session: its phase and its machines, each with what it counts.
+// The whole session is encoded as its phase and its machines, each with its counters.
 
 extension JSONWriter {
     mutating func machine(_ session: SessionMachine) {

@@ -2,7 +2,7 @@ import SyncCore
 import SyncJSON
 import SyncModel
 
-// The values that events and states share. Each writer writes the members of an object, and its reader reads them.
+// These values occur in both events and states. Each writer writes the members of an object, and its reader reads them.
 
 extension JSONWriter {
     mutating func failure(_ failure: TransportFailure) {

@@ -2,7 +2,7 @@ import Crypto
 import SyncJSON
 import SyncModel
 
-/// A recording as a file: a header, the entries, and a closing line that says what the lines before it were.
+/// The file format of a recording: a header, the entries, and a closing line with the digest of the lines before it.
 package enum RecordingFile {
     package static func bytes(_ recording: Recording) -> [UInt8] {
         var header = JSONWriter()
@@ -24,7 +24,7 @@ package enum RecordingFile {
         return bytes + end.bytes + [newline]
     }
 
-    /// - Throws: the line at fault, with what was expected there.
+    /// - Throws: The line at fault and what was expected there.
     package static func recording(_ bytes: [UInt8]) throws(RecordingProblem) -> Recording {
         guard bytes.count <= RecordingBounds.fileBytes else {
             throw RecordingProblem("\(bytes.count) bytes, at most \(RecordingBounds.fileBytes) expected")

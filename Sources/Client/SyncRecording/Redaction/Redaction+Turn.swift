@@ -124,7 +124,7 @@ extension Redaction {
 }
 
 extension SyncEvent {
-    /// How many records or transactions the event carries.
+    /// The number of records or transactions that the event carries.
     package var carried: Int {
         switch self {
         case .batchTaken(let batch): return batch.transactions.count

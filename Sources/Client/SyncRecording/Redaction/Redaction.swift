@@ -2,16 +2,18 @@ import Crypto
 import SyncCore
 import SyncModel
 
-/// Takes out of events, actions and states what must not leave a device, and leaves what the session decides by.
+/// Removes from events, actions, and states everything that must not leave a device, and keeps what the session's
+/// decisions depend on.
 ///
-/// Records, mutations, uids, conflicts, payload hashes, ids of clients and the words of failures go. Names that a
-/// server makes (cursors, epochs) and names of spaces and accounts are replaced by others, the same for the same, so that what was
-/// equal stays equal. It commutes with the session: the actions for a redacted event are the redacted actions.
+/// Records, mutations, uids, conflicts, payload hashes, client ids, and failure messages are removed. Names chosen by a
+/// server (cursors, epochs) and names of spaces and accounts are replaced by pseudonyms; equal names get equal
+/// pseudonyms. Redaction commutes with the session: the actions for a redacted event are the redacted actions for the
+/// event.
 package struct Redaction: Sendable {
-    /// Nil leaves names as they are: they are replaced already.
+    /// The key of the pseudonyms; nil keeps names, because they are pseudonyms already.
     private let key: SymmetricKey?
 
-    /// - Parameter salt: random; names of two recordings tell nothing of each other, and cannot be guessed.
+    /// - Parameter salt: Random bits, so that names cannot be guessed or matched with those of another recording.
     package init(salt: (UInt64, UInt64)) {
         key = SymmetricKey(data: withUnsafeBytes(of: salt) { Array($0) })
     }
@@ -20,7 +22,7 @@ package struct Redaction: Sendable {
         key = nil
     }
 
-    /// For states that came out of a replay: names stay, words go.
+    /// A redaction for states that came out of a replay: it keeps names and removes messages.
     package static let wordless = Redaction()
 
     // MARK: Names
@@ -37,7 +39,7 @@ package struct Redaction: Sendable {
     }
 
     func space(_ space: SpaceID) -> SpaceID {
-        // The one name that this library gives itself.
+        // The default space's name is the only one that this library chooses itself.
         if space == .default { return space }
         return pseudonym("s_", space.rawValue).flatMap(SpaceID.init(rawValue:)) ?? space
     }
@@ -55,7 +57,7 @@ package struct Redaction: Sendable {
         pseudonym("a_", account.rawValue).map(AccountID.init(rawValue:)) ?? account
     }
 
-    // MARK: Failures and links: their codes, without words
+    // MARK: Failures and links, without messages
 
     func failure(_ failure: TransportFailure) -> TransportFailure {
         failure.worded("")
@@ -72,7 +74,7 @@ package struct Redaction: Sendable {
         }
     }
 
-    // MARK: What the store says
+    // MARK: Values from the store
 
     func identity(_ identity: ClientIdentity) -> ClientIdentity {
         ClientIdentity(client: Self.nobody, incarnation: identity.incarnation)
@@ -109,7 +111,7 @@ package struct Redaction: Sendable {
         Self.transaction(transaction.number, in: space(transaction.transaction.space))
     }
 
-    /// A transaction of which nothing but its number and its space is known.
+    /// Returns a transaction of which only the number and the space are known.
     static func transaction(_ number: TransactionNumber, in space: SpaceID = .default) -> NumberedTransaction {
         NumberedTransaction(
             number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: space, mutations: []))
@@ -141,7 +143,7 @@ package struct Redaction: Sendable {
         }
     }
 
-    // MARK: What the server says
+    // MARK: Values from the server
 
     func hello(_ hello: ServerHello) -> ServerHello {
         ServerHello(
@@ -158,7 +160,8 @@ package struct Redaction: Sendable {
         return TransactionResult(number: result.number, outcome: outcome, receipt: receipt(result.receipt))
     }
 
-    /// A rejection by its code; a code that this build does not know could say anything, and becomes `other`.
+    /// Returns a rejection with this code. A code that this build does not know could contain anything and becomes
+    /// `other`.
     static func rejected(_ code: String) -> Outcome { .rejected(rejection(code)) }
 
     static func rejection(_ code: String) -> Rejection {

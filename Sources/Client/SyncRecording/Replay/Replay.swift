@@ -1,7 +1,7 @@
 package import SyncCore
 import SyncModel
 
-/// Drives a session with what was recorded, and compares what it does with what it did then.
+/// Runs a session with recorded events, and compares its actions with the recorded ones.
 package struct Replay {
     /// Nil before the first start.
     private var session: SessionMachine?
@@ -10,30 +10,30 @@ package struct Replay {
 
     package init() {}
 
-    /// One entry, done again.
+    /// One replayed entry.
     package enum Step {
         case start(RecordedStart)
-        /// - `number`: of the turn in the recording, from 1.
+        /// The number is that of the turn in the recording, counted from 1.
         case turn(number: Int, RecordedTurn, actions: [String], status: SyncStatus)
     }
 
-    /// Where the session went another way.
+    /// The point at which the session diverged from the recording.
     package struct Difference: Hashable, Sendable {
-        /// Of the turn at which it was seen, from 1; for a state, of the turn after it.
+        /// The turn, counted from 1, in which the difference was seen. For a state, it is the following turn.
         package let turn: Int
         package let what: What
 
         package enum What: Hashable, Sendable {
-            /// The first action that is not the recorded one; nil where there is none.
+            /// The first action that differs from the recorded one; nil stands for no action.
             case action(number: Int, then: String?, now: String?)
-            /// The session asked for more or for fewer random numbers.
+            /// The session drew more or fewer random numbers than recorded.
             case draws(then: Int, now: Int)
-            /// All actions were the same, and yet the session is not where the recorded one was.
+            /// All actions were the same, but the session is not in the recorded state.
             case state
         }
     }
 
-    /// Takes the next entry. Goes on after a difference with what the session is now, up to the next start.
+    /// Replays the next entry. After a difference, continues with the session's own state until the next start.
     package mutating func follow(_ entry: RecordingEntry) -> (step: Step, difference: Difference?) {
         switch entry {
         case .start(let start): (.start(start), begin(start))
@@ -76,7 +76,7 @@ package struct Replay {
     }
 }
 
-/// Gives the recorded numbers again, and notes how many were asked for.
+/// Returns the recorded numbers again, and counts how many were drawn.
 private struct RecordedRandom: RandomNumberGenerator {
     final class Tape {
         let numbers: [UInt64]
@@ -93,8 +93,8 @@ private struct RecordedRandom: RandomNumberGenerator {
         tape = Tape(numbers)
     }
 
-    /// Behind the last one, numbers that differ: what asks for more is told as a difference, and the standard library
-    /// would ask forever when it always got the same.
+    /// After the last recorded number, returns distinct numbers. Extra draws are reported as a difference; if all were
+    /// equal, the standard library could draw forever.
     mutating func next() -> UInt64 {
         defer { tape.asked += 1 }
         guard tape.asked >= tape.numbers.count else { return tape.numbers[tape.asked] }

@@ -1,13 +1,13 @@
 package import SyncCore
 package import SyncModel
 
-/// Reads a ring as entries again, for an export.
+/// Decodes a ring into entries, for an export.
 package struct RingReader {
     package private(set) var entries: [RecordingEntry] = []
-    /// Lines that cannot be read: they, and what follows them in their segment, are left out.
+    /// Lines that cannot be read. They, and the rest of their segment, are left out.
     package private(set) var problems: [RecordingProblem] = []
 
-    /// Every line is decoded, so that only what this build understands can leave the device.
+    /// Decodes every line, so that only data that this build understands can leave the device.
     package init(_ segments: [RecordingSegment]) {
         var line = 0
         var isWhole = true
@@ -37,7 +37,7 @@ package struct RingReader {
         }
     }
 
-    /// When the oldest entry that can be read was recorded.
+    /// The time of the oldest start that can be read.
     package var firstStart: WallTime? {
         for case .start(let start) in entries { return start.wall }
         return nil

@@ -2,10 +2,10 @@ package import Logging
 package import SyncCore
 import SyncModel
 
-/// A flight recorder over a ring in the local database.
+/// A flight recorder that writes to a ring in the local database.
 ///
-/// Turns are redacted and put into lines when they happen, and saved in batches. A failure of the ring switches the
-/// recorder off for the rest of the run, with one line in the log; the sync never knows.
+/// Turns are redacted and encoded when they happen, and saved in batches. If the ring fails, the recorder logs one
+/// message and stays off for the rest of the run; the sync is not affected.
 package struct RingRecorder: FlightRecorder {
     private let store: any RecordingStore
     private let limits: RecordingLimits
@@ -16,15 +16,17 @@ package struct RingRecorder: FlightRecorder {
     private var segment: Segment?
     private var isOff = false
 
-    /// The entries that have been written since the last start.
+    /// The size of the entries since the last start.
     private struct Segment {
         var turns = 0
         var bytes = 0
     }
 
+    /// Creates a recorder.
+    ///
     /// - Parameters:
-    ///   - turns: how many the ring holds, at least 1.
-    ///   - salt: random, for the names in the recording.
+    ///   - turns: The number of turns that the ring holds, at least 1.
+    ///   - salt: Random bits that protect the names in the recording.
     package init(store: any RecordingStore, turns: Int, salt: (UInt64, UInt64), logger: Logger) {
         self.store = store
         limits = RecordingLimits(turns: max(1, turns), bytes: RecordingBounds.ringBytes)
@@ -71,10 +73,10 @@ package struct RingRecorder: FlightRecorder {
             forget()
         } catch {
             guard error.code == .busy else { return switchOff(because: error) }
-            // Another program writes: the next turn tries again.
+            // Another program is writing. The next save tries again.
             if unsaved.count >= RecordingBounds.heldLines || unsavedBytes >= RecordingBounds.heldBytes {
                 forget()
-                // The next entries do not continue the kept ones.
+                // The next entries do not continue the stored ones.
                 segment = nil
             }
         }

@@ -1,7 +1,7 @@
 package import SyncCore
 package import SyncModel
 
-/// The contents of a flight recorder: turns, in the order in which they happened, and places to start from.
+/// The contents of a flight recorder: turns in the order in which they happened, and starting points.
 package struct Recording: Hashable, Sendable {
     package var header: RecordingHeader
     package var entries: [RecordingEntry]
@@ -16,15 +16,15 @@ package struct Recording: Hashable, Sendable {
     }
 }
 
-/// Says what a file is, in its first line.
+/// The first line of a recording file, which identifies the file.
 package struct RecordingHeader: Hashable, Sendable {
-    /// The version of the format that this build writes, and the newest that it reads.
+    /// The format version that this build writes, and the newest one that it reads.
     package static let format = 3
 
     package var exportedAt: WallTime
     /// The program that wrote the file.
     package var build: String
-    /// The version of the local database's schema.
+    /// The schema version of the local database.
     package var schema: Int
 
     package init(exportedAt: WallTime, build: String, schema: Int) {
@@ -39,11 +39,11 @@ package enum RecordingEntry: Hashable, Sendable {
     case turn(RecordedTurn)
 }
 
-/// A place to start from: the whole session, and the policy that it follows from here on.
+/// A starting point: the whole session, and the policy that it follows from here on.
 package struct RecordedStart: Hashable, Sendable {
     package var at: Duration
     package var wall: WallTime
-    /// Whether this is the state that the turns before it lead to. False at the start of a run, and behind a gap.
+    /// Whether this is the state that the preceding turns lead to. False at the start of a run and after a gap.
     package var continues: Bool
     package var policy: SyncPolicy
     /// Redacted.
@@ -53,11 +53,11 @@ package struct RecordedStart: Hashable, Sendable {
 /// One turn of the session.
 package struct RecordedTurn: Hashable, Sendable {
     package var at: Duration
-    /// Redacted: the session does the same with it as with what happened.
+    /// The redacted event. The session handles it in the same way as the original event.
     package var event: SyncEvent
-    /// How many records or transactions the event carried; they themselves are not recorded.
+    /// Number of records or transactions that the event carried. They themselves are not recorded.
     package var carried: Int
     package var draws: [UInt64]
-    /// The redacted actions in words; two actions have the same words when they are the same.
+    /// The redacted actions as text. Two actions have the same text exactly when they are the same.
     package var actions: [String]
 }

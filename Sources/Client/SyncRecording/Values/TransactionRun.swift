@@ -1,6 +1,6 @@
 import SyncModel
 
-/// Transactions of one space whose numbers follow each other.
+/// Transactions of one space with consecutive numbers.
 struct TransactionRun: Hashable {
     let first: Int64
     var count: Int64

@@ -1,7 +1,7 @@
 package import SyncCore
 import SyncModel
 
-/// A redacted action in words, which say all that is in it: two actions have the same words when they are the same.
+/// Complete text of a redacted action: two actions have the same text exactly when they are the same.
 package enum ActionWords {
     package static func text(_ action: SyncAction) -> String {
         switch action {

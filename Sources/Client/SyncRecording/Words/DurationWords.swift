@@ -1,4 +1,4 @@
-/// Durations as decimal seconds, exact to the attosecond: `0.25`.
+/// Durations as decimal seconds, such as `0.25`, exact to the attosecond.
 enum DurationWords {
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
@@ -11,7 +11,7 @@ enum DurationWords {
         return text + "." + fraction
     }
 
-    /// Nil when the text is no such number, or out of bounds.
+    /// Returns the duration, or nil when the text is not such a number or is out of bounds.
     static func duration(_ text: String) -> Duration? {
         let isNegative = text.hasPrefix("-")
         let parts = text.dropFirst(isNegative ? 1 : 0).split(separator: ".", omittingEmptySubsequences: false)

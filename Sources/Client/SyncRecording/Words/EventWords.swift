@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// An event in words, for the timeline of a replay.
+/// Text of an event, for the timeline of a replay.
 package enum EventWords {
     package static func text(_ turn: RecordedTurn) -> String {
         text(turn.event, carried: turn.carried)

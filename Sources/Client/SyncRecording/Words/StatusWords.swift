@@ -1,6 +1,6 @@
 package import SyncCore
 
-/// Where a session stands, in words of codes alone.
+/// Text of a session's status, made of codes only.
 package enum StatusWords {
     package static func text(_ status: SyncStatus) -> String {
         var parts = [connection(status.connection), "push \(activity(status.push))"]

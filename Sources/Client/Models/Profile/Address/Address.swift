@@ -1,18 +1,18 @@
-/// Where somebody lives, in the form that is usual there. Each kind has its own parts and its own rules.
+/// A postal address in the form of its country. Each kind has its own parts and rules.
 public protocol Address: Sendable {
-    /// The word by which the kind is known in JSON.
+    /// The name of the kind in JSON.
     var kind: String { get }
 
-    /// On one line, for people.
+    /// The address on one line, for people.
     var display: String { get }
 
-    /// As it is kept: an object with `kind`, and the parts.
+    /// The address as it is stored: a JSON object with `kind` and the parts.
     var json: String { get }
 
     func validate() throws(InvalidAddress)
 }
 
-/// An error in an address: which part of which kind, and what was expected.
+/// An error in an address: the kind, the part, and what was expected.
 public struct InvalidAddress: Error, Hashable, Sendable, CustomStringConvertible {
     public let kind: String
     public let part: String

@@ -1,4 +1,4 @@
-/// Province, city, the district below the city, street and postal code.
+/// An address in China: province, city, district of the city, street, and postal code.
 public struct ChinaAddress: KnownAddress {
     public static let kind = "china"
 

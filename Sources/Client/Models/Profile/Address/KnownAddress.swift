@@ -1,8 +1,8 @@
-/// An address of a kind that this build knows: it lists its parts, and has its JSON and its validator from that.
+/// An address of a kind that this build knows. The list of its parts provides its JSON and its validation.
 public protocol KnownAddress: Address, Hashable {
     static var kind: String { get }
     static var parts: [AddressPart<Self>] { get }
-    /// With all parts empty.
+    /// Creates an address with all parts empty.
     init()
 }
 
@@ -21,7 +21,7 @@ public struct AddressPart<Owner>: Sendable {
 
 /// The rule for one part of an address.
 public struct AddressRule: Sendable {
-    /// In words, behind "has to be".
+    /// The text that follows "has to be" in an error message.
     public let expected: String
     public let holds: @Sendable (String) -> Bool
 
@@ -30,7 +30,7 @@ public struct AddressRule: Sendable {
         self.holds = holds
     }
 
-    /// A line of text with something to see on it.
+    /// One line of text with at least one visible character.
     public static let line = AddressRule(
         "a line of 1 to \(CommunityLimits.addressPartCharacters) characters, without control characters"
     ) { text in

@@ -1,8 +1,8 @@
-/// Street and postal code: a city that is a country needs no state.
+/// An address in Singapore: street and postal code, without a city or state.
 public struct SingaporeAddress: KnownAddress {
     public static let kind = "singapore"
 
-    /// With the block and the unit, where there are such.
+    /// The street, with the block and the unit if there are any.
     public var street = ""
     public var postalCode = ""
 

@@ -1,4 +1,4 @@
-/// Street, city, state and ZIP code.
+/// An address in the United States: street, city, state, and ZIP code.
 public struct USAddress: KnownAddress {
     public static let kind = "us"
 
@@ -36,7 +36,7 @@ public struct USAddress: KnownAddress {
         }
     }
 
-    /// States, the district, territories and the military "states" of the postal service.
+    /// The postal service's codes for states, the District of Columbia, territories, and military "states".
     private static let states: Set<String> = [
         "AL", "AK", "AZ", "AR", "CA", "CO", "CT", "DE", "FL", "GA", "HI", "ID", "IL", "IN", "IA", "KS", "KY", "LA",
         "ME", "MD", "MA", "MI", "MN", "MS", "MO", "MT", "NE", "NV", "NH", "NJ", "NM", "NY", "NC", "ND", "OH", "OK",

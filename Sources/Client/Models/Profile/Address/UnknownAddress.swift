@@ -1,13 +1,14 @@
 import SyncJSON
 import SyncModel
 
-/// An address of a kind, or with parts, that this build does not know: kept whole, byte for byte.
+/// An address of a kind, or with parts, that this build does not know. It is kept whole, byte for byte.
 public struct UnknownAddress: Address, Hashable {
     public let kind: String
     public let json: String
     private let texts: [String]
 
-    /// - Parameter json: text as it came; what is no JSON object shows nothing, and is refused when it is written.
+    /// - Parameter json: The text as received. If it is not a JSON object, it is displayed as empty and rejected on
+    ///   writing.
     public init(json: String) {
         self.json = json
         guard let value = AddressCodec.value(of: json), case .object(let members) = value,
@@ -23,10 +24,10 @@ public struct UnknownAddress: Address, Hashable {
         }
     }
 
-    /// The texts among its parts, in their order.
+    /// The text parts, in their order.
     public var display: String { texts.joined(separator: ", ") }
 
-    /// Its own rules are not known here: only its form is looked at.
+    /// Checks only the form, because the rules of the kind are not known here.
     public func validate() throws(InvalidAddress) {
         if kind.isEmpty {
             throw InvalidAddress(kind: "?", part: "text", expected: "a JSON object with a kind")
