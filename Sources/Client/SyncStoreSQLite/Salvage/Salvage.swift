@@ -88,8 +88,8 @@ struct Salvage {
         return (try DamagedDatabase(copy.path), repaired)
     }
 
-    /// Whether the schema gives the location of the tables. Afterward, the contents of the WAL are in the
-    /// database file.
+    /// Whether the schema gives the location of the tables. Afterward, the contents of the WAL are in the database
+    /// file.
     private static func isReadable(_ copy: DatabaseFiles) -> Bool {
         guard let damaged = try? DamagedDatabase(copy.path) else { return false }
         return damaged.has("sync_meta") && damaged.has("sync_outbox")

@@ -13,7 +13,7 @@ public struct StoreConfiguration: Hashable, Sendable {
 
     /// The failures that a commit survives.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
-        /// A committed write survives a crash of the process. A power loss may take back the newest ones.
+        /// A committed write survives a crash of the process. A power loss may lose the newest writes.
         case normal
         /// A committed write also survives a power loss. Costs one fsync per commit.
         case full

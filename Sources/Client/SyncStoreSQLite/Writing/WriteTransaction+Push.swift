@@ -31,8 +31,8 @@ private struct BatchDraft {
 
 // Pushes to the server, and their outcomes.
 extension WriteTransaction {
-    /// Takes the oldest transactions that have no outcome and that the server knows how to store, and numbers and
-    /// freezes them.
+    /// Numbers and freezes the oldest transactions that have no outcome and whose collections and fields the server
+    /// knows.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
         try healClock(now: now)
         try releaseHeld(for: limit.models)
