@@ -9,7 +9,7 @@ import SyncRuntimeLive
 import SyncStoreSQLite
 import SyncTransportHTTP
 
-/// A device of the benchmark, as a process of its own: syncs once, and tells what that cost.
+/// A device of the benchmark, in a separate process: syncs once, and prints the cost.
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "device", shouldDisplay: false)
     static let token = "the-word-of-the-benchmark"
@@ -45,7 +45,7 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 }
 
-/// Loopback is always there.
+/// The reachability of the loopback interface, which is always up.
 private struct AlwaysUp: Reachability {
     let current = LinkState.up
     let changes = Broadcast<LinkState>()

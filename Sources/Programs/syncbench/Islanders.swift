@@ -1,6 +1,6 @@
 import SyncModel
 
-/// The records that the benchmarks work on: the same columns and lengths as the C program writes.
+/// The records of the benchmarks, with the same columns and lengths as those of the C program.
 enum Islanders {
     static let schema = ModelSchema(
         collection: "user",

@@ -6,7 +6,7 @@ import SyncModel
 import SyncRuntimeLive
 import SyncStoreSQLite
 
-/// The cost of the local cache beside the SQLite C API alone.
+/// Measures the local cache against the plain SQLite C API.
 struct LocalBenchmarks {
     let folder: URL
     let rows: Int64
@@ -62,7 +62,7 @@ struct LocalBenchmarks {
         ]
     }
 
-    // MARK: Ours
+    // MARK: The local cache
 
     private func write(_ count: Int64, to store: SQLiteStore, seed: UInt64) throws -> Cost {
         let cost = try Cost.of {
@@ -77,7 +77,7 @@ struct LocalBenchmarks {
         return cost
     }
 
-    /// Confirms everything that was written, so that each run starts alike.
+    /// Empties the outbox by rejecting every transaction, so that each run starts with the same state.
     private func drain(_ store: SQLiteStore) throws {
         while let batch = try store.takeBatch(
             BatchLimit(transactions: 1_000, bytes: 8_000_000), now: WallTime(milliseconds: 0))
@@ -116,7 +116,7 @@ struct LocalBenchmarks {
         return cost
     }
 
-    /// A local cache of the application's own models.
+    /// Returns a local cache filled with records of the application's models.
     private func communityStore() throws -> SQLiteStore {
         try store(named: "members", catalog: CommunityCatalog.catalog, durability: .normal) { uid in
             Record(
@@ -174,7 +174,7 @@ struct LocalBenchmarks {
     }
 }
 
-/// A benchmark that would have measured something else.
+/// The error of a benchmark that did not measure the intended work.
 struct BenchmarkFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -1,11 +1,11 @@
 import CRawSQLite
 
-/// The cost of one run of one subject.
+/// The CPU time and wall-clock time of one run.
 struct Cost {
     var cpuSeconds: Double
     var wallSeconds: Double
 
-    /// Measures `body` by the clocks of the process.
+    /// Returns the cost of `body`, measured with the process's clocks.
     static func of(_ body: () throws -> Void) rethrows -> Cost {
         let cpu = raw_cpu_nanoseconds()
         let wall = try ContinuousClock().measure(body)
@@ -15,10 +15,10 @@ struct Cost {
     }
 }
 
-/// Two subjects that do the same work, measured in turn: the machine's mood then touches both.
+/// Two implementations of the same work, measured alternately, so that changes in the machine's load affect both.
 struct Comparison {
     let name: String
-    /// How many units of work one run does.
+    /// The units of work in one run.
     let units: Int
     let unit: String
     var basis = Basis.cpu
@@ -26,13 +26,13 @@ struct Comparison {
     let ours: () throws -> Cost
 
     enum Basis: String {
-        /// CPU time of this process: for work that no disk bounds.
+        /// CPU time of this process, for work that is not limited by a disk.
         case cpu = "cpu-s"
-        /// Time by the clock: for work that waits for a disk.
+        /// Wall-clock time, for work that waits for a disk.
         case wall = "s"
     }
 
-    /// Runs both in turn, and gives the medians: the floor, ours, and ours as a share of the floor's speed.
+    /// Runs both alternately, and returns the medians: the floor's speed, ours, and ours as a fraction of the floor's.
     func run(rounds: Int) throws -> Row {
         var floors: [Double] = []
         var mine: [Double] = []
@@ -54,7 +54,7 @@ struct Comparison {
     }
 }
 
-/// One line of the result.
+/// One line of the results.
 struct Row {
     let name: String
     let unit: String

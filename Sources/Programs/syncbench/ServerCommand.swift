@@ -7,7 +7,7 @@ import SyncModel
 import SyncRuntimeLive
 import SyncServerHTTP
 
-/// The server of the benchmark, as a process of its own: the client's memory and time are measured without it.
+/// The server of the benchmark, in a separate process so that it does not add to the client's memory and time.
 struct ServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "server", shouldDisplay: false)
 
@@ -43,7 +43,7 @@ struct ServerCommand: AsyncParsableCommand {
     }
 }
 
-/// Writes on the server what the benchmark needs, as a client of its own.
+/// A client that writes the benchmark's records to the server.
 private final class Islander: Sendable {
     private let authority: Authority
     private let principal = Principal(name: "islander")
@@ -67,7 +67,9 @@ private final class Islander: Sendable {
         }
     }
 
-    /// `change COUNT STRIDE NUMBER VERSION`: renames COUNT users whose uids are STRIDE apart, in one transaction.
+    /// Carries out a command from standard input.
+    ///
+    /// `change COUNT STRIDE NUMBER VERSION` renames COUNT users whose uids are STRIDE apart, in one transaction.
     func obey(_ line: String) throws {
         let words = line.split(separator: " ").dropFirst().compactMap { Int64($0) }
         guard line.hasPrefix("change "), words.count == 4 else { throw BenchmarkFailure("not an order: \(line)") }
@@ -97,14 +99,14 @@ private final class Islander: Sendable {
     }
 }
 
-/// Lets in whoever says the word: the server listens on loopback, for the time of the benchmark.
+/// An authenticator that accepts a fixed token. The server listens only on loopback, and only during the benchmark.
 private struct OneIslander: Authenticator {
     func principal(bearing token: String) -> Principal? {
         token == DeviceCommand.token ? Principal(name: "islander") : nil
     }
 }
 
-/// Nobody restores the server of a benchmark.
+/// A history keeper for a server that is never restored.
 private struct BenchmarkHistories: HistoryKeeper {
     func nextHistory() -> HistoryIdentity {
         var random = SystemRandomNumberGenerator()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SyncRuntimeLive
 
-/// Prints what the engine costs, as ratios to the SQLite C API doing the same work in the same run.
+/// Prints the engine's speed relative to the SQLite C API doing the same work in the same run.
 @main
 struct SyncBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,7 +54,8 @@ struct MeasureCommand: ParsableCommand {
     }
 }
 
-/// Writes a line at once, also into a pipe. Not through stdio: flushing all streams waits for whoever reads one.
+/// Writes a line immediately, even into a pipe. Does not use stdio, because flushing all of its streams waits for a
+/// thread that reads from one.
 func say(_ line: String) {
     ByteSink.standardOutput.write(line + "\n")
 }

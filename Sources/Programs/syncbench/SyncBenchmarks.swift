@@ -1,7 +1,7 @@
 import CRawSQLite
 import Foundation
 
-/// The cost of a first sync and of a delta over loopback HTTP, in processes of their own.
+/// Measures a first sync and a delta over loopback HTTP, with the server and the device in separate processes.
 struct SyncBenchmarks {
     let folder: URL
 
@@ -11,7 +11,7 @@ struct SyncBenchmarks {
         let peakBytes: Double
     }
 
-    /// First sync of `rows` users, beside the C program that writes them into a file.
+    /// Measures a first sync of `rows` users against the C program, which writes them into a file.
     func firstSync(of rows: Int64, rounds: Int) throws -> (row: Row, peakBytes: Double) {
         let server = try BenchmarkServer(folder: try subfolder("server-\(rows)"), rows: rows)
         defer { server.stop() }
@@ -37,7 +37,7 @@ struct SyncBenchmarks {
         return (row, peaks.median)
     }
 
-    /// The cost of a delta of `changes` out of `rows`: medians of CPU seconds on the device.
+    /// Returns the cost of a delta of `changes` out of `rows` users: the median CPU seconds on the device.
     func delta(of changes: Int64, in rows: Int64, rounds: Int) throws -> Double {
         let server = try BenchmarkServer(folder: try subfolder("delta-server-\(rows)"), rows: rows)
         defer { server.stop() }
@@ -59,7 +59,7 @@ struct SyncBenchmarks {
     }
 }
 
-/// The benchmark's server, driven over its standard input.
+/// The benchmark's server process, controlled through its standard input.
 private final class BenchmarkServer {
     private let process = Process()
     private let orders = Pipe()
@@ -89,7 +89,7 @@ private final class BenchmarkServer {
         guard answer == "done" else { throw BenchmarkFailure("the server said: \(answer)") }
     }
 
-    /// Lets a device sync once.
+    /// Runs a device process that syncs once.
     func sync(device folder: URL, expecting rows: Int64) throws -> SyncBenchmarks.Outcome {
         let device = Process()
         let output = Pipe()
@@ -106,7 +106,7 @@ private final class BenchmarkServer {
         return SyncBenchmarks.Outcome(cpuSeconds: numbers[0], wallSeconds: numbers[1], peakBytes: numbers[2])
     }
 
-    /// Closes the server's input, at which it ends.
+    /// Closes the server's input, which ends it, and waits for its end.
     func stop() {
         try? orders.fileHandleForWriting.close()
         process.waitUntilExit()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import SyncBootstrap
 
-/// The command line for people who look after a device.
+/// The command-line tool for people who manage a device.
 @main struct Syncctl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",
@@ -24,7 +24,7 @@ import SyncBootstrap
         ])
 
     static func main() async {
-        // A reader that goes away ends a write with an error, not this process with a signal.
+        // With SIGPIPE ignored, writing to a closed pipe returns an error instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         do {
             try OpenFiles.demandEnough()
@@ -42,7 +42,8 @@ import SyncBootstrap
         }
     }
 
-    /// Refuses arguments that are not UTF-8: the parser would be given U+FFFD in the place of their bytes, and the store with it.
+    /// Throws if an argument is not UTF-8. The parser would replace its bytes with U+FFFD, which would end up in the
+    /// store.
     private static func demandReadableArguments() throws {
         for index in 0..<Int(CommandLine.argc) {
             guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
@@ -54,9 +55,9 @@ import SyncBootstrap
 
     private static func report(_ error: any Error) -> Never {
         switch exitCode(for: error) {
-        // Help, the version and completions are answers, and come as errors.
+        // Help, the version, and completions are normal output, but ArgumentParser throws them.
         case .success: exit(withError: error)
-        // The parser writes for people, and quotes the command line.
+        // The parser's message is text for people that quotes the command line, so it is escaped.
         case .validationFailure:
             ProgramOutput.note("\(TerminalText(document: fullMessage(for: error)))\n")
             Glibc.exit(CommandStatus.usage.rawValue)

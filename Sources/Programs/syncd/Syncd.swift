@@ -17,7 +17,7 @@ import SyncBootstrap
         defaultSubcommand: ServeCommand.self)
 
     static func main() async {
-        // A reader that goes away ends a write with an error, not this process with a signal.
+        // With SIGPIPE ignored, writing to a closed pipe returns an error instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         do {
             try OpenFiles.demandEnough()
@@ -33,7 +33,8 @@ import SyncBootstrap
     }
 
     private static func report(_ error: any Error) -> Never {
-        // Help and the version are answers. What the parser says quotes the command line.
+        // Help and the version are normal output. The parser's error messages quote the command line, so they are
+        // escaped.
         let code = exitCode(for: error)
         if code == .success { exit(withError: error) }
         if code == .validationFailure {
@@ -48,9 +49,11 @@ import SyncBootstrap
     }
 }
 
-/// The answer of a command on standard output.
+/// The result of a command, on standard output.
 enum Answer {
-    /// - Throws: `AnswerFailure`. When the reader has gone (`| head`), the program ends quietly, as others do.
+    /// Writes a part of the result. Exits quietly when the reader has closed the pipe (`| head`), as other programs do.
+    ///
+    /// - Throws: `AnswerFailure` for any other error.
     static func write(_ text: TerminalText) throws(AnswerFailure) {
         guard let code = ProgramOutput.answer(text) else { return }
         if code == EPIPE { Foundation.exit(ProgramOutput.brokenPipeStatus) }
@@ -93,7 +96,7 @@ struct ServerOptions: ParsableArguments {
         return try ResolvedConfiguration(sources, for: .syncd)
     }
 
-    /// The server that the configuration describes.
+    /// Returns the server that the configuration describes.
     func server(
         adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
     ) throws(ConfigurationProblem) -> ServerComposition {
@@ -105,7 +108,7 @@ struct ServerOptions: ParsableArguments {
 }
 
 extension ServerOptions {
-    /// Gives `body` the server, and closes what it has opened.
+    /// Calls `body` with the server, and then closes the server.
     func withServer<Result>(_ body: (ServerComposition) throws -> Result) throws -> Result {
         let server = try server()
         defer { server.close() }
@@ -136,15 +139,15 @@ struct ServeCommand: AsyncParsableCommand {
         let address = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         try await server.serve { @Sendable (listening: Int) in
             if let file = settings.portFile { Announcement.write(listening, to: file) }
-            // A server goes on without anybody who reads this.
+            // A failure is ignored, because the server does not depend on a reader of its output.
             ProgramOutput.answer("listening on \(scheme)://\(address):\(listening)\n")
         }
     }
 }
 
-/// How a script that started the server on a free port gets to know it.
+/// The port file, by which a script learns the port of a server that it started on a free port.
 enum Announcement {
-    /// Whole or not at all: a reader never sees half a number.
+    /// Writes the port atomically, so that a reader never sees a part of the number.
     static func write(_ port: Int, to path: String) {
         do {
             try Data("\(port)\n".utf8).write(to: URL(filePath: path), options: .atomic)

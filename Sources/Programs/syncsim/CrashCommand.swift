@@ -32,7 +32,7 @@ struct CrashCommand: ParsableCommand {
         let done = Guarded(0)
         let counts = try workers.map(CrashSeries.all) { series in
             let count = try series.run(every: every) { try World($0, parts: .onSQLite()).run() }
-            // Told one after the other, so that the numbers come in their order.
+            // The lock keeps the numbers in order.
             done.withLock { done in
                 done += 1
                 Output.note("\(done) of \(CrashSeries.all.count) series: \(count) crash points of \(series)")

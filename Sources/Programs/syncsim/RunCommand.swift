@@ -46,7 +46,7 @@ struct RunCommand: ParsableCommand {
         }
     }
 
-    /// Runs it, and draws it when that was asked for.
+    /// Runs the world, and writes the HTML report if one was requested.
     private func recorded(_ script: WorldScript) throws -> WorldReport {
         guard let path = report else { return try once(script) }
         let recording = WorldRecording()
@@ -57,7 +57,7 @@ struct RunCommand: ParsableCommand {
             let failure = ProgramFailure(
                 message: "the report cannot be written to \(path): \(error.localizedDescription)",
                 status: ProgramFailure.machine)
-            // A broken promise matters more than a page that could not be written.
+            // A broken promise takes precedence over a report that could not be written.
             guard case .failure = result else { throw failure }
             Output.note("syncsim: \(failure.message)")
         }

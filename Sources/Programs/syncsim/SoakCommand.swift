@@ -35,7 +35,7 @@ struct SoakCommand: ParsableCommand {
     @Flag(help: "Continue after a broken promise, and report all of them at the end.")
     var keepGoing = false
 
-    /// The findings of all threads.
+    /// The combined results of all threads.
     private struct Tally {
         var next: UInt64
         var worlds = 0
@@ -45,7 +45,7 @@ struct SoakCommand: ParsableCommand {
         var longestRest = Duration.zero
         var coverage = FaultCoverage()
         var broken: [(seed: UInt64, text: String)] = []
-        /// Over the traces of all worlds, whatever their order.
+        /// The combined hash of all traces, independent of their order.
         var hash: UInt64 = 0
         var told = Duration.zero
     }

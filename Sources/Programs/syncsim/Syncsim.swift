@@ -4,7 +4,7 @@ import Glibc
 import SyncRuntimeLive
 import SyncSimulation
 
-/// The program that breaks things on purpose: worlds of devices, a server and faults, each from a seed.
+/// The simulator: runs worlds of devices, a server, and faults, each determined by a seed.
 @main struct Syncsim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "syncsim", abstract: "Run the engine in simulated worlds where everything fails on demand.",
@@ -31,7 +31,7 @@ import SyncSimulation
     }
 }
 
-/// Why the program ends without an answer.
+/// An error that ends the program without a result.
 struct ProgramFailure: Error, CustomStringConvertible {
     let message: String
     let status: Int32
@@ -44,7 +44,7 @@ struct ProgramFailure: Error, CustomStringConvertible {
 }
 
 enum Output {
-    /// A line of the answer. Where it cannot be written, nothing is left to do.
+    /// Prints a line of the result. If it cannot be written, the process exits.
     static func answer(_ text: String) {
         guard let code = ByteSink.standardOutput.write(text + "\n") else { return }
         if code == EPIPE { Foundation.exit(ByteSink.brokenPipeStatus) }
@@ -52,7 +52,7 @@ enum Output {
         Foundation.exit(ProgramFailure.machine)
     }
 
-    /// Beside the answer: what goes on, and what went wrong.
+    /// Prints a line on standard error: progress, and failures.
     static func note(_ text: String) {
         ByteSink.standardError.write(text + "\n")
     }

@@ -4,7 +4,7 @@ import Glibc
 import SyncConcurrency
 import SyncSimulation
 
-/// Threads that share the work; each world stays on one of them.
+/// Threads that share the work. Each world stays on one thread.
 struct Workers: ParsableArguments {
     @Option(help: "Number of worlds to run at once. Defaults to the number of processors.")
     var threads: Int?
@@ -17,13 +17,13 @@ struct Workers: ParsableArguments {
 
     var count: Int { threads ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// Calls `body` on every thread at once, with the number of the thread.
+    /// Calls `body` on all threads in parallel, with the number of the thread.
     func run(_ body: @Sendable (Int) -> Void) {
         SimulatedDisk.prepareForManyThreads()
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
     }
 
-    /// The results in the order of the inputs. After the first error nothing new is begun.
+    /// Returns the results in the order of the inputs. After the first error, no new input is started.
     func map<Input: Sendable, Result: Sendable>(
         _ inputs: [Input], _ body: @Sendable (Input) throws -> Result
     ) throws -> [Result] {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SyncSimulation
 
-/// Which world: that of a seed, or that of a script.
+/// The choice of a world: by a seed, or by a script.
 struct WorldOptions: ParsableArguments {
     @Option(help: "Seed of the world.")
     var seed: UInt64?
@@ -54,13 +54,13 @@ struct WorldOptions: ParsableArguments {
     }
 }
 
-/// A kind of trouble that can be left out.
+/// A class of faults that can be left out.
 enum FaultClass: String, CaseIterable {
     case network, process, disk, clock, server, user, build
 
     static let list = "all, none, or of " + allCases.map(\.rawValue).joined(separator: ", ")
 
-    /// How likely the troubles of this kind are. Each rate but that of recovery is in one class.
+    /// The fault rates in this class. Every rate except recovery belongs to one class.
     var rates: [WritableKeyPath<WorldPlan.Rates, Double>] {
         switch self {
         case .network: [\.cutDevice, \.dropLink, \.scriptAnswer]
@@ -106,9 +106,9 @@ struct FaultSelection: ExpressibleByArgument {
 
     var defaultValueDescription: String { classes.count == FaultClass.allCases.count ? "all" : "none" }
 
-    /// Takes what is not chosen out of the plan.
+    /// Removes the faults that are not selected from the plan.
     func limit(_ plan: inout WorldPlan) {
-        // Of nothing but what was chosen: a rate that nobody has put into a class is left out, not let in.
+        // Rates are copied from the selected classes, so that a rate which belongs to no class is off.
         var rates = WorldPlan.Rates()
         rates.recover = plan.rates.recover
         for rate in classes.flatMap(\.rates) { rates[keyPath: rate] = plan.rates[keyPath: rate] }

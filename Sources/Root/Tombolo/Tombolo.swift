@@ -1,4 +1,4 @@
-// Everything that a client program needs, by one import.
+// Re-exports everything that a client program needs.
 
 @_exported public import Models
 @_exported public import SyncBootstrap

@@ -2,7 +2,7 @@ import Glibc
 import SyncCore
 import SyncModel
 
-/// The files of one database and their permissions: 0600 in a folder that nobody else may write.
+/// The files of one database, with permissions 0600 in a folder that nobody else can write to.
 struct DatabaseFiles: Hashable, Sendable {
     let path: String
 
@@ -15,29 +15,30 @@ struct DatabaseFiles: Hashable, Sendable {
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The name of the log in the folder.
+    /// The file name of the WAL.
     var logName: String { String((path + "-wal").split(separator: "/").last ?? "") }
     var openLock: String { path + ".lock" }
     var syncLock: String { path + ".sync" }
-    /// Stands beside a database that is being made: its file may be empty.
+    /// A marker file that exists while a database is being created, when the database file may be empty.
     private var creationMark: String { path + ".creating" }
 
-    /// Which file stands at the path: an open database whose file was deleted or replaced must not be written.
+    /// The identity of the file at the path. An open database whose file was deleted or replaced must not be written.
     struct Identity: Hashable, Sendable {
         let device: UInt64
         let inode: UInt64
     }
 
-    /// Nil when there is no file.
+    /// Returns the identity of the file; nil when there is none.
     func identity() -> Identity? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
-    /// Makes the folder when it is missing, for the owner alone under any umask, and refuses what others could write.
+    /// Creates the folder if it is missing, for the owner only under any umask, and throws if other users could write
+    /// the files.
     ///
-    /// - Parameter isSalvage: whether a salvage that was interrupted is to be done again.
+    /// - Parameter isSalvage: whether an interrupted salvage is about to be repeated.
     func prepare(creatingIfMissing creates: Bool, forSalvage isSalvage: Bool = false) throws(StoreFailure) {
         try prepareFolder(creates: creates)
         var status = stat()
@@ -61,7 +62,7 @@ struct DatabaseFiles: Hashable, Sendable {
         }
     }
 
-    /// Refuses a database with more than one name, unless the other is that under which a salvage keeps it.
+    /// Throws if the database has more than one name, unless the other name is the one that a salvage gave it.
     private func checkNames(_ status: stat, forSalvage isSalvage: Bool) throws(StoreFailure) {
         guard status.st_nlink > 1 else { return }
         guard KeptFiles.hold(self) else {
@@ -73,15 +74,16 @@ struct DatabaseFiles: Hashable, Sendable {
         guard isSalvage else { throw StoreFailure(.corrupt, "\(path) is damaged, and its salvage was interrupted") }
     }
 
-    /// Refuses what this process may not write, before SQLite meets it half-way.
+    /// Throws if this process cannot write the files, before SQLite fails halfway.
     func checkWritable() throws(StoreFailure) {
         for place in [folder, path] where access(place, W_OK) != 0 {
             guard place == path, errno == ENOENT else { throw Self.failure("write", place) }
         }
     }
 
-    /// Makes an empty file for the owner alone when there is none, with a mark beside it, which tells it from a file that has
-    /// lost what it held. Called under the lock of opening.
+    /// Creates an empty file for the owner only if there is none.
+    ///
+    /// A marker file distinguishes it from a database that has lost its contents. Must be called under the open lock.
     func createIfMissing() throws(StoreFailure) {
         var status = stat()
         guard lstat(path, &status) != 0, errno == ENOENT else { return }
@@ -89,7 +91,7 @@ struct DatabaseFiles: Hashable, Sendable {
         try Self.createPrivateFile(path)
     }
 
-    /// Called when the database has its tables.
+    /// Removes the marker file. Must be called once the database has its tables.
     func created() {
         unlink(creationMark)
     }
@@ -116,7 +118,7 @@ struct DatabaseFiles: Hashable, Sendable {
         }
     }
 
-    /// Refuses what belongs to another user, who may write it whatever its mode says.
+    /// Throws if the file belongs to another user, who can write it regardless of its mode.
     private static func checkOwner(_ path: String, _ status: stat) throws(StoreFailure) {
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw StoreFailure(
@@ -126,7 +128,7 @@ struct DatabaseFiles: Hashable, Sendable {
         }
     }
 
-    /// Makes a folder and those above it that are missing.
+    /// Creates a folder and its missing parents.
     private static func createPrivateFolder(_ path: String) throws(StoreFailure) {
         if mkdir(path, 0o700) != 0 {
             if errno == ENOENT {
@@ -143,20 +145,21 @@ struct DatabaseFiles: Hashable, Sendable {
     private static func createPrivateFile(_ path: String) throws(StoreFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         if descriptor < 0 {
-            // Another process was faster, under the same rules.
+            // Another process has created it meanwhile, with the same permissions.
             if errno == EEXIST { return }
             throw failure("create", path)
         }
         close(descriptor)
     }
 
-    /// Refuses a file that is shorter than SQLite's header, before SQLite touches it, and an empty one beside a log: SQLite would
-    /// delete the log. The header itself is SQLite's to check.
+    /// Throws if the file is shorter than SQLite's header, or is empty while its WAL is not. SQLite would delete that
+    /// WAL. SQLite itself checks the contents of the header.
     ///
-    /// The file is not opened for that. When any descriptor of it is closed, the kernel takes all locks from this process that
-    /// another connection of it may have on the file (https://sqlite.org/howtocorrupt.html, 2.2).
+    /// The check does not open the file. Closing any descriptor of a file releases all locks that this process holds on
+    /// it, including those of its other connections (https://sqlite.org/howtocorrupt.html, 2.2).
     ///
-    /// - Parameter creates: whether an empty file becomes a new database where a mark tells that one was about to be made.
+    /// - Parameter creates: whether an empty file may become a new database if the marker file shows that one was being
+    ///   created.
     func checkSize(creatingIfMissing creates: Bool) throws(StoreFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw Self.failure("look at", path) }
@@ -176,7 +179,7 @@ struct DatabaseFiles: Hashable, Sendable {
         }
     }
 
-    /// https://sqlite.org/fileformat2.html#the_database_header
+    /// The size of the database header (https://sqlite.org/fileformat2.html#the_database_header).
     private static let headerBytes = 100
 
     static func failure(_ action: String, _ path: String, _ code: Int32 = errno) -> StoreFailure {

@@ -2,11 +2,11 @@ import Glibc
 import SyncCore
 import SyncModel
 
-/// An exclusive `flock` on a small file, released when this value goes or its process dies: the kernel sees to that.
+/// An exclusive `flock` on a small file. The kernel releases it when this value is destroyed or the process dies.
 struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock without waiting; nil when another open file holds it.
+    /// Takes the lock without waiting; nil when another open file description holds it.
     init?(tryingToLock path: String) throws(StoreFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw DatabaseFiles.failure("open the lock file", path) }
@@ -21,7 +21,7 @@ struct FileLock: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes the lock, looking again every few milliseconds; nil when another open file still holds it after so long.
+    /// Takes the lock, retrying every few milliseconds; nil when it is still held at the end of `patience`.
     init?(locking path: String, within patience: Duration) throws(StoreFailure) {
         let pause = Duration.milliseconds(5)
         var waited = Duration.zero
@@ -37,12 +37,12 @@ struct FileLock: ~Copyable, Sendable {
     }
 
     deinit {
-        // Not by closing alone: a child process that is being started shares the lock until it runs its program.
+        // Closing alone is not enough: a child process shares the lock between fork and exec.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Writes a short text into the file, for whoever finds it locked.
+    /// Writes a short text into the file, for processes that find it locked.
     borrowing func write(_ text: String) throws(StoreFailure) {
         let bytes = Array(text.utf8)
         guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
@@ -50,7 +50,7 @@ struct FileLock: ~Copyable, Sendable {
         }
     }
 
-    /// The text in a lock file, whoever holds it; nil when there is none.
+    /// Returns the text in a lock file, whether or not it is locked; nil when there is none.
     static func text(in path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -2,10 +2,10 @@ import Glibc
 public import SyncCore
 import SyncModel
 
-/// The right to sync one database: at most one engine has it (I24).
+/// The right to sync one database. At most one engine has it (I24).
 ///
-/// It is a lock of the kernel's on `<database>.sync`: a holder that is killed loses it at once, and neither clocks nor
-/// process ids decide anything. The holder's process id stands in the file, for people.
+/// It is a kernel lock on `<database>.sync`. A holder that is killed loses it at once, and neither clocks nor process
+/// ids matter. The file contains the holder's process id, for people to read.
 public final class SyncLease: Sendable {
     private let lock: FileLock
 
@@ -15,21 +15,22 @@ public final class SyncLease: Sendable {
 
     public enum Attempt: Sendable {
         case acquired(SyncLease)
-        /// Another engine syncs this database. Its process id, when it could be read.
+        /// Another engine syncs this database. The value is its process id, if it could be read.
         case held(by: Int32?)
     }
 
-    /// Takes the lease of the database at `file`. It is given back when the lease is released.
+    /// Tries to take the lease of the database at `file`. Releasing the `SyncLease` gives it back.
     ///
-    /// - Parameter patience: how long to block the thread for a holder that lets go of it soon: one that only looked
-    ///   whether it is free.
+    /// - Parameter patience: how long to block the thread for a short-lived holder, such as one that only checks
+    ///   whether the lease is free.
     public static func tryAcquire(file: String, within patience: Duration = .zero) throws(StoreFailure) -> Attempt {
         let path = DatabaseFiles(path: file).syncLock
         guard let lock = try FileLock(locking: path, within: patience) else {
             let text = FileLock.text(in: path)?.split(whereSeparator: \.isNewline).first
             return .held(by: text.flatMap { Int32($0) })
         }
-        // Only for people: on a full disk the lease is as good without it, and status and doctor have to tell of the disk.
+        // The process id is only for people. On a full disk the lease is still valid without it, and `status` and
+        // `doctor` must be able to report the full disk.
         try? lock.write("\(getpid())\n")
         return .acquired(SyncLease(lock))
     }

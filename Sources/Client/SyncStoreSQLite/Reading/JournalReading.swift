@@ -11,7 +11,7 @@ enum JournalReading {
         return try entries(statement, connection).first
     }
 
-    /// The space in which an entry happened.
+    /// Returns the space of an entry.
     static func space(of number: Int64, _ connection: Connection) throws(StoreFailure) -> SpaceID {
         let statement = try connection.statement("SELECT space FROM sync_journal WHERE number = ?1")
         statement.bind(1, number)
@@ -22,7 +22,7 @@ enum JournalReading {
         return statement.optionalText(0).flatMap(SpaceID.init(rawValue:)) ?? .default
     }
 
-    /// The newest entry of a kind other than merged that came from an outbox entry.
+    /// Returns the newest journal entry of an outbox entry that is neither merged nor overwritten.
     static func entry(of sequence: OutboxSequence, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
         let statement = try connection.statement(
             composed:
@@ -34,11 +34,11 @@ enum JournalReading {
         return try entries(statement, connection).first
     }
 
-    /// A page, newest first, bounded in entries and bytes.
+    /// Returns a page, newest first, limited in entries and bytes.
     static func page(
         state: JournalEntry.State?, after number: Int64?, limit: Int, bytes: Int64, _ connection: Connection
     ) throws(StoreFailure) -> [JournalEntry] {
-        // In words that match the conditions of the partial indexes.
+        // The condition repeats those of the partial indexes, so that SQLite uses them.
         let condition =
             switch state {
             case nil: ""

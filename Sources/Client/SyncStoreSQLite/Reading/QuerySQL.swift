@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// A query as SQL: names come from the schema, values are bound.
+/// A query as SQL. Names come from the schema; values are bound.
 struct QuerySQL: Sendable {
     let select: String
     let count: String
@@ -33,7 +33,7 @@ struct QuerySQL: Sendable {
             guard table.model.field(named: name) != nil else { throw Self.unknown(name, table) }
             order = "\(RecordTable.quote(name.rawValue)), id"
         }
-        // The limits have places in both, so that the values' places are the same.
+        // Both statements have parameters for the limits, so that the values have the same parameter numbers.
         select = "SELECT \(table.columns) FROM \(table.quoted)\(filter) ORDER BY \(order) LIMIT ?1 OFFSET ?2"
         count = "SELECT count(*), ?1, ?2 FROM \(table.quoted)\(filter)"
         self.values = values

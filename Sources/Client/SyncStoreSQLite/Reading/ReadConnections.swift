@@ -1,7 +1,7 @@
 import SyncConcurrency
 import SyncCore
 
-/// Connections for readers, which never wait for the writer and seldom for each other. Opened when first needed.
+/// The connections for readers, opened on first use. Readers never wait for the writer, and seldom for each other.
 final class ReadConnections: Sendable {
     private enum Slot {
         case unused
@@ -21,7 +21,9 @@ final class ReadConnections: Sendable {
     private let busyTimeout: Duration
     private let check: @Sendable () throws(StoreFailure) -> Void
 
-    /// - Parameter check: throws when another file has taken the place of the one that the store has opened.
+    /// Creates the pool without opening a connection.
+    ///
+    /// - Parameter check: throws if another file has replaced the one that the store opened.
     init(
         count: Int, uri: String, tables: [RecordTable], busyTimeout: Duration,
         check: @escaping @Sendable () throws(StoreFailure) -> Void
@@ -35,12 +37,12 @@ final class ReadConnections: Sendable {
         self.check = check
     }
 
-    /// Calls `body` with a connection that nobody else has meanwhile.
+    /// Calls `body` with a connection that nobody else uses during the call.
     func read<Value: Sendable>(
         _ body: @Sendable (Connection) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
         let index = use.withLock { use in
-            // An idle one, or else the next in turn, whose present user is waited for.
+            // Take an idle connection, or else wait for the next one in turn.
             if let idle = use.busy.firstIndex(of: false) {
                 use.busy[idle] = true
                 return idle
@@ -69,7 +71,7 @@ final class ReadConnections: Sendable {
         return connection
     }
 
-    /// Closes the connections, once those who read have ended; later reads throw.
+    /// Closes the connections after their current reads have ended. Later reads throw.
     func close() {
         for slot in slots { slot.withLock { $0 = .closed } }
     }

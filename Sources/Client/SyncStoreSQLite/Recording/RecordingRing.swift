@@ -1,9 +1,9 @@
 import SyncCore
 
-/// The tables of the flight recorder's ring, inside one transaction.
+/// The ring of the flight recorder: its tables, inside one transaction.
 struct RecordingRing {
     private let connection: Connection
-    /// Where the next turn goes; nil when there is no segment.
+    /// The position of the next turn; nil when there is no segment.
     private var end: (segment: Int64, position: Int64)?
 
     init(_ connection: Connection) {

@@ -19,7 +19,7 @@ extension SQLiteStore: RecordingStore {
         try read { connection throws(StoreFailure) in try RecordingRing(connection).summary() }
     }
 
-    /// Waits for other programs, as every write that a person asks for.
+    /// Deletes the recording. Waits for other programs, like every write that a person requests.
     public func clearRecording() throws(StoreFailure) {
         try write { transaction throws(StoreFailure) in try RecordingRing(transaction.connection).clear() }
     }

@@ -1,8 +1,8 @@
 import SyncModel
 
-/// The versions of a record's fields as one small blob: a varint each, in the order of the columns.
+/// The versions of a record's fields in one small blob: one varint per field, in column order.
 enum FieldVersions {
-    /// Nil when all are the record's own version.
+    /// Returns the blob; nil when all fields have the record's own version.
     static func encode(_ record: Record) -> [UInt8]? {
         guard !record.fieldVersions.isEmpty else { return nil }
         var bytes: [UInt8] = []
@@ -18,7 +18,8 @@ enum FieldVersions {
         return bytes
     }
 
-    /// Nil when the bytes are none of ours. Fields that were added after the row was written have `version`.
+    /// Returns the versions; nil when the bytes are invalid. Fields that were added after the row was written get
+    /// `version`.
     static func decode(_ bytes: UnsafeRawBufferPointer, count: Int, version: Version) -> [Version]? {
         var versions: [Version] = []
         versions.reserveCapacity(count)

@@ -1,9 +1,10 @@
 import SyncCore
 import SyncModel
 
-/// The form of `sync_outbox.formerly`: client/incarnation/number/hash of each former number, separated by spaces.
+/// The text format of `sync_outbox.formerly`: client/incarnation/number/hash of each former number, separated by
+/// spaces.
 enum FormerNumbers {
-    /// How much they add to a push: an object of at most this many bytes for each.
+    /// Returns the most bytes that former numbers add to a push. Each is one JSON object.
     static func wireBytes(of numbers: [FormerNumber]) -> Int { numbers.count * 200 }
 
     static func text(of numbers: [FormerNumber]) -> String? {

@@ -1,27 +1,28 @@
 import SyncCore
 import SyncModel
 
-/// The table of one collection: its SQL, made from the schema. Names are plain (a-z, 0-9, _) and quoted; values are
-/// always bound.
+/// The table of one collection, with SQL generated from the schema.
+///
+/// Names contain only a-z, 0-9, and _, and are quoted. Values are always bound.
 struct RecordTable: Hashable, Sendable {
     let model: ModelSchema
-    /// The place of the collection in the catalog.
+    /// The index of the collection in the catalog.
     let position: Int
 
     let selectByID: String
     let selectByUID: String
-    /// The name of the space in which a record lives.
+    /// Selects the name of the space in which a record lives.
     let selectSpace: String
     let upsert: String
     let deleteByID: String
     let setUID: String
-    /// The record that has a uid from another history, unless it is the one named.
+    /// Selects the record other than the given one that has a uid.
     let selectHolder: String
 
-    /// The columns before the first field, in `columns`.
+    /// The number of columns before the first field in `columns`.
     static let fixedColumns: Int32 = 7
 
-    /// The columns of a row, in this order.
+    /// The column names of a row, in order, separated by commas.
     let columns: String
 
     var name: String { model.collection.rawValue }
@@ -55,13 +56,13 @@ struct RecordTable: Hashable, Sendable {
         "\"\(name)\""
     }
 
-    /// The tables of a catalog, in its order.
+    /// Returns the tables of a catalog, in its order.
     static func all(of catalog: SchemaCatalog) -> [RecordTable] {
         catalog.models.enumerated().map { RecordTable(model: $0.element, position: $0.offset) }
     }
 }
 
-/// A record as its table holds it.
+/// A record and its space, as stored in the table.
 struct StoredRow {
     var record: Record
     /// The key of the space in which the record lives.
@@ -74,7 +75,7 @@ extension RecordTable {
         StoredRow(record: try record(statement), space: space(statement))
     }
 
-    /// The key of the space in which it lives.
+    /// Returns the key of the space in the current row of a statement that selects `columns`.
     func space(_ statement: Statement) -> Int64 { statement.integer(4) }
 
     func record(_ statement: Statement) throws(StoreFailure) -> Record {
@@ -118,7 +119,7 @@ extension RecordTable {
 
     /// Binds a record to `upsert`.
     ///
-    /// - Throws: `contradiction` when a value is not of its field's type: a server has sent it.
+    /// - Throws: `contradiction` when a value does not have its field's type, because only a server can have sent it.
     func bind(_ row: StoredRow, to statement: Statement) throws(StoreFailure) {
         let record = row.record
         guard record.values.count == model.fields.count else {
@@ -154,7 +155,7 @@ extension RecordTable {
     }
 }
 
-/// The kept statements of one table on one connection: no text is hashed on the way to one.
+/// The cached statements of one table on one connection. A lookup hashes no text.
 final class TableStatements {
     enum Use: Int, CaseIterable {
         case selectByID, selectByUID, selectSpace, upsert, deleteByID, selectHolder
@@ -167,7 +168,7 @@ final class TableStatements {
         self.table = table
     }
 
-    /// The statement for one use, prepared when first asked for.
+    /// Returns the statement for one use, and prepares it on first use.
     func statement(_ use: Use, on connection: Connection) throws(StoreFailure) -> Statement {
         if let statement = kept[use.rawValue] { return statement }
         let sql =
@@ -184,7 +185,7 @@ final class TableStatements {
         return statement
     }
 
-    /// The space in which a record lives; nil when there is none.
+    /// Returns the space in which a record lives; nil when the record does not exist.
     func space(of id: RecordID, on connection: Connection) throws(StoreFailure) -> SpaceID? {
         let statement = try statement(.selectSpace, on: connection)
         statement.bind(1, id)

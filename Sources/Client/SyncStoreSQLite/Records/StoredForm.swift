@@ -2,10 +2,12 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-/// How transactions and patches stand in columns: the canonical JSON of the wire, so that there is one codec, and a
-/// person can read them.
+/// The storage format of transactions and patches: the canonical JSON of the wire. It needs no second codec, and people
+/// can read it.
 enum StoredForm {
-    /// - Throws: `invalidValue` for what JSON cannot say, such as a number that is not finite.
+    /// Encodes a transaction.
+    ///
+    /// - Throws: `invalidValue` for values that JSON cannot represent, such as a number that is not finite.
     static func bytes(of transaction: Transaction) throws(StoreFailure) -> [UInt8] {
         do throws(WireError) {
             return try TransactionCodec.encode(transaction)
@@ -24,7 +26,10 @@ enum StoredForm {
         }
     }
 
-    /// - Throws: `corrupt` for what JSON cannot say: it was not checked here, so a server has sent it.
+    /// Encodes a patch.
+    ///
+    /// - Throws: `corrupt` for values that JSON cannot represent. Local edits are checked, so a server has sent such a
+    ///   value.
     static func bytes(of patch: Patch) throws(StoreFailure) -> [UInt8] {
         do throws(WireError) {
             return try PatchCodec.encode(patch)
@@ -41,7 +46,7 @@ enum StoredForm {
         }
     }
 
-    /// The hash under which a transaction is pushed.
+    /// Returns the hash with which a transaction is pushed.
     static func hash(of transaction: Transaction) throws(StoreFailure) -> PayloadHash {
         PayloadHash(ofCanonicalBytes: try bytes(of: transaction))
     }

@@ -2,24 +2,24 @@ import GRDBSQLite
 import SyncCore
 import SyncModel
 
-/// A connection with its kept statements. Not thread-safe: it lives behind a lock.
+/// A connection with its cached statements. Not thread-safe: a lock protects it.
 final class Connection {
     let handle: OpaquePointer
     private let isOwned: Bool
-    /// By the address of the text, which is a literal of this program: no text is hashed on the way to a statement.
+    /// Cached statements by the address of their SQL, which is a string literal, so that a lookup hashes no text.
     private var kept: [UInt: Statement] = [:]
-    /// By text, for those that are put together from the names of tables and from queries.
+    /// Cached statements by their SQL, for SQL composed from table names and queries.
     private var composed: [String: Statement] = [:]
     private var tables: [TableStatements]
 
-    /// Takes over a connection that another object opened and will close.
+    /// Borrows a connection that another object opened and will close.
     init(borrowing handle: OpaquePointer, tables: [RecordTable]) {
         self.handle = handle
         isOwned = false
         self.tables = tables.map(TableStatements.init)
     }
 
-    /// Opens a connection of its own.
+    /// Opens a connection, which closes with this object.
     init(opening uri: String, tables: [RecordTable], busyTimeout: Duration) throws(StoreFailure) {
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -35,7 +35,7 @@ final class Connection {
         sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.wholeMilliseconds))
     }
 
-    /// Forgets the statements; a connection of its own is closed.
+    /// Finalizes the statements, so that the connection can be closed.
     func close() {
         kept.removeAll()
         composed.removeAll()
@@ -49,7 +49,7 @@ final class Connection {
         if isOwned { sqlite3_close_v2(handle) }
     }
 
-    /// The statement for a text of this program, prepared when first asked for.
+    /// Returns the cached statement for a string literal, and prepares it on first use.
     func statement(_ sql: StaticString) throws(StoreFailure) -> Statement {
         let key = UInt(bitPattern: sql.utf8Start)
         if let statement = kept[key] { return statement }
@@ -58,18 +58,20 @@ final class Connection {
         return statement
     }
 
-    /// The statement for a text that was put together, prepared when first asked for. Who uses it resets it, also when
-    /// something fails: what is not reset keeps its snapshot open.
+    /// Returns the cached statement for composed SQL, and prepares it on first use.
+    ///
+    /// The caller must reset it, even after an error, because a statement that is not reset keeps its snapshot open.
     func statement(composed sql: String) throws(StoreFailure) -> Statement {
         if let statement = composed[sql] { return statement }
-        // An application has few forms of queries. One that makes ever new ones pays for each, and not with memory.
+        // An application has few distinct queries. One that keeps making new ones pays in time for each, but not in
+        // memory.
         if composed.count >= StoreLimits.composedStatements { composed.removeAll(keepingCapacity: true) }
         let statement = try Statement(sql, on: handle)
         composed[sql] = statement
         return statement
     }
 
-    /// A statement for one use.
+    /// Prepares a statement that is not cached.
     func prepare(_ sql: String) throws(StoreFailure) -> Statement {
         try Statement(sql, on: handle)
     }
@@ -81,7 +83,7 @@ final class Connection {
         }
     }
 
-    /// The only column of the only row of a query.
+    /// Returns the only column of the only row of a query; 0 if there is no row.
     func integer(of sql: String) throws(StoreFailure) -> Int64 {
         let statement = try prepare(sql)
         defer { statement.reset() }
@@ -94,7 +96,7 @@ final class Connection {
         return try statement.step() ? statement.text(0) : ""
     }
 
-    /// The statements of the table at `position` in the catalog.
+    /// Returns the statements of the table at `position` in the catalog.
     func table(_ position: Int) -> TableStatements {
         tables[position]
     }

@@ -2,14 +2,14 @@ import GRDBSQLite
 import SyncCore
 import SyncModel
 
-/// A prepared statement, kept for as long as its connection. Not thread-safe: it lives behind its connection's lock.
+/// A prepared statement, cached for the lifetime of its connection. Not thread-safe: its connection's lock protects it.
 final class Statement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer
-    /// The first failed binding since the last reset; told by the next step.
+    /// The first failed binding since the last reset. The next step throws it.
     private var bindingFailure: Int32 = SQLITE_OK
 
-    /// SQLite makes its own copy of what is bound.
+    /// SQLITE_TRANSIENT: SQLite copies the bound bytes.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(_ sql: String, on connection: OpaquePointer) throws(StoreFailure) {
@@ -28,7 +28,7 @@ final class Statement {
 
     // MARK: Running
 
-    /// Goes to the next row; false, and reset, when there is none.
+    /// Steps to the next row. Returns false, and resets the statement, when there is none.
     func step() throws(StoreFailure) -> Bool {
         if bindingFailure != SQLITE_OK {
             let code = bindingFailure
@@ -50,7 +50,7 @@ final class Statement {
         }
     }
 
-    /// Runs to the end; rows are passed over.
+    /// Runs the statement to its end, and ignores its rows.
     func run() throws(StoreFailure) {
         while try step() {}
     }
@@ -60,7 +60,7 @@ final class Statement {
         bindingFailure = SQLITE_OK
     }
 
-    // MARK: Binding; the first parameter is 1
+    // MARK: Binding (parameters start at 1)
 
     func bind(_ index: Int32, _ value: Int64) {
         note(sqlite3_bind_int64(handle, index, value))
@@ -137,7 +137,7 @@ final class Statement {
         if bindingFailure == SQLITE_OK { bindingFailure = code }
     }
 
-    // MARK: Columns of the current row; the first is 0
+    // MARK: Columns of the current row (columns start at 0)
 
     var columnCount: Int32 { sqlite3_column_count(handle) }
 
@@ -175,7 +175,7 @@ final class Statement {
         isNull(column) ? nil : text(column)
     }
 
-    /// Calls `body` with the bytes of a blob or text, which are valid only there.
+    /// Calls `body` with the bytes of a blob or text. They are valid only during the call.
     func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = sqlite3_column_blob(handle, column)
         return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
@@ -185,7 +185,7 @@ final class Statement {
         withBytes(column) { Array($0) }
     }
 
-    /// The id in a column of 16 bytes.
+    /// Returns the record id in a column of 16 bytes.
     func recordID(_ column: Int32) throws(StoreFailure) -> RecordID {
         guard let bits = withBytes(column, { Identifier128(bytes: $0) }) else {
             throw StoreFailure(.corrupt, "a record id in the database is not 16 bytes long")

@@ -3,7 +3,7 @@ import GRDBSQLite
 import SyncCore
 
 extension StoreFailure {
-    /// Translates SQLite's result code for the caller of a store.
+    /// Returns the store's error for an SQLite result code.
     static func sqlite(_ code: Int32, _ message: String, while action: String) -> StoreFailure {
         let text = "SQLite could not \(action): \(message) (code \(code))"
         switch code & 0xFF {
@@ -13,14 +13,14 @@ extension StoreFailure {
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return StoreFailure(.readOnly, "the database or its folder cannot be written; \(text)")
         case SQLITE_CANTOPEN:
-            // That the file is there was looked at before: it is the log beside it that cannot be made.
+            // The store has already checked that the file exists, so SQLite failed to create the WAL next to it.
             return StoreFailure(.readOnly, "the database or its log cannot be opened for writing; \(text)")
         case SQLITE_NOTADB: return StoreFailure(.notADatabase, "the file is not an SQLite database; \(text)")
         case SQLITE_CORRUPT: return StoreFailure(.corrupt, "the database file is damaged; \(text)")
         case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT:
             return StoreFailure(.contradiction, "the data contradicts what is stored; \(text)")
         case SQLITE_TOOBIG: return StoreFailure(.tooLarge, "a value is larger than SQLite takes; \(text)")
-        // The index of the log cannot grow: SQLite's word for a disk that is full before anything is written.
+        // SQLite cannot grow the WAL index. This is how it reports a full disk before it writes anything.
         case SQLITE_IOERR where code == Self.noRoomForLogIndex:
             return StoreFailure(.diskFull, "no space is left on the disk of the database; \(text)")
         default:
@@ -28,7 +28,7 @@ extension StoreFailure {
         }
     }
 
-    /// SQLITE_IOERR_SHMSIZE, which C's macro keeps from Swift.
+    /// SQLITE_IOERR_SHMSIZE, a C macro that Swift cannot import.
     private static let noRoomForLogIndex = SQLITE_IOERR | 19 << 8
 
     static let withoutIdentity = StoreFailure(
@@ -40,7 +40,7 @@ extension StoreFailure {
         StoreFailure(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
     }
 
-    /// The same for an error that GRDB has thrown.
+    /// Returns the store's error for an error that GRDB has thrown.
     static func wrapping(_ error: any Error, while action: String) -> StoreFailure {
         switch error {
         case let failure as StoreFailure: failure

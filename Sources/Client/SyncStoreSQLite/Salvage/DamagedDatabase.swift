@@ -1,16 +1,16 @@
 import GRDBSQLite
 import SyncCore
 
-/// A copy of a damaged database, read row by row around what cannot be read.
+/// A copy of a damaged database that reads the rows around the damage.
 final class DamagedDatabase {
     private let connection: Connection
 
-    /// Opens the file although its header or its schema may be wrong.
+    /// Opens the file even if its header or schema is damaged.
     init(_ path: String) throws(StoreFailure) {
         connection = try Connection(
             opening: URIText.make(StoreConfiguration(file: path), creating: false), tables: [], busyTimeout: .zero)
-        // A schema that cannot be read in parts, and a file that is too short, are no reason to read nothing. Nothing that the
-        // file's own schema says is carried out.
+        // A partly unreadable schema or a file that is too short must not stop the reading. No code in the file's own
+        // schema is trusted.
         try connection.execute(
             """
             PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
@@ -22,12 +22,12 @@ final class DamagedDatabase {
         connection.close()
     }
 
-    /// Whether there is such a table, as far as the schema tells.
+    /// Whether the table exists, as far as the schema can be read.
     func has(_ table: String) -> Bool {
         (try? connection.prepare("SELECT * FROM \(table) LIMIT 1")) != nil
     }
 
-    /// The only column of the only row of a query; nil where it cannot be read.
+    /// Returns the only column of the only row of a query; nil when it cannot be read.
     func integer(_ sql: String) -> Int64? {
         guard let statement = try? connection.prepare(sql) else { return nil }
         defer { statement.reset() }
@@ -35,18 +35,18 @@ final class DamagedDatabase {
         return statement.isInteger(0) ? statement.integer(0) : nil
     }
 
-    /// Whether a table has all its rows, as far as SQLite can tell.
+    /// Whether all rows of a table can be read, as far as SQLite can tell.
     func isWhole(_ table: String, by key: String) -> Bool {
         (try? walk("SELECT \(key) FROM \(table) WHERE \(key) > ?1 ORDER BY \(key)", from: 0, key) { _, _ in true })
             ?? false
     }
 
-    /// Calls `body` for each row that can be read, once.
+    /// Calls `body` once for each row that can be read.
     ///
     /// - Parameters:
     ///   - key: the table's integer key, whose values are positive.
-    ///   - last: the largest key that there can be; nil when it is not known.
-    /// - Returns: whether SQLite met no damage.
+    ///   - last: the largest possible key; nil when it is not known.
+    /// - Returns: whether SQLite found no damage.
     func forEachRow(
         of table: String, by key: String, last: Int64? = nil,
         _ body: (DamagedRow) throws(StoreFailure) -> Void
@@ -68,7 +68,7 @@ final class DamagedDatabase {
             try body(row)
             return true
         }
-        // Rows that neither way reached are looked up one by one.
+        // Rows that neither direction reached are looked up one by one.
         guard !isJoined, let single = try? connection.prepare("\(rows) = ?1") else { return false }
         let end = high ?? max(last ?? low, low) + 1
         for next in low + 1..<max(end, low + 1) where next - low <= Self.mostProbes {
@@ -79,7 +79,7 @@ final class DamagedDatabase {
         return false
     }
 
-    /// Calls `body` for the rows with a number in a column, up to the first damage.
+    /// Calls `body` for the rows with a given number in a column, up to the first damage.
     ///
     /// - Returns: whether all of them could be read.
     func forEachRow(
@@ -91,12 +91,12 @@ final class DamagedDatabase {
         }
     }
 
-    /// Keys that are looked for one by one: more than an outbox and a journal hold.
+    /// Maximum number of keys looked up one by one: more than an outbox and a journal hold.
     private static let mostProbes: Int64 = 1_000_000
 
-    /// Goes through the rows of a statement, up to the first damage.
+    /// Calls `body` for the rows of a statement, up to the first damage.
     ///
-    /// - Parameter body: returns false for a key that does not follow the one before: its page is in two places.
+    /// - Parameter body: returns false for a key that is not in order, which means that its page occurs twice.
     /// - Returns: whether the end was reached.
     private func walk(
         _ sql: String, from start: Int64, _ key: String,
@@ -115,7 +115,7 @@ final class DamagedDatabase {
     }
 }
 
-/// A row as it was found: each value, if it is there and of the type that is asked for.
+/// A row as found. A value is nil if it is missing or has another type than requested.
 struct DamagedRow {
     private let statement: Statement
 
@@ -129,7 +129,7 @@ struct DamagedRow {
 
     func has(_ name: String) -> Bool { column(name) != nil }
 
-    /// Binds a value to a parameter of another statement, as it is.
+    /// Binds a value, unchanged, to a parameter of another statement.
     func bind(_ name: String, to other: Statement, at index: Int32) {
         guard let column = column(name) else { return }
         other.bind(index, valueOf: statement, column)
@@ -139,7 +139,7 @@ struct DamagedRow {
         column(name).flatMap { statement.isInteger($0) ? statement.integer($0) : nil }
     }
 
-    /// Nil where it is no UTF-8.
+    /// Returns a text; nil when it is not UTF-8.
     func text(_ name: String) -> String? {
         bytes(name).flatMap { String(validating: $0, as: UTF8.self) }
     }

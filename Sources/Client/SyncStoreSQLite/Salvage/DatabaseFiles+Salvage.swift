@@ -5,10 +5,10 @@ extension DatabaseFiles {
     /// The files that SQLite keeps beside a database.
     private var companions: [String] { [path + "-wal", path + "-shm"] }
 
-    /// Refuses a database that another process has open: what it writes from now on would be lost.
+    /// Throws `busy` if another process has the database open, because its further writes would be lost.
     ///
-    /// A connection in WAL mode holds a shared lock on the file for as long as it lives (https://sqlite.org/wal.html). This
-    /// process itself must have closed the database: its own locks go when the file is closed here.
+    /// A connection in WAL mode holds a shared lock on the file for its whole lifetime (https://sqlite.org/wal.html).
+    /// This process must have closed the database: closing the file here releases all of its own locks.
     func checkUnused() throws(StoreFailure) {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw Self.failure("open", path) }
@@ -24,15 +24,15 @@ extension DatabaseFiles {
         }
     }
 
-    /// Where SQLite locks a file (https://sqlite.org/fileformat2.html#the_lock_byte_page).
+    /// The byte range that SQLite locks (https://sqlite.org/fileformat2.html#the_lock_byte_page).
     private static let lockedBytes: Range<off_t> = 0x4000_0000..<0x4000_0200
 
-    /// Removes the database with its log.
+    /// Removes the database, its WAL, and its WAL index.
     func remove() {
         for name in [path] + companions { unlink(name) }
     }
 
-    /// The whole file: a new one is small.
+    /// Returns the contents of the file. Only for new databases, which are small.
     func bytes() throws(StoreFailure) -> [UInt8] {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw Self.failure("read", path) }
@@ -44,9 +44,9 @@ extension DatabaseFiles {
         return bytes
     }
 
-    /// Puts this database, which is closed and flushed, into the place of another.
+    /// Moves this database, which must be closed and flushed, over another one.
     func replace(_ other: DatabaseFiles) throws(StoreFailure) {
-        // The log of the other would be carried out on this one.
+        // SQLite would replay the other database's WAL into this one.
         for name in other.companions where unlink(name) != 0 && errno != ENOENT { throw Self.failure("remove", name) }
         try Self.flush(folder)
         guard rename(path, other.path) == 0 else { throw Self.failure("replace", other.path) }
@@ -57,7 +57,7 @@ extension DatabaseFiles {
         let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard place >= 0 else { throw failure("open", folder) }
         defer { close(place) }
-        // Some file systems know no such thing.
+        // Some file systems do not support flushing a folder.
         guard fsync(place) == 0 || errno == EINVAL else { throw failure("flush", folder) }
     }
 }

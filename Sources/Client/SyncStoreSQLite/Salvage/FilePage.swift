@@ -1,17 +1,17 @@
-/// A page of a table's B-tree, other than the first of the file (https://sqlite.org/fileformat2.html#b_tree_pages).
+/// A page of a table's B-tree, except page 1 of the file (https://sqlite.org/fileformat2.html#b_tree_pages).
 struct FilePage {
     let bytes: [UInt8]
 
-    /// The form that tells the rows of a table from others.
+    /// The column types by which the rows of a table are recognized.
     struct Shape {
-        /// How many columns the rows have at least: a migration may have added more.
+        /// The minimum number of columns. A migration may have added more.
         let columns: Int
-        /// The columns that always hold text, and those that always hold an integer.
+        /// The indices of the columns that always hold text, and of those that always hold an integer.
         let texts: [Int]
         let integers: [Int]
     }
 
-    /// A page below another one, and the largest key in it.
+    /// A child page, and the largest key in it.
     struct Child {
         let page: Int
         let lastKey: Int64
@@ -23,6 +23,8 @@ struct FilePage {
 
     // MARK: Interior pages
 
+    /// Makes an interior page over child pages.
+    ///
     /// - Precondition: there are children, and their cells fit.
     init(joining children: [Child], size: Int) {
         var bytes = [UInt8](repeating: 0, count: size)
@@ -45,7 +47,7 @@ struct FilePage {
 
     // MARK: Leaves
 
-    /// The smallest and the largest key of a leaf whose rows all have a shape; nil for any other page.
+    /// Returns the smallest and largest key of a leaf whose rows all have the shape; nil for any other page.
     func keys(of shape: Shape) -> ClosedRange<Int64>? {
         guard bytes[0] == Self.leaf else { return nil }
         let cells = Self.number(bytes, at: 3, bytes: 2)
@@ -63,16 +65,16 @@ struct FilePage {
         return first.map { $0...last }
     }
 
-    /// No device writes so much; a larger key is damage.
+    /// Keys from here on are treated as damage, because no device writes that many rows.
     private static let largestKey: Int64 = 1 << 48
 
-    /// Whether the header of a record names such columns (https://sqlite.org/fileformat2.html#record_format).
+    /// Whether a record's header has the column types of the shape (https://sqlite.org/fileformat2.html#record_format).
     private func has(_ shape: Shape, at start: Int) -> Bool {
         var place = start
         guard let length = varint(&place), length > 0, length < bytes.count - start else { return false }
         var types: [Int64] = []
         while place < start + Int(length), let type = varint(&place) { types.append(type) }
-        // The key stands in front of the record, which has a null in its place.
+        // The integer key precedes the record, so the record stores NULL in its place.
         return types.count >= shape.columns && types.first == 0
             && shape.texts.allSatisfy { types[$0] >= 13 && types[$0] % 2 == 1 }
             && shape.integers.allSatisfy { (1...9).contains(types[$0]) && types[$0] != 7 }
@@ -93,7 +95,7 @@ struct FilePage {
         return nil
     }
 
-    /// Of a positive number below 2^56.
+    /// Returns the varint of a positive number below 2^56.
     private static func varint(_ number: Int64) -> [UInt8] {
         var groups = [UInt8(number & 0x7F)]
         var rest = number >> 7

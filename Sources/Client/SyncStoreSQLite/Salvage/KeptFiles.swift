@@ -1,16 +1,17 @@
 import Glibc
 import SyncCore
 
-/// A second name for a damaged database and its log, under which nothing changes them.
+/// Second names (hard links) for a damaged database and its WAL. Nothing changes the files under these names.
 struct KeptFiles {
-    /// The file of the database; its log has the same name with `-wal` behind it.
+    /// The database file. Its WAL has the same name with `-wal` appended.
     let database: DatabaseFiles
 
     var log: String { database.path + "-wal" }
 
-    /// Gives the files their second names: `<file>.damaged-1`, or the next number that is free.
+    /// Gives the files their second names: `<file>.damaged-1`, or the next free number.
     ///
-    /// A salvage that was interrupted has done so already, and perhaps removed the log's first name: its names are found again.
+    /// An interrupted salvage has already done so, and may have removed the WAL's first name. Its second names are then
+    /// used again.
     static func keep(_ files: DatabaseFiles) throws(StoreFailure) -> KeptFiles {
         for number in 1...mostKept {
             let kept = KeptFiles(database: DatabaseFiles(path: "\(files.path).damaged-\(number)"))
@@ -18,7 +19,7 @@ struct KeptFiles {
                 guard identity == files.identity(), try kept.linkLog(of: files) else { continue }
                 return kept
             }
-            // The log first: with the database's second name, it is complete.
+            // The WAL is linked first, so that the pair is complete as soon as the database has its second name.
             unlink(kept.log)
             guard try kept.linkLog(of: files) else { continue }
             guard link(files.path, kept.database.path) == 0 else {
@@ -30,15 +31,17 @@ struct KeptFiles {
             .inputOutput, "beside \(files.path) are \(mostKept) damaged databases already: move them to another place")
     }
 
-    /// Whether an interrupted salvage has given a second name to this database.
+    /// Whether an interrupted salvage has given this database a second name.
     static func hold(_ files: DatabaseFiles) -> Bool {
         (1...mostKept).contains { DatabaseFiles(path: "\(files.path).damaged-\($0)").identity() == files.identity() }
     }
 
-    /// More are a disk that fails, and would fill it.
+    /// Maximum number of kept databases. More would mean a failing disk, and would fill it.
     private static let mostKept = 20
 
-    /// - Returns: false when another log is kept under the name.
+    /// Links the WAL, if there is one.
+    ///
+    /// - Returns: false when the name belongs to another WAL.
     private func linkLog(of files: DatabaseFiles) throws(StoreFailure) -> Bool {
         let original = DatabaseFiles(path: files.path + "-wal").identity()
         guard let original else { return true }
@@ -49,7 +52,7 @@ struct KeptFiles {
         return true
     }
 
-    /// Copies the database and its log, for SQLite to work on.
+    /// Copies the database and its WAL, for SQLite to work on.
     func copy(to path: String) throws(StoreFailure) {
         try Self.copy(database.path, to: path)
         if DatabaseFiles(path: log).identity() != nil { try Self.copy(log, to: path + "-wal") }

@@ -1,19 +1,19 @@
 import Glibc
 import SyncCore
 
-/// Finds the rows of a table whose B-tree has lost its upper pages, by what the rows look like, and makes new upper pages.
+/// Rebuilds the upper B-tree pages of a table from its leaves, which it recognizes by the form of their rows.
 ///
-/// Works on a copy of the database that has no log. Pages that are free hold rows that were deleted, so they are left out, as
-/// far as the list of free pages can be read (https://sqlite.org/fileformat2.html#the_freelist).
+/// Works on a copy of the database that has no WAL. Free pages are skipped, as far as the freelist can be read, because
+/// they hold deleted rows (https://sqlite.org/fileformat2.html#the_freelist).
 struct LeafPages: ~Copyable {
     private let descriptor: Int32
     private let path: String
     private let pageSize: Int
-    /// Grows when a level of the tree is added at the end of the file.
+    /// The number of pages in the file. Grows as interior pages are appended.
     private var pageCount: Int
     private var free: Set<Int> = []
 
-    /// - Returns: nil where the file has no header that tells the size of its pages.
+    /// Opens the copy; nil when its header does not give a valid page size.
     init?(of path: String) throws(StoreFailure) {
         let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw DatabaseFiles.failure("open", path) }
@@ -35,9 +35,9 @@ struct LeafPages: ~Copyable {
         close(descriptor)
     }
 
-    /// Makes a page the root of all leaves with rows of a shape.
+    /// Makes a page the root of all leaves whose rows have the shape.
     ///
-    /// - Returns: false where there are no such leaves; nothing is changed then.
+    /// - Returns: false when there are no such leaves. Nothing is changed then.
     mutating func join(_ shape: FilePage.Shape, under root: Int) throws(StoreFailure) -> Bool {
         guard root > 1, root <= pageCount else { return false }
         var leaves: [(page: Int, keys: ClosedRange<Int64>)] = []
@@ -45,7 +45,7 @@ struct LeafPages: ~Copyable {
             if let keys = page(number)?.keys(of: shape) { leaves.append((number, keys)) }
         }
         leaves.sort { ($0.keys.lowerBound, $0.page) < ($1.keys.lowerBound, $1.page) }
-        // Keys grow from leaf to leaf; what breaks that was not in the tree.
+        // Keys ascend from leaf to leaf. A leaf that breaks the order was not in the tree.
         var level: [FilePage.Child] = []
         for leaf in leaves where leaf.keys.lowerBound > level.last?.lastKey ?? 0 {
             level.append(FilePage.Child(page: leaf.page, lastKey: leaf.keys.upperBound))
@@ -65,7 +65,8 @@ struct LeafPages: ~Copyable {
         return true
     }
 
-    /// Children of an interior page: each takes four bytes, two more for its place, and a key of up to nine.
+    /// Maximum number of children of an interior page. Each takes 4 bytes for the page number, 2 for the cell pointer,
+    /// and up to 9 for the key.
     private var fanOut: Int { (pageSize - 12) / 15 }
 
     private func page(_ number: Int) -> FilePage? {
@@ -78,7 +79,7 @@ struct LeafPages: ~Copyable {
         guard pwrite(descriptor, page.bytes, pageSize, off_t((number - 1) * pageSize)) == pageSize else {
             throw DatabaseFiles.failure("write", path)
         }
-        // The header says how many pages there are.
+        // The header contains the number of pages.
         let count = FilePage.bytes(of: pageCount, 4)
         guard pwrite(descriptor, count, 4, 28) == 4 else { throw DatabaseFiles.failure("write", path) }
     }

@@ -2,16 +2,17 @@ public import SyncCore
 public import SyncModel
 
 extension SQLiteStore {
-    /// Replaces a damaged database by a new one with everything that can still be read of what only this device has: who it
-    /// is, writes that are not confirmed, the journal. The next sync downloads the rest again.
+    /// Replaces a damaged database with a new one, and recovers the data that only this device has: its identity, its
+    /// unconfirmed writes, and its journal.
     ///
-    /// The damaged files stay beside the new ones under names of their own. No process may have the database open, this one
-    /// included.
+    /// The next sync downloads the rest. The damaged files stay next to the new ones under other names. No process may
+    /// have the database open, including this one.
     ///
     /// - Parameters:
     ///   - now: the wall clock.
-    ///   - random: for the identity of the device, where the former one cannot be kept.
-    /// - Throws: `busy` when a program has the database open; otherwise what the disk refuses. The database is as it was then.
+    ///   - random: the random source for a new client id, if the former identity cannot be kept.
+    /// - Throws: `busy` when a program has the database open; otherwise the error of the disk. The database is
+    ///   unchanged then.
     public static func salvage(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator

@@ -1,17 +1,17 @@
 import SyncCore
 import SyncModel
 
-/// Makes a new database of what can be read of a damaged one.
+/// Builds a new database from the readable parts of a damaged one.
 ///
-/// Data that only this device has is taken over row by row: its identity, the outbox, the journal. Data of the server is left
-/// behind: the next sync downloads it again. A transaction of its own fills the new file, and a rename puts it into its place,
-/// so an interruption at any point leaves the damaged database as it was.
+/// Rows that only this device has are copied one by one: its identity, the outbox, and the journal. The server's data
+/// is left out, because the next sync downloads it again. A single transaction fills the new file, and a rename moves
+/// it into place, so an interruption at any point leaves the damaged database unchanged.
 struct Salvage {
     private let kept: KeptFiles
     private let damaged: DamagedDatabase
     private let transaction: WriteTransaction
     private let connection: Connection
-    /// Tables in which rows may be missing without SQLite noticing it: what leads to them was repaired.
+    /// Tables whose upper pages or schema were rebuilt, so that rows may be missing without SQLite noticing.
     private let repaired: Set<String>
 
     private init(
@@ -26,9 +26,11 @@ struct Salvage {
 
     // MARK: Files
 
+    /// Replaces the database in `configuration` with its salvaged copy.
+    ///
     /// - Parameters:
-    ///   - configuration: of the damaged database.
-    ///   - newClient: who the device is from now on, where its identity cannot be read or cannot be kept.
+    ///   - configuration: the configuration of the damaged database.
+    ///   - newClient: the client id to use if the former identity cannot be read or kept.
     static func run(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, newClient: ClientID, now: WallTime
     ) throws(StoreFailure) -> SalvageReport {
@@ -70,7 +72,7 @@ struct Salvage {
         return report
     }
 
-    /// Opens a copy of the damaged database, in which what leads to the rows is repaired.
+    /// Opens a copy of the damaged database, after repairing the pages that lead to its rows.
     private static func open(
         _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles
     ) throws(StoreFailure) -> (DamagedDatabase, repaired: Set<String>) {
@@ -86,13 +88,14 @@ struct Salvage {
         return (try DamagedDatabase(copy.path), repaired)
     }
 
-    /// Whether the schema tells where the tables are. What is in the log is in the file afterward.
+    /// Whether the schema gives the location of the tables. Afterward, the contents of the WAL are in the database
+    /// file.
     private static func isReadable(_ copy: DatabaseFiles) -> Bool {
         guard let damaged = try? DamagedDatabase(copy.path) else { return false }
         return damaged.has("sync_meta") && damaged.has("sync_outbox")
     }
 
-    /// A table whose rows are worth a search through the whole file.
+    /// A table that is valuable enough to search the whole file for its rows.
     private struct Tree {
         let table: String
         let key: String
@@ -107,9 +110,9 @@ struct Salvage {
             table: "sync_journal", key: "number", shape: FilePage.Shape(columns: 12, texts: [3, 4], integers: [1])),
     ]
 
-    /// Joins the leaves of a table that cannot be read to its end.
+    /// Rebuilds the upper pages of a table that cannot be read to its end.
     ///
-    /// - Returns: whether something was done.
+    /// - Returns: whether anything was rebuilt.
     private static func repair(_ tree: Tree, in copy: DatabaseFiles) throws(StoreFailure) -> Bool {
         let root: Int64?
         do {
@@ -147,7 +150,7 @@ struct Salvage {
                 identity = .renewed(transaction.meta.identity, former: old.identity)
             }
         } else {
-            // Numbers mean nothing without the identity that has given them.
+            // Numbers are meaningless without the identity that assigned them.
             try connection.execute(
                 "UPDATE sync_outbox SET number = NULL, version = NULL, attempts = 0, refusal_code = NULL, refusal_message = NULL"
             )
@@ -161,7 +164,7 @@ struct Salvage {
             perhapsSent: old == nil ? outbox.numbered : 0, journal: journal)
     }
 
-    /// The contents of the damaged `sync_meta`; nil where its row cannot be read or makes no sense.
+    /// The contents of the damaged `sync_meta`; nil if its row cannot be read or is invalid.
     private struct OldMeta {
         var identity: ClientIdentity
         var nextNumber: TransactionNumber
@@ -169,7 +172,7 @@ struct Salvage {
         var account: AccountID?
         var clock: HybridClock
         var clockOffset: Int64?
-        /// Of the outbox.
+        /// The number of outbox entries.
         var entries: Int
         var journalEntries: Int?
     }
@@ -202,8 +205,8 @@ struct Salvage {
         }
     }
 
-    /// The spaces without their cursors, so that each is downloaded again; with their receipts, which prove what the server has
-    /// confirmed (I15).
+    /// Copies the spaces without their cursors, so that each is downloaded again, and with their receipts, which prove
+    /// the commits that the server has confirmed (I15).
     private func takeOverSpaces() throws(StoreFailure) {
         _ = try damaged.forEachRow(of: "sync_space", by: "key") { row throws(StoreFailure) in
             guard let name = row.text("name").flatMap({ SpaceID(rawValue: $0) }) else { return }
@@ -217,7 +220,7 @@ struct Salvage {
         }
     }
 
-    /// Whether the entries that have numbers have all of them up to the next one that is given.
+    /// Whether the numbers in the outbox are contiguous up to the next number to assign.
     private func hasNumbersWithoutGaps() throws(StoreFailure) -> Bool {
         let next = transaction.meta.nextNumber.rawValue
         let statement = try connection.prepare(
@@ -251,7 +254,7 @@ struct Salvage {
             var number = row.integer("number")
             if let found = number, found < 0 || !numbers.insert(found).inserted { number = nil }
             let payload = try StoredForm.bytes(of: entry)
-            // Why an entry was held back is not taken over: the next batch decides again.
+            // The reason for holding an entry back is not copied. The next batch decides again.
             insert.bind(1, sequence)
             insert.bind(2, entry.space.rawValue)
             insert.bind(3, text: payload)
@@ -270,7 +273,7 @@ struct Salvage {
         let saved = transaction.meta.outbox.count
         let lost = lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_outbox"))
         if lost != 0 {
-            // Nobody may be told that a lost write was confirmed.
+            // A lost write must never be reported as confirmed.
             let forget = try connection.prepare("UPDATE sync_meta SET forgotten_up_to = max(forgotten_up_to, ?1)")
             forget.bind(
                 1, max(last ?? 0, try connection.integer(of: "SELECT coalesce(max(sequence), 0) FROM sync_outbox")))
@@ -279,7 +282,7 @@ struct Salvage {
         return (SalvageReport.Count(saved: saved, lost: lost), numbers.count)
     }
 
-    /// The transaction of an entry; nil where it cannot be read, or changes what there are no tables for.
+    /// Returns the transaction of an entry; nil when it cannot be read, or changes a collection that has no table.
     private func transaction(in row: DamagedRow) -> Transaction? {
         guard let payload = row.bytes("payload"),
             let found = try? StoredForm.transaction(from: payload, of: "a saved entry"),
@@ -303,7 +306,7 @@ struct Salvage {
         }
     }
 
-    /// Links the entries to the records that they change, and shows what they make.
+    /// Links the entries to the records that they change, and recomputes those records.
     private func connectOutbox() throws(StoreFailure) {
         var places: Set<RecordPlace> = []
         try transaction.forEachEntry { entry throws(StoreFailure) in
@@ -327,7 +330,9 @@ struct Salvage {
             lost: lost(saved, unreadable, expected: expected, isWhole: isWhole && !repaired.contains("sync_journal")))
     }
 
-    /// - Returns: false for an entry that no reader of the journal could read.
+    /// Copies a journal entry and its conflicts.
+    ///
+    /// - Returns: false when the entry cannot be read.
     private func takeOverJournalEntry(_ row: DamagedRow) throws(StoreFailure) -> Bool {
         guard let number = row.integer("number") else { return false }
         let columns = [
@@ -346,7 +351,7 @@ struct Salvage {
         }
         do throws(StoreFailure) {
             let entry = try JournalReading.entry(number, connection)
-            // A merge is nothing without the values that met.
+            // A merge without its conflicting values is useless.
             switch entry?.event {
             case .merged(let conflicts), .overwritten(let conflicts, deleted: nil):
                 isReadable = isReadable && !conflicts.isEmpty
@@ -373,11 +378,11 @@ struct Salvage {
         return true
     }
 
-    // MARK: Both
+    // MARK: Helpers
 
-    /// Copies a row as it is.
+    /// Copies a row unchanged.
     ///
-    /// - Returns: false for a row that contradicts the table.
+    /// - Returns: false when the row violates the table's constraints.
     private func copy(_ row: DamagedRow, _ columns: [String], into table: String) throws(StoreFailure) -> Bool {
         let names = columns.filter(row.has)
         let places = names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
@@ -393,9 +398,9 @@ struct Salvage {
         }
     }
 
-    /// Lets the numbers of a table go on where they were.
+    /// Makes the AUTOINCREMENT sequence of a table continue from its former value.
     ///
-    /// - Returns: the last number that was given; nil where it cannot be read.
+    /// - Returns: the last number that was assigned; nil when it cannot be read.
     private func keepSequence(of table: String) throws(StoreFailure) -> Int64? {
         guard let last = damaged.integer("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'"),
             (0...Self.largestSequence).contains(last)
@@ -408,10 +413,10 @@ struct Salvage {
         return last
     }
 
-    /// No device writes so much; a larger number is damage.
+    /// Larger numbers are treated as damage, because no device writes that many rows.
     private static let largestSequence: Int64 = 1 << 48
 
-    /// How many entries of a table are lost; nil where nobody can tell.
+    /// Returns the number of lost entries of a table; nil when it cannot be known.
     private func lost(_ saved: Int, _ unreadable: Int, expected: Int?, isWhole: Bool) -> Int? {
         if let expected { return max(expected - saved, unreadable) }
         return isWhole ? unreadable : nil

@@ -1,19 +1,21 @@
 import Glibc
 import SyncCore
 
-/// The pages of a new database that say where its tables are: its header, and the B-tree of its schema.
+/// The pages of a new database that give the location of its tables: the header and the schema's B-tree.
 ///
-/// Databases that were made with the same schema have their tables at the same places, so these pages can take the place of
-/// damaged ones. Where that is not so, what is read by them makes no sense, and is refused row by row.
+/// Databases created with the same schema have their tables at the same pages, so these pages can replace damaged ones.
+/// If the tables are elsewhere, the rows read through these pages make no sense, and each is refused.
 struct SchemaPages {
     private let pageSize: Int
-    /// By number, from 1.
+    /// Pages by number, from 1.
     private let pages: [Int: [UInt8]]
-    /// The pages of the new database.
+    /// The number of pages of the new database.
     private let pageCount: Int
 
-    /// - Parameter template: the bytes of a new database, without a log.
-    /// - Throws: `corrupt` when they are not one.
+    /// Collects the pages from a new database.
+    ///
+    /// - Parameter template: the bytes of a new database, without a WAL.
+    /// - Throws: `corrupt` when they are not a database.
     init(of template: [UInt8]) throws(StoreFailure) {
         guard template.count > 100 else { throw Self.unexpected }
         pageSize = FilePage.number(template, at: 16, bytes: 2)
@@ -32,7 +34,8 @@ struct SchemaPages {
 
     private static let unexpected = StoreFailure(.corrupt, "a new database has no schema that can be read")
 
-    /// The pages below an interior page of a table; none for a leaf (https://sqlite.org/fileformat2.html#b_tree_pages).
+    /// Returns the child pages of an interior page of a table; none for a leaf
+    /// (https://sqlite.org/fileformat2.html#b_tree_pages).
     private static func children(of page: [UInt8], isFirst: Bool) throws(StoreFailure) -> [Int] {
         let header = isFirst ? 100 : 0
         switch page[header] {
@@ -51,14 +54,14 @@ struct SchemaPages {
         }
     }
 
-    /// Writes the pages into a file in place of its own.
+    /// Overwrites the pages of the same numbers in a file.
     func write(to path: String) throws(StoreFailure) {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw DatabaseFiles.failure("open", path) }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { throw DatabaseFiles.failure("look at", path) }
-        // The tables of a file that is too short are pages without a form: nothing is read from them but what a log has.
+        // In a file that was too short, the added pages are zero. Rows are then read only from pages that the WAL has.
         let count = max(Int(status.st_size) / pageSize, pageCount)
         guard ftruncate(file, off_t(count * pageSize)) == 0 else { throw DatabaseFiles.failure("write", path) }
         for (number, page) in pages.sorted(by: { $0.key < $1.key }) {
@@ -68,13 +71,13 @@ struct SchemaPages {
         }
     }
 
-    /// Sets the number of pages, and that no page is free: nothing is written by this header.
+    /// Sets the number of pages, and an empty freelist. Nothing is written through this header.
     private static func set(_ pages: UInt32, inHeader page: inout [UInt8]) {
         for index in 0..<4 {
             page[28 + index] = UInt8(truncatingIfNeeded: pages >> UInt32(24 - 8 * index))
             page[32 + index] = 0
             page[36 + index] = 0
-            // The number of pages is valid for this state of the file.
+            // The version-valid-for number must equal the change counter for the number of pages to be valid.
             page[92 + index] = page[24 + index]
         }
     }

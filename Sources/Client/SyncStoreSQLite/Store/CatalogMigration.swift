@@ -1,19 +1,21 @@
 import SyncCore
 import SyncModel
 
-/// Makes the tables of the collections follow the application's schema: new collections get tables, new fields at the
-/// end get columns. Anything else is another schema, and refused.
+/// Brings the tables of the collections up to the application's schema.
+///
+/// A new collection gets a table. New fields at the end of a collection get columns. Any other difference is a
+/// different schema and throws.
 struct CatalogMigration {
     let tables: [RecordTable]
     let connection: Connection
 
-    /// Whether the tables follow this schema already.
+    /// Whether the tables match this schema.
     func isDone() throws(StoreFailure) -> Bool {
         let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
         return try storedFields() == Dictionary(uniqueKeysWithValues: wanted)
     }
 
-    /// Runs inside a transaction.
+    /// Creates and extends the tables. Must run inside a transaction.
     func run() throws(StoreFailure) {
         try checkNames()
         let stored = try storedFields()
@@ -52,7 +54,7 @@ struct CatalogMigration {
         }
     }
 
-    // MARK: What is there
+    // MARK: Stored schema
 
     private struct Column: Equatable {
         let name: String
@@ -80,7 +82,7 @@ struct CatalogMigration {
         defer { select.reset() }
         var fields: [String: [Column]] = [:]
         while try select.step() {
-            // A collection without fields stands as one row without a name.
+            // A collection without fields is stored as one row with an empty field name.
             if select.text(1).isEmpty {
                 fields[select.text(0), default: []] += []
             } else {
@@ -148,7 +150,8 @@ struct CatalogMigration {
         return "\(RecordTable.quote(field.name.rawValue)) \(type)"
     }
 
-    /// Whether a required reference points at a record is asked before each delete; the others are not searched for.
+    /// Indexes the required references. Each delete checks whether a required reference points at the record; other
+    /// references are never searched.
     private func index(_ table: RecordTable, from first: Int) throws(StoreFailure) {
         for field in table.model.fields[first...] where field.isRequired && field.type == .reference {
             let name = RecordTable.quote("sync_ref_\(table.name)_\(field.name)")
@@ -178,7 +181,7 @@ struct CatalogMigration {
         }
     }
 
-    /// For people in the sqlite3 shell: ids as text, and whether something is pending.
+    /// Creates a view for people in the sqlite3 shell. It shows ids as text, and whether a record has pending changes.
     private func createView(of table: RecordTable) throws(StoreFailure) {
         let fields = table.model.fields.map { field in
             let name = RecordTable.quote(field.name.rawValue)
@@ -203,9 +206,10 @@ struct CatalogMigration {
             + ")"
     }
 
-    // MARK: Records and values that came before their tables and columns
+    // MARK: Records and values that arrived before their tables and columns
 
-    /// The server may have shown a collection before this build knew it: its records wait in `sync_foreign`.
+    /// Moves the records of a new table's collection out of `sync_foreign`. The server may have sent them to a build
+    /// that did not know the collection.
     private func adoptForeignRows(_ table: RecordTable) throws(StoreFailure) {
         let statements = TableStatements(table)
         let select = try connection.prepare(
@@ -223,7 +227,7 @@ struct CatalogMigration {
                 after = id
                 let fields = try StoredForm.patch(from: select.bytes(4), of: "\(table.name) \(id)")
                 let version = Version(select.integer(3))
-                // A number of a lost history may have been given to another record since.
+                // In the current history, the server may have given this uid to another record.
                 let uid = version == .zero ? UID.none : UID(select.integer(2))
                 row = StoredRow(
                     record: Record(
@@ -237,7 +241,8 @@ struct CatalogMigration {
                 try table.bind(row, to: upsert)
                 try upsert.run()
             } catch {
-                // Two records of one number: the next snapshot says whose it is. The database has to open.
+                // Two records have the same uid. The next snapshot decides which one keeps it; opening the database
+                // must not fail.
                 guard error.code == .contradiction else { throw error }
                 row.record.uid = .none
                 try table.bind(row, to: upsert)
@@ -249,7 +254,8 @@ struct CatalogMigration {
         try delete.run()
     }
 
-    /// The server may have sent a field before this build knew it: its values wait in `sync_unknown`.
+    /// Moves the values of new columns out of `sync_unknown`. The server may have sent them to a build that did not
+    /// know the field.
     private func fillFromUnknown(_ table: RecordTable) throws(StoreFailure) {
         let statements = TableStatements(table)
         let select = try connection.prepare(
@@ -274,7 +280,7 @@ struct CatalogMigration {
 }
 
 extension Record {
-    /// Moves the fields that the schema has come to know to their places. A value of another type was never a value of it.
+    /// Moves unknown fields that the schema now knows into `values`. Drops a value whose type does not match its field.
     fileprivate mutating func takeKnownFields(of schema: ModelSchema) {
         for (name, value) in unknown {
             guard let position = schema.position(of: name) else { continue }

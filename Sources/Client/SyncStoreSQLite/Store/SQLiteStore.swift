@@ -3,30 +3,31 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A client's local cache in one SQLite file: the records as reads return them, their bases, the outbox, the journal.
+/// A client's local cache in one SQLite file: the current records that reads return, their bases, the outbox, and the
+/// journal.
 ///
-/// Every call is synchronous and one transaction. Writers wait for each other; readers wait for nobody. Safe to call
-/// from any thread and beside other processes on the same file.
+/// Every call is synchronous and runs in one transaction. Writers wait for each other; readers wait for nobody. Calls
+/// are safe from any thread, and while other processes use the same file.
 public final class SQLiteStore: Sendable {
     public let catalog: SchemaCatalog
     public let changes = Broadcast<StoreChange>()
     public let configuration: StoreConfiguration
 
-    /// The version of the fixed tables that this build makes and migrates to.
+    /// The schema version of the fixed tables that this build creates and migrates to.
     public static var schemaVersion: Int { LocalSchema.migrations.count }
 
     let tables: [RecordTable]
-    /// The address of the database, for connections after the first.
+    /// The SQLite URI of the database, for opening further connections.
     let uri: String
     let files: DatabaseFiles
     private let writer: Guarded<WriterState>
-    /// Nil when one connection does everything.
+    /// The connections for readers; nil when one connection does everything.
     private let readers: ReadConnections?
-    /// The file that was opened; nil on a VFS of its own.
+    /// The identity of the opened file; nil with a custom VFS.
     private let identity: DatabaseFiles.Identity?
 
     private struct WriterState {
-        /// Nil once closed.
+        /// The writer; nil once the store is closed.
         var writer: Writer?
     }
 
@@ -53,12 +54,13 @@ public final class SQLiteStore: Sendable {
         self.writer = Guarded(WriterState(writer: writer))
     }
 
-    /// Opens the database, makes or migrates it, and checks that it is one of ours.
+    /// Opens the database, creates or migrates it, and checks that it belongs to Tombolo.
     ///
     /// - Parameters:
     ///   - now: the wall clock, for the identity of a new database.
-    ///   - random: for the identity of a new database.
-    /// - Throws: what is wrong with the file, its folder or its schema; nothing is changed then.
+    ///   - random: the random source, for the identity of a new database.
+    /// - Throws: an error that says what is wrong with the file, its folder, or its schema. The database is unchanged
+    ///   then.
     public static func open(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator
@@ -74,7 +76,7 @@ public final class SQLiteStore: Sendable {
         }
         try files.prepare(creatingIfMissing: configuration.createsIfMissing)
         try files.checkWritable()
-        // Two processes that make or migrate one file at once would meet half-made tables.
+        // The lock keeps a second process from seeing the tables of an unfinished creation or migration.
         let patience = configuration.limits.busyTimeout
         guard let lock = try FileLock(locking: files.openLock, within: patience) else {
             throw StoreFailure(
@@ -89,17 +91,18 @@ public final class SQLiteStore: Sendable {
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
     }
 
-    /// Closes all connections and ends the feed of changes. Later calls throw.
+    /// Closes all connections and ends the broadcast of changes. Later calls throw.
     public func close() {
         readers?.close()
         writer.withLock { $0.writer = nil }
-        // Last: a task that waits for news looks into the store once more when they end, and must find it closed.
+        // This must come last: a task that waits for changes reads the store once more when the broadcast ends, and
+        // must find it closed.
         changes.finish()
     }
 
     // MARK: Plumbing
 
-    /// Runs a call that changes something; its news is told once it is durable.
+    /// Runs a call that changes something, and publishes the change once it is durable.
     func write<Value: Sendable>(
         _ body: @Sendable (WriteTransaction) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
@@ -125,8 +128,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Runs a call that changes nothing that anybody observes, and that can wait until another time: when another
-    /// program writes, it throws `busy` at once.
+    /// Runs a write that nobody observes and that can wait. Throws `busy` at once when another program is writing.
     func writeUnlessBusy<Value: Sendable>(
         _ body: @Sendable (Connection) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
@@ -138,7 +140,10 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Runs a call that only reads. One statement is a snapshot by itself; `inTransaction` makes several one.
+    /// Runs a call that only reads.
+    ///
+    /// A single statement sees one snapshot by itself. Pass `inTransaction` to give several statements the same
+    /// snapshot.
     func read<Value: Sendable>(
         inTransaction: Bool = false, _ body: @Sendable (Connection) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
@@ -177,7 +182,7 @@ public final class SQLiteStore: Sendable {
         return writer
     }
 
-    /// Writes to a file that was deleted are lost; better to say so.
+    /// Throws when the database file was deleted or replaced, because writes to it would be lost.
     private func checkFileIsThere() throws(StoreFailure) {
         guard let identity else { return }
         guard files.identity() == identity else {
@@ -185,7 +190,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    // MARK: Care
+    // MARK: Maintenance
 
     public func checkpoint() throws(StoreFailure) {
         let pages = configuration.limits.checkpointPages
@@ -195,13 +200,13 @@ public final class SQLiteStore: Sendable {
         if isDue { try checkpointNow() }
     }
 
-    /// Leaves nothing in the log's file: now, or where somebody reads from it or the disk fails, with a later checkpoint.
+    /// Empties the WAL file now, or with a later checkpoint if a reader still uses the WAL or the disk fails.
     func truncateLogSoon() {
         try? writer.withLock { state throws(StoreFailure) in try Self.open(state).needsTruncation = true }
         try? checkpoint()
     }
 
-    /// Writes the log into the database file, due or not.
+    /// Checkpoints the WAL into the database file, whether or not a checkpoint is due.
     package func checkpointNow() throws(StoreFailure) {
         guard readers != nil else {
             return try writer.withLock { state throws(StoreFailure) in try Self.open(state).checkpointAlone() }
@@ -212,10 +217,10 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// A number that changes when another connection than this store's writer has committed.
+    /// Returns a number that changes when a connection other than this store's writer has committed.
     ///
-    /// Asked under the write lock: the log is written to a moment before the commit can be seen, and who was woken by
-    /// that write must not look too early.
+    /// It is read under the write lock. The WAL file changes a moment before the commit is visible, so a caller woken
+    /// by that change must wait for the commit to finish.
     func foreignCommits() throws(StoreFailure) -> Int64 {
         try writer.withLock { state throws(StoreFailure) in
             try Self.open(state).inTransaction { connection throws(StoreFailure) in
@@ -226,7 +231,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// The setting of the connection that writes, by its SQL.
+    /// Returns the value of a pragma on the writer's connection.
     package func setting(_ pragma: String) throws(StoreFailure) -> String {
         try writer.withLock { state throws(StoreFailure) in
             try Self.open(state).outsideTransaction { connection throws(StoreFailure) in
@@ -235,7 +240,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Reads the whole file for damage, and every write that is not confirmed. Takes seconds for gigabytes.
+    /// Checks the whole file for damage, and decodes every unconfirmed write. Takes seconds for gigabytes.
     ///
     /// - Throws: `corrupt`, with the first finding.
     public func verify() throws(StoreFailure) {
@@ -261,8 +266,10 @@ public final class SQLiteStore: Sendable {
     }
 }
 
-/// The address of a database file for SQLite. A file is never created by SQLite itself: we make it, with our
-/// permissions; on a VFS of its own there are none.
+/// Builds the SQLite URI of a database file.
+///
+/// SQLite itself never creates a file, because the store creates it first with its own permissions. A custom VFS has no
+/// permissions, so there SQLite may create it.
 enum URIText {
     static func make(_ configuration: StoreConfiguration, creating: Bool) -> String {
         var uri = "file:"

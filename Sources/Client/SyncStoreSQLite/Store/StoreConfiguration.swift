@@ -1,29 +1,30 @@
-/// How a local cache is opened.
+/// The options for opening a local cache.
 public struct StoreConfiguration: Hashable, Sendable {
-    /// The database file. Beside it live its log (`-wal`), the index of the log (`-shm`), and two lock files.
+    /// The path of the database file. The WAL (`-wal`), its shared-memory index (`-shm`), and two lock files are
+    /// created next to it.
     public var file: String
     public var durability = Durability.normal
     public var createsIfMissing = true
     public var limits = StoreLimits()
     public var connections = Connections.pool(readers: 4)
-    /// The name of a registered SQLite VFS instead of the file system. Permissions and lock files are then left to
-    /// whoever made that VFS.
+    /// The name of a registered SQLite VFS to use instead of the file system. That VFS is then responsible for
+    /// permissions and locking.
     public var vfs: String?
 
     /// The failures that a commit survives.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
-        /// A committed write survives the crash of the process. After a power loss the newest ones may be missing.
+        /// A committed write survives a crash of the process. A power loss may lose the newest writes.
         case normal
-        /// A committed write survives a power loss too, at the price of one fsync each.
+        /// A committed write also survives a power loss. Costs one fsync per commit.
         case full
     }
 
     public enum Connections: Hashable, Sendable {
-        /// One writer, and connections of their own for readers, which never wait for it.
+        /// One writer, and separate connections for readers, which never wait for the writer.
         case pool(readers: Int)
-        /// One connection for everything: no other thread, and the same order every time. For simulations.
+        /// One connection for everything, with no other thread and always the same order. For simulations.
         case single
-        /// The same, holding the file for itself alone: works on a VFS without shared memory.
+        /// One connection that locks the file exclusively. Works on a VFS without shared memory.
         case exclusive
     }
 

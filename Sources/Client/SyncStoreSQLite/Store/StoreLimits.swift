@@ -1,36 +1,39 @@
-/// The limits of one local cache. Over a limit a write fails loudly; nothing is dropped.
+/// The limits of one local cache. A write that would exceed one throws; nothing is dropped.
 public struct StoreLimits: Hashable, Sendable {
-    /// Transactions that may wait for the server: months of one person's edits, and a bound on what a device owes.
+    /// Maximum number of transactions in the outbox: months of one person's edits.
     public var outboxEntries = 100_000
-    /// Their bytes together: fits a phone's disk, and a few thousand pushes.
+    /// Maximum bytes of the outbox. Fits a phone's disk, and takes a few thousand pushes.
     public var outboxBytes: Int64 = 256 * 1_024 * 1_024
-    /// Journal entries. Beyond this number, and beyond `journalBytes`, the oldest handled entries are deleted; entries that
-    /// nobody has handled never are.
+    /// Maximum number of journal entries. Beyond this number, or beyond `journalBytes`, the oldest handled entries are
+    /// deleted. Unhandled entries are never deleted.
     public var journalEntries = 10_000
-    /// The bytes of the journal: thousands of ordinary entries.
+    /// Maximum bytes of the journal: thousands of ordinary entries.
     public var journalBytes: Int64 = 64 * 1_024 * 1_024
-    /// Unhandled journal entries. Beyond this number, and beyond `unseenJournalBytes`, new edits fail with `journalFull`
-    /// (decision 22). An outbox that the server rejects whole still fits.
+    /// Maximum number of unhandled journal entries. At this number, or at `unseenJournalBytes`, new edits fail with
+    /// `journalFull` (decision 22). The default leaves room for an outbox that the server rejects entirely.
     public var unseenJournalEntries = 100_000
-    /// The bytes of unhandled journal entries: as many as an outbox may hold.
+    /// Maximum bytes of unhandled journal entries: as many as the outbox may hold.
     public var unseenJournalBytes: Int64 = 256 * 1_024 * 1_024
-    /// The bytes of one page of the journal, which holds one entry at least. Bounds the memory of a reader.
+    /// Maximum bytes of one page of the journal. A page always holds at least one entry. Bounds a reader's memory.
     public var journalPageBytes: Int64 = 4 * 1_024 * 1_024
-    /// How long to wait for another program's lock: longer than any honest transaction.
+    /// Longest wait for another program's lock. Longer than any regular transaction.
     public var busyTimeout = Duration.seconds(5)
-    /// Pages in the log at which a checkpoint is due: 4 MiB, so that readers need not search a long log.
+    /// Pages in the WAL at which a checkpoint is due: 4 MiB, because readers have to search the WAL.
     public var checkpointPages = 1_000
 
     public init() {}
 
-    /// Pages that the file of the log may keep when it is used again from its beginning: twice those of a checkpoint, so that
-    /// an ordinary log is never cut only to grow again.
+    /// Pages that the WAL file keeps when SQLite restarts it from the beginning. Twice the checkpoint threshold, so
+    /// that an ordinary WAL is not truncated only to grow again.
     var keptLogPages: Int { 2 * checkpointPages }
 
-    /// Bytes kept of a rejection's message. One message is repeated in the entry of each dependant transaction.
+    /// Maximum bytes kept of a rejection's message. The journal entry of each dependent transaction repeats the
+    /// message.
     static let rejectionMessageBytes = 1_000
-    /// Decoded transactions kept while one page is applied: a page touches few transactions many times.
+    /// Maximum number of decoded transactions cached while a page is applied. A page touches few transactions, each
+    /// many times.
     static let decodedTransactions = 64
-    /// Prepared statements kept per connection for composed texts: more forms of queries than any screen has.
+    /// Maximum number of cached statements with composed SQL per connection. More than the distinct queries of any
+    /// screen.
     static let composedStatements = 100
 }

@@ -5,34 +5,36 @@ import Schemas
 import SyncCore
 import SyncModel
 
-/// The one connection that writes: opened and migrated by GRDB, then used through kept statements.
+/// The only connection that writes. GRDB opens and migrates it; after that, cached statements use it directly.
 ///
-/// Not thread-safe: it lives behind the store's lock.
+/// Not thread-safe: the store's lock protects it.
 final class Writer {
     private let queue: DatabaseQueue
     let connection: Connection
-    /// Pages in the log after this connection's last commit, told by SQLite.
+    /// The number of pages in the WAL after this connection's last commit, set by SQLite's WAL hook.
     private let logPages: UnsafeMutablePointer<Int32>
-    /// The bytes that the file of the log may keep; set with the other settings.
+    /// Maximum bytes of the WAL file after a restart. Set in `boundLog(to:)`.
     private var keptLogBytes = Int64.max
-    /// Of a page in the log, with what stands before it.
+    /// The bytes of one WAL frame: a page and its header.
     private var frameBytes: Int64 = 0
-    /// Whether a flush makes the whole log durable: not before what an earlier process left in it was written again, and not
-    /// after a flush that failed.
+    /// Whether an fsync makes the whole WAL durable.
+    ///
+    /// False until the bytes that an earlier process left in the WAL have been rewritten, and false again after a
+    /// failed flush.
     private var trustsLog = false
     private var hasCommitted = false
-    /// Whether what a vacated space has left in the log's file is still to be cut off. After a crash nobody remembers, so it
-    /// begins with whether there is such a space.
+    /// Whether the WAL file still has to be truncated, because it may hold data of a vacated space. No process
+    /// remembers this across a crash, so it starts as true whenever a vacated space exists.
     var needsTruncation = false
 
-    /// The most frames that the commit which cuts a log leaves in it.
+    /// The maximum number of frames that the WAL holds after the commit that truncates it.
     private static let truncatedLogFrames: Int64 = 4
-    /// Bytes before each page in the log (https://sqlite.org/fileformat2.html#walformat).
+    /// Bytes before each page in the WAL (https://sqlite.org/fileformat2.html#walformat).
     private static let frameHeader: Int64 = 24
-    /// Marks a file as a client's cache: "TmbC".
+    /// The SQLite application id that marks a file as a client's cache: "TmbC".
     static let applicationID: Int64 = 0x546D_6243
 
-    /// - Parameter newClient: who this is, should the database be new.
+    /// - Parameter newClient: the client id to use if the database is new.
     init(
         uri: String, configuration: StoreConfiguration, tables: [RecordTable], newClient: ClientID
     ) throws(StoreFailure) {
@@ -45,13 +47,13 @@ final class Writer {
             queue = try DatabaseQueue(path: uri, configuration: settings)
         } catch {
             let failure = StoreFailure.wrapping(error, while: "open the database")
-            // On a VFS nobody has looked whether the file is there.
+            // With a custom VFS, nobody has checked yet that the file exists.
             guard failure.code == .readOnly, configuration.vfs != nil, !configuration.createsIfMissing else {
                 throw failure
             }
             throw StoreFailure(.missingFile, "there is no database at \(configuration.file); \(failure.message)")
         }
-        // GRDB owns the connection; its address is all that is taken out of GRDB's queue.
+        // GRDB owns the connection. Only its address leaves GRDB's queue.
         let address = queue.writeWithoutTransaction { UInt(bitPattern: $0.sqliteConnection) }
         guard let handle = OpaquePointer(bitPattern: address) else {
             throw StoreFailure(.inputOutput, "the database could not be opened: there is no connection")
@@ -75,7 +77,9 @@ final class Writer {
         logPages.deallocate()
     }
 
-    /// SQLite copies the log into the database file when the last connection is closed. Who has only looked leaves it alone.
+    /// Makes sure that SQLite copies only a durable WAL into the database file when the last connection closes.
+    ///
+    /// A connection that has only read leaves the WAL alone.
     private func prepareClosing() {
         if hasCommitted {
             sqlite3_busy_timeout(connection.handle, 0)
@@ -96,7 +100,8 @@ final class Writer {
         let owner = try connection.integer(of: "PRAGMA application_id")
         let isEmpty = try connection.integer(of: "SELECT count(*) FROM sqlite_schema") == 0
         guard owner == Self.applicationID || (owner == 0 && isEmpty) else {
-            // The marks are in the header, which may be damaged; the tables tell who made them.
+            // The header, which holds the application id, may be damaged. The table names still show whose database it
+            // is.
             let isOurs =
                 try connection.integer(
                     of: "SELECT count(*) FROM sqlite_schema WHERE name IN ('sync_meta', 'sync_outbox')") == 2
@@ -122,15 +127,15 @@ final class Writer {
         }
     }
 
-    /// Settings of the connection; those that matter for safety are read back.
+    /// Applies the connection's settings, and reads back those that matter for safety.
     private func configure(_ configuration: StoreConfiguration) throws(StoreFailure) {
-        // Through GRDB, for as long as its hooks are in place: going over to a log is a commit.
+        // This runs through GRDB because its hooks are still installed: switching to WAL mode is a commit.
         let mode = try Self.wrap("set up the log") {
             try queue.writeWithoutTransaction { db in
                 if configuration.connections == .exclusive { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
                 try db.execute(sql: "PRAGMA journal_mode = WAL")
-                // Asked again: SQLite says "wal" before the change is committed, and keeps the rollback journal
-                // without a word when that fails. A power loss would then take back what was acknowledged.
+                // The mode is read again because SQLite answers "wal" before the change is committed, and silently
+                // keeps the rollback journal if that fails. A power loss would then take back acknowledged writes.
                 return try String.fetchOne(db, sql: "PRAGMA journal_mode")
             }
         }
@@ -144,7 +149,7 @@ final class Writer {
         }
         try Self.harden(connection)
         try boundLog(to: configuration.limits.keptLogPages)
-        // Replaces the automatic checkpoints, which are the cause of the WAL-reset race.
+        // Replaces SQLite's automatic checkpoints, which cause the WAL-reset race.
         sqlite3_wal_hook(
             connection.handle,
             { context, _, _, pages in
@@ -153,7 +158,8 @@ final class Writer {
             }, logPages)
     }
 
-    /// Otherwise the file would keep the largest size that one transaction, or a reader that stayed, ever gave it.
+    /// Limits the size that the WAL file keeps. Without a limit, it stays as large as one big transaction or one
+    /// long-lived reader once made it.
     private func boundLog(to pages: Int) throws(StoreFailure) {
         let frame = try connection.integer(of: "PRAGMA page_size") + Self.frameHeader
         frameBytes = frame
@@ -161,7 +167,7 @@ final class Writer {
         try connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)")
     }
 
-    /// Makes a connection refuse what only a hostile file would ask.
+    /// Makes a connection refuse operations that only a malicious file would ask for.
     static func harden(_ connection: Connection) throws(StoreFailure) {
         try connection.execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
         let code = csqlitestore_set_defensive(connection.handle)
@@ -181,7 +187,8 @@ final class Writer {
                 try db.execute(sql: "PRAGMA user_version = \(index + 1)")
             }
         }
-        // First of all, and by itself: a file in which the migrator was killed is still told to be ours.
+        // This is the first commit, so that a file is recognized as a Tombolo database even if the process is killed
+        // during the migrations.
         if try connection.integer(of: "PRAGMA application_id") == 0 {
             try Self.wrap("mark the database") {
                 try queue.writeWithoutTransaction {
@@ -192,12 +199,12 @@ final class Writer {
         try Self.wrap("migrate the database") { [migrator] in try migrator.migrate(queue) }
         takeOverFromGRDB()
         let catalog = CatalogMigration(tables: tables, connection: connection)
-        // Rows that SQLite has just recovered from the log of a process that was killed over a commit are visible, but perhaps not
-        // on the medium. What is shown, and pushed, would be taken back by the next loss of power.
+        // SQLite may just have recovered commits from the WAL of a killed process. These rows are visible, but may not
+        // be on the medium. The next power loss would take back rows that the application has already shown or pushed.
         let flushes = configuration.durability == .full
-        // An exclusive lock is taken with the first transaction that writes.
+        // In exclusive mode, the lock is taken by the first transaction that writes.
         let writes = flushes || configuration.connections == .exclusive
-        // A reader must not wait for the turn of those who write.
+        // Opening the database to read must not wait for other writers.
         if !writes, try catalog.isDone(), try Meta.load(connection) != nil { return }
         let identity = ClientIdentity(client: newClient, incarnation: 0)
         let fresh = Meta(
@@ -211,7 +218,8 @@ final class Writer {
         }
     }
 
-    /// Called in a transaction that holds the write lock.
+    /// Rewrites and flushes the WAL, unless it is known to be durable. Must be called in a transaction that holds the
+    /// write lock.
     private func trustLog() throws(StoreFailure) {
         guard !trustsLog else { return }
         let code = csqlitestore_write_log_again(connection.handle)
@@ -221,31 +229,33 @@ final class Writer {
         trustsLog = true
     }
 
-    /// The smallest thing that makes a transaction one that writes: one page, as it was.
+    /// Writes one page with its existing contents, which is the smallest write that SQLite commits.
     private static func changeNothing(_ connection: Connection) throws(StoreFailure) {
         let version = try connection.integer(of: "PRAGMA user_version")
         try connection.execute("PRAGMA user_version = \(version)")
     }
 
-    /// GRDB's hooks expect every statement to be its own. From here on ours go past it, nobody observes through it, and
-    /// the store's lock takes the place of its queue.
+    /// Removes GRDB's hooks, which expect GRDB to run every statement.
+    ///
+    /// From here on, statements bypass GRDB, nobody observes changes through it, and the store's lock replaces its
+    /// queue.
     private func takeOverFromGRDB() {
         _ = sqlite3_commit_hook(connection.handle, nil, nil)
         _ = sqlite3_rollback_hook(connection.handle, nil, nil)
         _ = sqlite3_update_hook(connection.handle, nil, nil)
-        // It is asked for each column of each statement that is prepared.
+        // SQLite calls the authorizer for each column of each statement that it prepares.
         _ = sqlite3_set_authorizer(connection.handle, nil, nil)
     }
 
     // MARK: Writing
 
-    /// How a transaction ends that did not fail.
+    /// The way a transaction ends when its body does not throw.
     enum Ending<Value> {
         case commit(Value)
         case rollBack(Value)
     }
 
-    /// Calls `body` between `BEGIN IMMEDIATE` and the end that it chooses; an error rolls back.
+    /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.
     func inTransaction<Value>(
         _ body: (Connection) throws(StoreFailure) -> Ending<Value>
     ) throws(StoreFailure) -> Value {
@@ -261,13 +271,13 @@ final class Writer {
                 return value
             }
         } catch {
-            // SQLite has rolled back by itself after some errors.
+            // After some errors, SQLite has already rolled back.
             if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("ROLLBACK") }
             throw error
         }
     }
 
-    /// Calls `body` while this connection does not wait for other programs: what would wait throws `busy`.
+    /// Calls `body` with the busy timeout set to zero: an operation that would wait for another program throws `busy`.
     func withoutWaiting<Value>(
         restoring timeout: Duration, _ body: (Writer) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
@@ -276,7 +286,7 @@ final class Writer {
         return try body(self)
     }
 
-    /// Calls `body` on the connection outside of a transaction.
+    /// Calls `body` with the connection, outside a transaction.
     func outsideTransaction<Value>(
         _ body: (Connection) throws(StoreFailure) -> Value
     ) throws(StoreFailure) -> Value {
@@ -285,8 +295,8 @@ final class Writer {
 
     // MARK: Checkpoints
 
-    /// Whether the log has grown to `pages`, as of this connection's last commit, or by whatever commits beyond what its file
-    /// may keep.
+    /// Whether a checkpoint is due: the WAL had `pages` pages after this connection's last commit, its file is larger
+    /// than it may stay, or it has to be truncated.
     func isCheckpointDue(at pages: Int) -> Bool {
         Int(logPages.pointee) >= pages || isLogTooLong || needsTruncation
     }
@@ -295,18 +305,19 @@ final class Writer {
         csqlitestore_log_size(connection.handle) > keptLogBytes
     }
 
-    /// Copies the log into the database file while no connection can commit, so that the race between a commit and a
-    /// checkpoint in SQLite before 3.51.3 cannot happen: this connection holds the write lock, `other` copies.
+    /// Checkpoints the WAL through `other` while no connection can commit.
     ///
-    /// A file that is too long is cut by the commit that uses it again from its beginning: one is made here, unless somebody
-    /// still reads from the log.
+    /// This connection holds the write lock during the copy, which rules out the race between a commit and a checkpoint
+    /// in SQLite before 3.51.3. A WAL file that is too long is truncated by the next commit that restarts it, so this
+    /// function then makes such a commit. The truncation does not happen while a reader still uses the WAL.
     func checkpoint(through other: Connection) throws(StoreFailure) {
         let isWhole = try inTransaction { _ throws(StoreFailure) in
             .rollBack(
                 try copyingLog { () throws(StoreFailure) in
                     let copy = try other.statement("PRAGMA wal_checkpoint(PASSIVE)")
                     defer { copy.reset() }
-                    // Whether it was busy, the pages in the log, and how many of them the database has.
+                    // The columns are: whether the checkpoint was blocked, the pages in the WAL, and the pages that the
+                    // database file now has.
                     return try copy.step() && copy.integer(0) == 0 && copy.integer(1) == copy.integer(2)
                 })
         }
@@ -316,13 +327,14 @@ final class Writer {
         if cuts { try connection.execute("PRAGMA journal_size_limit = 0") }
         defer { if cuts { try? connection.execute("PRAGMA journal_size_limit = \(keptLogBytes)") } }
         try inTransaction { connection throws(StoreFailure) in .commit(try Self.changeNothing(connection)) }
-        // A reader that still reads from its end keeps the log: then the commit stands behind what is in it.
+        // While a reader still uses the end of the WAL, the commit is appended to it instead of restarting it.
         if cuts, csqlitestore_log_size(connection.handle) <= Self.truncatedLogFrames * frameBytes {
             needsTruncation = false
         }
     }
 
-    /// The same with one connection only, which nothing can interrupt.
+    /// Checkpoints and truncates the WAL through this connection alone. With a single connection, nothing can run in
+    /// between.
     func checkpointAlone() throws(StoreFailure) {
         try inTransaction { _ throws(StoreFailure) in .rollBack(try trustLog()) }
         try copyingLog { () throws(StoreFailure) in try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
@@ -330,7 +342,8 @@ final class Writer {
         needsTruncation = false
     }
 
-    /// Calls what copies the log into the database file, once the log is durable: a copy that is cut short is fixed from it.
+    /// Calls `body`, which copies the WAL into the database file, after making the WAL durable. If the copy is cut
+    /// short, recovery repeats it from the WAL.
     private func copyingLog<Value>(_ body: () throws(StoreFailure) -> Value) throws(StoreFailure) -> Value {
         try trustLog()
         trustsLog = false

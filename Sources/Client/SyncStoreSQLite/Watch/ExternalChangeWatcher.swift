@@ -4,10 +4,10 @@ import SyncConcurrency
 public import SyncCore
 import SyncModel
 
-/// Tells a store's observers of what other processes have written to its file.
+/// Publishes the commits of other processes to a store's observers.
 ///
-/// The kernel says that the log was written to, and SQLite whether another connection has committed; a slow poll
-/// stands behind that, for file systems that tell nothing. News comes on a thread of the watcher's own, until `stop`.
+/// The kernel reports writes to the WAL, and SQLite tells whether another connection has committed. A slow poll covers
+/// file systems that report nothing. Changes are published on the watcher's own thread until `stop`.
 public final class ExternalChangeWatcher: Sendable {
     private let sources: Guarded<Sources>
 
@@ -18,12 +18,13 @@ public final class ExternalChangeWatcher: Sendable {
 
     /// Starts watching. The watcher keeps the store alive until it is stopped.
     ///
-    /// - Parameter pollInterval: how often to look although nothing was heard. Long: it fixes what should not happen.
+    /// - Parameter pollInterval: the interval of the poll. Long, because the poll is only a fallback.
     public init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreFailure) {
         let folder = store.files.folder
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw DatabaseFiles.failure("watch", folder) }
-        // The folder, not the log: the log goes when the last process closes it, and comes back under the same name.
+        // This watches the folder because the WAL is deleted when the last process closes it, and is created again
+        // under the same name.
         guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO)) >= 0 else {
             let code = errno
             close(descriptor)
@@ -55,10 +56,10 @@ public final class ExternalChangeWatcher: Sendable {
         sources = Guarded(Sources(events: events, poll: poll))
     }
 
-    /// Ends the watching; a look that is under way is finished first or finds nothing to tell.
+    /// Stops watching. A check in progress finishes first, or finds nothing to publish.
     public func stop() {
         sources.withLock { sources in
-            // Cancelling calls nobody back here: the handlers run on the watcher's queue.
+            // Canceling does not call the handlers here: they run on the watcher's queue.
             sources.events?.cancel()
             sources.poll?.cancel()
             sources = Sources()
@@ -69,7 +70,7 @@ public final class ExternalChangeWatcher: Sendable {
         stop()
     }
 
-    /// Empties the queue of the kernel's events; true when one of them is about the log, or when some were lost.
+    /// Reads all pending inotify events. Returns true if one is about the WAL, or if events were lost.
     private static func drain(_ descriptor: Int32, tellsOf log: String) -> Bool {
         let header = MemoryLayout<inotify_event>.size
         var concerns = false
@@ -102,7 +103,7 @@ private final class Look: Sendable {
     }
 
     func again() {
-        // A store that was closed, or a file that cannot be read now, has no news; the next event asks again.
+        // A closed store, or a file that cannot be read now, has no changes to report. The next event checks again.
         guard let count = try? store.foreignCommits() else { return }
         let isNew = last.withLock { last in
             defer { last = count }

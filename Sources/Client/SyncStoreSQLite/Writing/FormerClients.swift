@@ -1,9 +1,9 @@
 import SyncCore
 import SyncModel
 
-/// Reads and writes `sync_former_client`: the client ids that the device had before its present one.
+/// Reads and writes `sync_former_client`: the client ids that the device had before its current one.
 enum FormerClients {
-    /// The present client id, and behind it the former ones, latest first.
+    /// Returns the current client id, followed by the former ones, newest first.
     static func all(of client: ClientID, _ connection: Connection) throws(StoreFailure) -> [ClientID] {
         let statement = try connection.statement(
             "SELECT client FROM sync_former_client ORDER BY position DESC LIMIT ?1")

@@ -1,12 +1,12 @@
 import SyncCore
 import SyncModel
 
-/// The one row of `sync_meta`: loaded when a write begins, and saved with it.
+/// The single row of `sync_meta`, loaded at the start of a write and saved with it.
 struct Meta: Hashable {
     var identity: ClientIdentity
     var nextNumber: TransactionNumber
     var epoch: Epoch?
-    /// To whom the database belongs.
+    /// The account that owns the database; nil before the first contact with a server.
     var account: AccountID?
     var clock: HybridClock
     /// How far the server's clock was ahead of the device's at the last contact, in milliseconds.
@@ -24,10 +24,10 @@ struct JournalTotals: Hashable {
 }
 
 extension Meta {
-    /// As many as the protocol can name.
+    /// The largest incarnation that the protocol can represent.
     static let largestIncarnation = Int64(Int32.max)
 
-    /// Nil in a database that has not been initialised.
+    /// Returns the row; nil in a database that has not been initialized.
     static func load(_ connection: Connection) throws(StoreFailure) -> Meta? {
         let statement = try connection.statement(
             """

@@ -1,22 +1,24 @@
 import SyncCore
 import SyncModel
 
-/// How far a snapshot has come. Its rows grow, so that a server that shows the same ones again and again is found out, also
-/// by the next process.
+/// The progress of a snapshot.
+///
+/// It is stored, so that a server that keeps sending the same rows is detected even after the process restarts.
 struct SnapshotExtent: Hashable {
-    /// In the order in which they were shown. Records are shown of the last one only.
+    /// The collections that the snapshot has reached, in order. The next records can only belong to the last one, or to
+    /// a new one.
     var collections: [CollectionName] = []
     var last: RecordID?
     var rows: Int64 = 0
 
-    /// More than this many records fit into no device that holds a space as a whole.
+    /// Maximum number of records in a snapshot. No device can hold a larger space.
     static let mostRows: Int64 = 10_000_000
-    /// More collections than any catalog has.
+    /// Maximum number of collections in a snapshot: more than any catalog has.
     static let mostCollections = 1_000
 
-    /// Takes in a group of a page of `space`.
+    /// Advances the progress by one group of a page of `space`.
     ///
-    /// - Throws: `contradiction` when its rows do not follow on those before, or are more than there can be.
+    /// - Throws: `contradiction` when its rows are out of order, or are more than the space can have.
     mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws(StoreFailure) {
         guard !group.records.isEmpty else { return }
         if group.collection != collections.last {
@@ -36,7 +38,7 @@ struct SnapshotExtent: Hashable {
             last = record.id
         }
         rows += Int64(group.records.count)
-        // Each commit makes so many records at most.
+        // Each commit creates at most this many records.
         let (made, overflow) = head.rawValue.multipliedReportingOverflow(
             by: Int64(SchemaLimits.mutationsPerTransaction))
         let most = overflow ? Self.mostRows : min(made, Self.mostRows)

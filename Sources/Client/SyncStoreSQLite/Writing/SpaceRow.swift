@@ -1,29 +1,31 @@
 import SyncCore
 import SyncModel
 
-/// A row of `sync_space`: where the device stands in one space.
+/// A row of `sync_space`: the device's sync position in one space.
 struct SpaceRow: Hashable {
     let key: Int64
     let space: SpaceID
     var cursor: Cursor?
     var version: Version
-    /// The number of the last notice of a lost value that is in the journal.
+    /// The number of the last conflict notice that is in the journal.
     var notice: Int64
     var phase: Phase
-    /// The version at which a snapshot that was ahead of the feed is caught up with. While the space is empty: the version
-    /// that the server had before the reset, and that nothing it shows can be older than.
+    /// In phase `catchingUp`, the version at which the change feed has caught up with the snapshot.
+    ///
+    /// In phase `empty`, the version that the server had before the reset. An older snapshot is a contradiction.
     var completeAt: Version
-    /// Whether `sync_seen` tells what the snapshot in progress has shown.
+    /// Whether `sync_seen` lists the records of the snapshot in progress.
     var marks: Bool
-    /// How many records the server had shown when the snapshot in progress began.
+    /// The number of records that the server had shown when the snapshot in progress began.
     var heldBefore: Int
-    /// False from the server's refusal to show the space until its next page of it.
+    /// False after the server has refused access to the space, until it sends a page of the space again.
     var hasAccess: Bool
     var receipt: CommitReceipt?
     /// The collections and records that the snapshot in progress has shown so far.
     var shown: SnapshotExtent
 
-    /// empty → snapshot → catching_up → complete; a reset goes back to empty, a feed from its start skips the snapshot.
+    /// The phases follow each other in this order. A reset returns to `empty`. A change feed that starts at the
+    /// beginning skips `snapshot`.
     enum Phase: String {
         case empty
         case snapshot
@@ -31,7 +33,9 @@ struct SpaceRow: Hashable {
         case complete
     }
 
-    /// - Parameter clients: those of the device, for which it wants notices.
+    /// Returns the space as the engine sees it.
+    ///
+    /// - Parameter clients: the device's client ids, for which it requests notices.
     func stored(for clients: [ClientID]) -> StoredSpace {
         StoredSpace(
             space: space, cursor: cursor, version: version, isComplete: phase == .complete, hasAccess: hasAccess,
@@ -49,7 +53,7 @@ struct SpaceRow: Hashable {
     /// The newest proof that the device has of the space's history; nil before the first page and the first outcome.
     var proof: Cursor? { receipt?.cursor ?? cursor }
 
-    /// Forgets the receipt once the cursor proves as much.
+    /// Drops the receipt once the cursor has reached its version.
     mutating func cursorMoved() {
         if let known = receipt, version >= known.version { receipt = nil }
     }
@@ -80,7 +84,7 @@ struct SpaceRow: Hashable {
         heldBefore = Int(row.integer(14))
     }
 
-    /// The row of a space, made when it is first asked for. Only inside a write.
+    /// Returns the row of a space, and inserts it if it is missing. Must be called inside a write.
     static func load(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow {
         if let row = try find(space, connection) { return row }
         let insert = try connection.statement("INSERT INTO sync_space (name) VALUES (?1)")
@@ -104,7 +108,7 @@ struct SpaceRow: Hashable {
         return try select.step() ? try SpaceRow(select) : nil
     }
 
-    /// All spaces, in the order of their names.
+    /// Returns all spaces, ordered by name.
     static func all(_ connection: Connection) throws(StoreFailure) -> [SpaceRow] {
         let select = try connection.statement(composed: "SELECT \(columns) FROM sync_space ORDER BY name")
         defer { select.reset() }
@@ -113,7 +117,7 @@ struct SpaceRow: Hashable {
         return rows
     }
 
-    /// All spaces as the engine knows them.
+    /// Returns all spaces as the engine sees them.
     static func allStored(of meta: Meta, _ connection: Connection) throws(StoreFailure) -> [StoredSpace] {
         let clients = try FormerClients.all(of: meta.identity.client, connection)
         return try all(connection).map { $0.stored(for: clients) }

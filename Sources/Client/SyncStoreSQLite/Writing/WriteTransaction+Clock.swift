@@ -1,12 +1,13 @@
 import SyncCore
 import SyncModel
 
-// The device's hybrid clock, and when its transactions can have been written (I22).
+// The device's hybrid clock, and the times of its transactions (I22).
 extension WriteTransaction {
-    /// Sets the clock right when the device's wall clock has been ahead and is not any more.
+    /// Corrects the hybrid clock and the times of outbox entries after the device's wall clock was ahead and has been
+    /// set right.
     ///
-    /// Corrects a clock that is ahead, and the times of outbox entries that lie in the future: the server orders edits by their
-    /// ages, which are reckoned from these times.
+    /// Entries written in the future get the current time: the server orders edits by their ages, which are computed
+    /// from these times.
     func healClock(now: WallTime) throws(StoreFailure) {
         guard meta.clock.heal(now: now, permitting: SchemaLimits.permittedSkew) else { return }
         let statement = try connection.statement("UPDATE sync_outbox SET written_at = ?1 WHERE written_at > ?1")
@@ -14,13 +15,13 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Lets the clock hear of the server's, and notes how far the two walls are apart.
+    /// Advances the clock past the server's time, and records the offset between the two wall clocks.
     func hear(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
         try healClock(now: now)
         meta.clock.observe(serverTime, now: now, permitting: SchemaLimits.permittedSkew)
         guard serverTime > .zero else { return }
         let offset = serverTime.wall.milliseconds - now.milliseconds
-        // Less is the time that the response was on its way, and not worth a write.
+        // A difference below one second may be network delay, and is not worth a write.
         if let known = meta.clockOffset, abs(known - offset) < 1_000 { return }
         meta.clockOffset = offset
     }

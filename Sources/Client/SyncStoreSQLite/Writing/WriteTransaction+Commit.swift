@@ -1,9 +1,11 @@
 import SyncCore
 import SyncModel
 
-// A local commit: rows, bases, links and the outbox entry, together.
+// A local commit writes rows, bases, links, and the outbox entry together.
 extension WriteTransaction {
-    /// - Returns: the place in the outbox; nil when the edits change nothing.
+    /// Writes the edits and their outbox entry.
+    ///
+    /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
     func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
         let spaceKey = try key(of: space)
         let drafts = try drafts(of: edits, in: space, spaceKey)
@@ -26,12 +28,12 @@ extension WriteTransaction {
         return OutboxSequence(rawValue: try append(transaction, now: now))
     }
 
-    // MARK: What the edits mean
+    // MARK: Drafts
 
-    /// The draft of one record in this transaction: several edits of it are one mutation.
+    /// The combined edits of one record in this transaction. They become one mutation.
     struct Draft {
         let place: RecordPlace
-        /// The row before; nil when there was none.
+        /// The row before the transaction; nil when there was none.
         let original: StoredRow?
         var current: Record?
         var kind: Kind
@@ -39,7 +41,7 @@ extension WriteTransaction {
         enum Kind {
             case create(Patch)
             case update([FieldEdit])
-            /// The user has seen all values up to this version.
+            /// The user has seen all values of the record up to this version.
             case delete(seen: Version)
         }
 
@@ -96,13 +98,15 @@ extension WriteTransaction {
         }
     }
 
-    /// - Parameter before: the record before this edit, with what earlier edits of this transaction did to it.
+    /// Returns the draft of a record after one more edit.
+    ///
+    /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
         _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?, in space: SpaceID
     ) throws(StoreFailure) -> Draft {
         switch edit {
         case .create(_, let id, let patch):
-            // A deleted record's id is not free: ids are never re-used.
+            // The id of a deleted record cannot be used again.
             let isKnown: Bool
             if before != nil { isKnown = true } else { isKnown = try hasPending(place) }
             guard !isKnown else {
@@ -170,7 +174,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Looks at the rows as they are after all edits: inside a transaction the order does not matter.
+    /// Checks references against the rows after all edits. Inside a transaction, the order of edits does not matter.
     private func checkReferences(
         of drafts: [Draft], in space: SpaceID, _ spaceKey: Int64
     ) throws(StoreFailure) {
@@ -189,7 +193,10 @@ extension WriteTransaction {
         }
     }
 
-    /// References stay in their space: who may read one need not be allowed to read another, and the server refuses them.
+    /// Checks that references point to existing records of the same space.
+    ///
+    /// The server refuses references to another space, because a reader of one space may not be allowed to read the
+    /// other.
     private func checkTargets(
         _ patch: Patch, of table: RecordTable, _ id: RecordID, in space: SpaceID, _ spaceKey: Int64
     ) throws(StoreFailure) {
@@ -207,7 +214,7 @@ extension WriteTransaction {
         }
     }
 
-    /// The key of the space in which a record lives; nil when there is none.
+    /// Returns the key of the space in which a record lives; nil when it does not exist.
     private func space(of place: RecordPlace) throws(StoreFailure) -> Int64? {
         let statement = try connection.table(place.table).statement(.selectByID, on: connection)
         statement.bind(1, place.id)
@@ -238,8 +245,10 @@ extension WriteTransaction {
 
     // MARK: Coalescing
 
-    /// Joins the newest entry with a transaction that only writes again what that entry writes, as long as it was never sent:
-    /// five renames are one push. Nil when they stay apart.
+    /// Joins a transaction into the newest outbox entry, so that five renames are one push.
+    ///
+    /// The entry must be unsent. The transaction may only update records that the entry updates, and must write all of
+    /// their edited fields again. Returns nil when the two stay separate.
     private func joinedToNewestEntry(
         _ transaction: Transaction, now: WallTime
     ) throws(StoreFailure) -> OutboxSequence? {
@@ -256,11 +265,13 @@ extension WriteTransaction {
 }
 
 extension Transaction {
-    /// This transaction with the later updates of its own updated records in it; nil when `later` does anything else.
+    /// Returns this transaction with `later` merged into it; nil when `later` does anything but update records that
+    /// this one updates.
     ///
-    /// The first edit of a field keeps what its user had before them, the last one its value. A mutation has one time, so it is
-    /// only joined when all its fields are written again: an older edit would look as new as the later one, and win over what
-    /// others have written in between.
+    /// An edited field keeps the value and version that the user saw before the first edit, and takes the value of the
+    /// last edit. A mutation has only one time, so two updates merge only if the later one writes all fields of the
+    /// earlier one again. Otherwise the older edit would look as new as the later one, and would win over edits that
+    /// others made in between.
     func absorbing(_ later: Transaction) -> Transaction? {
         var mutations = mutations
         for update in later.mutations {
@@ -280,7 +291,8 @@ extension Transaction {
 }
 
 extension [FieldEdit] {
-    /// Adds an edit; of two for one field the value of the later stays, and what the first had seen.
+    /// Adds an edit. If the field already has one, the new value replaces the old, and what the first edit had seen
+    /// stays.
     mutating func note(_ edit: FieldEdit) {
         guard let index = firstIndex(where: { $0.field == edit.field }) else {
             append(edit)
@@ -292,7 +304,7 @@ extension [FieldEdit] {
 }
 
 extension Patch {
-    /// These values as a row gives them back: SQLite keeps no negative zero. A create leaves nulls out.
+    /// Returns these values as a row will return them: SQLite does not keep negative zero. A create omits nulls.
     func storable(keepingNulls: Bool) -> Patch {
         var result = Patch()
         for (name, value) in self {
@@ -308,7 +320,7 @@ extension Patch {
 }
 
 extension StoreFailure {
-    /// Translates the model's own check of a transaction into the store's terms.
+    /// Converts a rejection by the model's own check into the store's error.
     init(_ rejection: Rejection) {
         let code: Code =
             switch rejection.code {

@@ -9,7 +9,8 @@ struct ForeignRow {
     let space: Int64
 }
 
-// Collections that a newer server has and this build has not: they are kept whole, and nothing else waits for them.
+// Collections that a newer server has and this build does not know. Their records are stored unchanged, and nothing
+// else waits for them.
 extension WriteTransaction {
     func knows(_ collection: CollectionName) -> Bool {
         catalog[collection] != nil
@@ -30,7 +31,7 @@ extension WriteTransaction {
                 unknown: fields), space: statement.integer(0))
     }
 
-    /// Takes in what a snapshot shows of a collection that this build does not know.
+    /// Stores a snapshot's records of a collection that this build does not know.
     func applyForeign(_ group: SnapshotRows, to space: SpaceRow) throws(StoreFailure) {
         let seen = try connection.statement(
             "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
@@ -50,13 +51,13 @@ extension WriteTransaction {
         }
     }
 
-    /// Takes in a commit's change of a record of a collection that this build does not know.
+    /// Applies a commit's change to a record of a collection that this build does not know.
     func applyForeign(_ change: RecordChange, at version: Version, in space: SpaceRow) throws(StoreFailure) {
         let old = try foreignRow(change.collection, change.id)
         if old?.record.version == .zero, old?.space != space.key {
             guard case .created = change.effect else { return }
         }
-        // Everything that such a record holds is unknown.
+        // With an empty schema, all values of the record are unknown fields.
         let schema = ModelSchema(collection: change.collection, fields: [])
         var record: Record?
         switch (change.effect, old?.record) {
@@ -106,7 +107,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// Deletes what a completed snapshot of the space has not shown.
+    /// Deletes the records that a completed snapshot of the space did not contain.
     func sweepForeign(in space: SpaceRow) throws(StoreFailure) {
         let statement = try connection.statement(
             """
@@ -125,7 +126,7 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    /// Removes all of a space to which the account has lost the access.
+    /// Deletes all records of a space to which the account has lost access.
     func vacateForeign(in space: SpaceRow) throws(StoreFailure) {
         let statement = try connection.statement("DELETE FROM sync_foreign WHERE space = ?1")
         statement.bind(1, space.key)

@@ -1,12 +1,12 @@
 import SyncCore
 import SyncModel
 
-// Records that only a lost history of the server had: offered in the journal, so that they do not just disappear (I15).
+// Offers records and edits of a lost history in the journal, so that they do not silently disappear (I15).
 //
-// A server that was restored from a backup does not have what was confirmed after the backup. Whether a record that it does
-// not show was lost or has been deleted since, a device cannot know: to bring it back by itself could undo a deletion.
+// A server that was restored from a backup has lost everything that it confirmed after the backup. A device cannot know
+// whether a missing record was lost or has been deleted since. Bringing it back automatically could undo a deletion.
 extension WriteTransaction {
-    /// Remembers which versions records and fields had, before those of a lost history are forgotten.
+    /// Saves the versions of all records and fields, before those of the lost history are cleared.
     func rememberFormerVersions() throws(StoreFailure) {
         for table in tables {
             let statement = try connection.statement(
@@ -23,17 +23,17 @@ extension WriteTransaction {
         }
     }
 
-    /// Whether there are records whose former versions the present history has not answered yet.
+    /// Whether some records still have former versions that the current history has not been compared with.
     func followsLostHistory() throws(StoreFailure) -> Bool {
         let statement = try connection.statement("SELECT 1 FROM sync_former LIMIT 1")
         defer { statement.reset() }
         return try statement.step()
     }
 
-    /// The edits of a record that the present history has lost; nil when there are none.
+    /// Returns the edits of a record that the current history has lost; nil when there are none.
     ///
     /// - Parameters:
-    ///   - record: as the present history shows it first.
+    ///   - record: the record as the current history shows it for the first time.
     ///   - space: the key of the space in which it does.
     func edits(
         lostFrom record: Record, at place: RecordPlace, in space: Int64, isPending: Bool
@@ -42,7 +42,8 @@ extension WriteTransaction {
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
             old.record.version == .zero
         else { return nil }
-        // Made again in another space, it has lost all: versions of two spaces say nothing about each other.
+        // A record that was created again in another space has lost all its values, because versions of two spaces
+        // cannot be compared.
         let isElsewhere = old.space != space
         let edits = old.record.edits(
             lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former, schema: model
@@ -51,7 +52,7 @@ extension WriteTransaction {
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
     }
 
-    /// A record as the server has shown it, and the key of its space; nil when it has not.
+    /// Returns a record as the server has shown it, and the key of its space; nil when the server has not shown it.
     private func shown(
         _ place: RecordPlace, isPending: Bool
     ) throws(StoreFailure) -> (record: Record, space: Int64?)? {
@@ -60,7 +61,7 @@ extension WriteTransaction {
         return base.record.map { ($0, space) }
     }
 
-    /// Offers records that only a lost history has shown, and forgets their former versions.
+    /// Offers records that only a lost history has shown, and deletes their former versions.
     func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws(StoreFailure) {
         let positions = Dictionary(places.indices.map { (places[$0].id, $0) }) { first, _ in first }
         var references: [[Int]] = []
@@ -69,7 +70,8 @@ extension WriteTransaction {
             references.append(try creation(ofLost: place, in: space)?.references.compactMap { positions[$0] } ?? [])
         }
         var entry = TransactionPacker(space: space)
-        // Records that belong together stay in one entry. Contents are read when their turn comes: they may be many.
+        // Records that refer to each other stay in one entry. Their values are read one group at a time, because they
+        // may be many.
         for group in ReferenceGroups.of(references) {
             var creations: [Mutation] = []
             for position in group {
@@ -81,22 +83,22 @@ extension WriteTransaction {
         if let rest = entry.take() { try note(forgotten: rest, now: now) }
     }
 
-    /// Returns the create of a record that only a lost history has shown; nil when the user has deleted it here, or when its
-    /// creation is still to be sent there.
+    /// Returns a create of a record that only a lost history has shown; nil when the user has deleted it here, or when
+    /// its creation in this space is still in the outbox.
     private func creation(ofLost place: RecordPlace, in space: SpaceID) throws(StoreFailure) -> Mutation? {
         guard let row = try row(place)?.record else { return nil }
         let model = tables[place.table].model
         for transaction in try pendingTransactions(of: place) where transaction.space == space {
             if transaction.createdRecords.contains(place.id) { return nil }
         }
-        // The edits that wait for the server have entries of their own.
+        // The base excludes pending edits, which have their own outbox entries.
         let record = try base(place).record ?? row
         return Mutation(
             collection: model.collection, record: place.id, time: .zero,
             intent: .create(record.patch(schema: model)))
     }
 
-    /// The versions that the fields of a record had in the history before this one, once.
+    /// Returns the versions that a record's fields had in the lost history, and deletes them.
     private func takeFormerVersions(of place: RecordPlace) throws(StoreFailure) -> [Version]? {
         let table = tables[place.table]
         let statement = try connection.statement(
@@ -121,7 +123,7 @@ extension WriteTransaction {
         return versions
     }
 
-    /// Offers edits that a lost history had.
+    /// Offers edits that only a lost history had.
     func offer(lost edits: [Mutation], in space: SpaceID, now: WallTime) throws(StoreFailure) {
         var entry = TransactionPacker(space: space)
         for edit in edits {

@@ -1,9 +1,10 @@
 import SyncCore
 import SyncModel
 
-// Transactions that wait for a server that knows their collections and fields.
+// Holds transactions back until a server knows their collections and fields.
 extension WriteTransaction {
-    /// Looks at everything held back again, when the server knows other collections and fields than at the last time.
+    /// Releases everything held back if the server knows other collections and fields than it did when the entries were
+    /// held back.
     func releaseHeld(for models: ServerModels?) throws(StoreFailure) {
         guard meta.outbox.held > 0 else { return }
         let statement = try connection.statement("SELECT names FROM sync_server_models")
@@ -15,7 +16,7 @@ extension WriteTransaction {
         if models == nil || names != models?.text { try releaseHeld() }
     }
 
-    /// Releases everything held back: the next batch decides again.
+    /// Releases everything held back. The next batch decides again.
     func releaseHeld() throws(StoreFailure) {
         guard meta.outbox.held > 0 else { return }
         try connection.execute("UPDATE sync_outbox SET held_for = NULL WHERE held_for IS NOT NULL")
@@ -24,7 +25,8 @@ extension WriteTransaction {
         change.addsToOutbox = true
     }
 
-    /// Holds an entry back when the server does not know what it writes, or when it depends on an entry that is held back.
+    /// Holds an entry back when the server does not know a collection or field that it writes, or when it depends on a
+    /// held entry.
     ///
     /// - Returns: whether it is held back.
     func holdBack(_ entry: StoredEntry, from models: ServerModels) throws(StoreFailure) -> Bool {
@@ -51,7 +53,8 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
-    /// Returns the reason of an earlier held entry that changes the same record, or creates one that this entry refers to.
+    /// Returns the reason for holding back an earlier entry that changes the same record, or that creates a record
+    /// which this entry refers to.
     private func reasonOfDependency(_ entry: StoredEntry) throws(StoreFailure) -> String? {
         guard meta.outbox.held > 0 else { return nil }
         for place in try changedPlaces(of: entry.transaction) {
@@ -67,7 +70,8 @@ extension WriteTransaction {
         return nil
     }
 
-    /// The first such entry of the same space: a create comes before the edits of its record.
+    /// Returns the first held entry of the same space that changes a record. A held create comes before the edits of
+    /// its record.
     private func heldEntry(
         changing place: RecordPlace, before entry: StoredEntry
     ) throws(StoreFailure) -> StoredEntry? {
@@ -79,7 +83,7 @@ extension WriteTransaction {
 }
 
 extension ServerModels {
-    /// One text for equal models.
+    /// A text that is the same for equal models.
     fileprivate var text: String {
         fields.sorted { $0.key < $1.key }
             .map { "\($0.key)(\($0.value.sorted().map(\.rawValue).joined(separator: ",")))" }.joined(separator: " ")

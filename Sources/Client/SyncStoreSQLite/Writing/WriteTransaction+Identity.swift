@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// The identity of the database, and the history of the server that it follows (I15, I16).
+// The identity of the database, and the server history that it follows (I15, I16).
 extension WriteTransaction {
     func session() throws(StoreFailure) -> StoredSession {
         StoredSession(
@@ -37,7 +37,7 @@ extension WriteTransaction {
         return try session()
     }
 
-    /// The client ids of the device, the present one first.
+    /// Returns the client ids of the device, the current one first.
     func clients() throws(StoreFailure) -> [ClientID] {
         try FormerClients.all(of: meta.identity.client, connection)
     }
@@ -46,17 +46,18 @@ extension WriteTransaction {
         try reset(try SpaceRow.load(space, connection), inSameHistory: true)
     }
 
-    /// Rows and outbox stay; version 0 makes a late page of the feed a gap.
+    /// Resets the sync position of a space. Rows and outbox stay. At version 0, a late page of the feed is a gap.
     func reset(_ space: SpaceRow, inSameHistory: Bool) throws(StoreFailure) {
         var space = space
         try forgetMarks(of: &space)
         space.cursor = nil
         if !inSameHistory {
             space.receipt = nil
-            // Another history counts its notices again. Those that the journal has already are recognized by their contents.
+            // A new history numbers its notices from the start. Notices that the journal already has are recognized by
+            // their contents.
             space.notice = 0
         }
-        // A server that has come so far cannot be behind it later: what is older is a stale answer.
+        // A server cannot go back behind a version that it has reached, so an older snapshot is a stale response.
         space.completeAt = inSameHistory ? max(space.version, space.completeAt) : .zero
         space.version = .zero
         space.phase = .empty
@@ -65,15 +66,17 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
-    /// The versions of another history say nothing about this one: an edit must not claim to have seen them.
+    /// Clears the versions of the former history. They mean nothing in the new one, and an edit must not claim to have
+    /// seen them.
     private func forgetVersions() throws(StoreFailure) {
         for table in tables { try connection.execute("UPDATE \(table.quoted) SET version = 0, sync_fields = NULL") }
         try connection.execute("UPDATE sync_base SET version = 0, field_versions = NULL")
         try connection.execute("UPDATE sync_foreign SET version = 0")
     }
 
-    /// Forgets the deletions of another history, which this one may never have heard of: a create that is still to be sent will bring it
-    /// to the server, so it is shown (I15).
+    /// Forgets deletions of the former history, which the new one may not know (I15).
+    ///
+    /// A record whose create is still in the outbox is shown again, because the create will bring it to the server.
     private func forgetDeletions() throws(StoreFailure) {
         for table in tables {
             let deleted = try connection.statement(
@@ -86,8 +89,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Puts everything that is not confirmed back to waiting, to be sent from number 0 under another identity. Each entry
-    /// keeps the number that it had: the server may have it.
+    /// Returns everything unconfirmed to waiting, to be sent from number 0 under another identity.
+    ///
+    /// Each entry remembers its former number, because the server may have it.
     private func sendAgain(as identity: ClientIdentity) throws(StoreFailure) {
         try rememberNumbers()
         meta.identity = identity
@@ -125,7 +129,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Goes through the outbox, oldest first, one entry in memory at a time.
+    /// Calls `body` for each outbox entry, oldest first, with one entry in memory at a time.
     func forEachEntry(_ body: (StoredEntry) throws(StoreFailure) -> Void) throws(StoreFailure) {
         var after: Int64 = 0
         let next = try connection.statement(

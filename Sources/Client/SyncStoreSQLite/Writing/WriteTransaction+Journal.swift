@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// The journal: what was refused, cancelled, merged or forgotten, kept until the user has seen it.
+// The journal keeps rejected, cancelled, merged, overwritten, and forgotten changes until the user has handled them.
 extension WriteTransaction {
     func note(
         rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
@@ -17,7 +17,7 @@ extension WriteTransaction {
         try note(conflicts, as: "merged", in: entry.space, sequence: entry.sequence, payload: nil, now: now)
     }
 
-    /// Whether the journal tells already that a transaction met exactly these edits.
+    /// Whether the journal already has a merge of this entry with exactly these conflicts.
     func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws(StoreFailure) -> Bool {
         let statement = try connection.statement(
             "SELECT number FROM sync_journal WHERE sequence = ?1 AND event = 'merged'")
@@ -29,11 +29,11 @@ extension WriteTransaction {
         return false
     }
 
-    /// Values of this device that gave way after the server had applied them.
+    /// Notes values of this device that were overwritten after the server had applied them.
     ///
     /// - Parameters:
-    ///   - conflicts: of one commit.
-    ///   - deleted: what would make the records again that the commit has deleted; nil when it has deleted none.
+    ///   - conflicts: the conflicts of one commit.
+    ///   - deleted: a transaction that creates the records again that the commit deleted; nil when it deleted none.
     func note(
         overwritten conflicts: [FieldConflict], deleted: Transaction?, in space: SpaceID, now: WallTime
     ) throws(StoreFailure) {
@@ -97,8 +97,8 @@ extension WriteTransaction {
             rejection: rejection, now: now)
     }
 
-    /// Creates of the records that a transaction updates, as they are shown, or were before a server deleted them; nil when no
-    /// server has shown any.
+    /// Returns creates of the records that a transaction updates, with their current values, or with those from before
+    /// a server deleted them; nil when no server has shown any.
     private func records(changedBy transaction: Transaction) throws(StoreFailure) -> [UInt8]? {
         var mutations: [Mutation] = []
         for mutation in transaction.mutations {
@@ -116,7 +116,10 @@ extension WriteTransaction {
         return try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: mutations))
     }
 
-    /// - Parameter otherBytes: what belongs to the entry in other tables.
+    /// Inserts an entry, and deletes handled entries that no longer fit.
+    ///
+    /// - Parameter otherBytes: the bytes of the entry in other tables.
+    /// - Returns: the number of the entry.
     @discardableResult
     private func insert(
         event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, records: [UInt8]? = nil,
@@ -151,7 +154,7 @@ extension WriteTransaction {
         return number
     }
 
-    /// Deletes the oldest handled entries while the journal is over its bounds.
+    /// Deletes the oldest handled entries while the journal exceeds its limits.
     private func deleteHandledEntries() throws(StoreFailure) {
         while meta.journal.entries > limits.journalEntries || meta.journal.bytes > limits.journalBytes {
             guard meta.journal.entries > meta.outbox.journal else { return }
@@ -186,8 +189,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Refuses a new edit while too much waits for a person (decision 22). What the server says about earlier edits is always
-    /// written down: the outbox bounds it.
+    /// Throws `journalFull` when the journal has too many unhandled entries for a new edit (decision 22).
+    ///
+    /// Entries about earlier edits are always written. The outbox bounds their number.
     func checkRoomInJournal() throws(StoreFailure) {
         guard
             meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
@@ -213,7 +217,7 @@ extension WriteTransaction {
         try deleteHandledEntries()
     }
 
-    // MARK: What people do with it
+    // MARK: Actions of the user
 
     func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
         guard let entry = try entry(sequence.rawValue) else {
@@ -265,7 +269,7 @@ extension WriteTransaction {
             })
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {
-            // Nothing was left to say; or edits of one record have joined.
+            // The edits changed nothing, or joined the previous entry.
             guard let sequence = try commit(edits, in: plan.space, now: now), sequences.last != sequence else {
                 continue
             }
@@ -277,7 +281,7 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// The record that was made in the place of a deleted one; nil when there is none.
+    /// Returns the record that was created in place of a deleted one; nil when there is none.
     private func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> RecordID? {
         let statement = try connection.statement(
             "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
@@ -305,7 +309,7 @@ extension WriteTransaction {
 }
 
 extension String {
-    /// The longest beginning of whole characters that takes at most so many bytes of UTF-8.
+    /// Returns the longest prefix of whole characters that fits into `limit` bytes of UTF-8.
     fileprivate func clipped(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var result = ""

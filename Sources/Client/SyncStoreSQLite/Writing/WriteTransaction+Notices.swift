@@ -1,9 +1,9 @@
 import SyncCore
 import SyncModel
 
-// Values of this device that gave way to others, as a page tells of them.
+// Conflict notices of a page: values of this device that lost to others.
 extension WriteTransaction {
-    /// Puts the notices that are new into the journal, one entry for each commit.
+    /// Writes new notices to the journal, one entry per commit.
     func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws(StoreFailure) {
         guard let last = notices.last, last.number > space.notice else { return }
         let own = Set(try clients())
@@ -21,10 +21,10 @@ extension WriteTransaction {
         space.notice = last.number
     }
 
-    /// Whether a conflict is news for this device: the losing value is its own, and the journal does not have the conflict from
-    /// the answer to a push, or from another history of the server.
+    /// Whether the journal needs a conflict: the losing value is this device's, and the journal does not already have
+    /// the conflict from the response to a push, or from another history of the server.
     ///
-    /// The winning value may have a client id of this device, too: that of a copy of its database.
+    /// The winning value may carry a client id of this device too, if a copy of its database wrote it.
     private func concerns(_ conflict: FieldConflict, _ own: Set<ClientID>) throws(StoreFailure) -> Bool {
         guard own.contains(conflict.loser.stamp.client) else { return false }
         let known = try connection.statement(
@@ -43,8 +43,8 @@ extension WriteTransaction {
         return try !known.step()
     }
 
-    /// Returns a transaction that creates the deleted records again, with the values that they have before the page removes them;
-    /// nil when nothing was deleted, or the records are not here.
+    /// Returns a transaction that creates the deleted records again, with the values that they have before the page
+    /// removes them; nil when nothing was deleted, or when the device does not have the records.
     private func creation(
         ofDeleted conflicts: [FieldConflict], in space: SpaceID
     ) throws(StoreFailure) -> Transaction? {

@@ -10,7 +10,7 @@ struct StoredEntry {
     var number: TransactionNumber?
     var attempts: Int
     var version: Version?
-    /// The numbers under which earlier identities of the device have sent it: the server may have it.
+    /// The numbers under which former identities of the device have sent it. The server may have it.
     var formerly: [FormerNumber]
     /// The collection, or `collection.field`, that the server does not know yet; nil unless the entry is held back.
     var heldFor: String?
@@ -33,7 +33,7 @@ struct StoredEntry {
         heldFor = statement.optionalText(8)
     }
 
-    /// Whether the server cannot have it: it may still be taken back, or joined with a later one.
+    /// Whether the server cannot have it. Only then can it be cancelled, or joined with a later transaction.
     var isUnsent: Bool { number == nil && formerly.isEmpty }
 
     var state: OutboxEntry.State {
@@ -79,7 +79,9 @@ extension WriteTransaction {
         return try statement.step() ? try StoredEntry(statement) : nil
     }
 
-    /// The entries of a space that the server has applied at versions up to this one, or at any; oldest first.
+    /// Returns the entries of a space that the server has applied, oldest first.
+    ///
+    /// - Parameter version: only entries applied at versions up to this one; nil for all.
     func answeredEntries(in space: SpaceID, upTo version: Version?) throws(StoreFailure) -> [StoredEntry] {
         guard meta.outbox.answered > 0 else { return [] }
         let statement = try connection.statement(
@@ -95,7 +97,7 @@ extension WriteTransaction {
         return entries
     }
 
-    /// Adds a transaction at the end of the outbox, with its links.
+    /// Appends a transaction and its links to the outbox, and returns its sequence.
     func append(_ transaction: Transaction, now: WallTime) throws(StoreFailure) -> Int64 {
         let payload = try StoredForm.bytes(of: transaction)
         guard meta.outbox.count < limits.outboxEntries else {
@@ -125,9 +127,9 @@ extension WriteTransaction {
         return sequence
     }
 
-    /// Puts other contents under a waiting entry's sequence.
+    /// Replaces the contents of a waiting entry, which keeps its sequence.
     ///
-    /// - Parameter now: when its contents were written; nil when they are as old as they were.
+    /// - Parameter now: the time at which the new contents were written; nil keeps the old time.
     func replace(_ entry: StoredEntry, with transaction: Transaction, now: WallTime? = nil) throws(StoreFailure) {
         if entry.heldFor != nil { try releaseHeld() }
         let payload = try StoredForm.bytes(of: transaction)
@@ -149,7 +151,7 @@ extension WriteTransaction {
         change.addsToOutbox = true
     }
 
-    /// Takes an entry and its links out of the outbox. The records that it changed are left as they are.
+    /// Removes an entry and its links from the outbox. The records that it changed stay unchanged.
     func remove(_ entry: StoredEntry) throws(StoreFailure) {
         // Entries that depend on it may be sent now.
         if entry.heldFor != nil { try releaseHeld() }
@@ -167,7 +169,8 @@ extension WriteTransaction {
         change.touchesOutbox = true
     }
 
-    /// Takes out an entry whose effect the base now holds, or shall no longer have; its records follow.
+    /// Removes entries that the base now includes, or that no longer apply, and recomputes the records that they
+    /// changed.
     func removeAndRecompute(_ entries: [StoredEntry]) throws(StoreFailure) {
         var places: [RecordPlace] = []
         var known: Set<RecordPlace> = []
@@ -191,7 +194,7 @@ extension WriteTransaction {
         }
     }
 
-    /// The records that a transaction changes, each once, in its order.
+    /// Returns the records that a transaction changes, each once, in the order of its mutations.
     func changedPlaces(of transaction: Transaction) throws(StoreFailure) -> [RecordPlace] {
         var places: [RecordPlace] = []
         var known: Set<RecordPlace> = []
@@ -203,7 +206,7 @@ extension WriteTransaction {
         return places
     }
 
-    /// The records that a transaction's values refer to.
+    /// Returns the records that a transaction's values refer to.
     func referredPlaces(of transaction: Transaction) throws(StoreFailure) -> [RecordPlace] {
         var places: [RecordPlace] = []
         for mutation in transaction.mutations {
@@ -227,7 +230,7 @@ extension WriteTransaction {
         return links
     }
 
-    /// Links an entry that is in the outbox to records.
+    /// Links an existing outbox entry to the records that it changes or refers to.
     func link(_ entry: StoredEntry) throws(StoreFailure) {
         for link in try links(of: entry.transaction) { try insert(link, entry.sequence) }
     }
@@ -253,7 +256,7 @@ extension WriteTransaction {
         }
     }
 
-    // MARK: Questions
+    // MARK: Lookups
 
     func anyPending() throws(StoreFailure) -> Bool {
         meta.outbox.count > 0
@@ -274,11 +277,11 @@ extension WriteTransaction {
         return try base(place) == .absent
     }
 
-    /// The entries linked to a record, oldest first.
+    /// Returns the sequences of the entries linked to a record, oldest first.
     ///
     /// - Parameters:
-    ///   - start: only entries behind this one.
-    ///   - end: only entries up to this one.
+    ///   - start: only entries after this one.
+    ///   - end: only entries up to this one, inclusive.
     func sequences(
         linkedTo place: RecordPlace, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
     ) throws(StoreFailure) -> [Int64] {
@@ -299,7 +302,7 @@ extension WriteTransaction {
         return sequences
     }
 
-    /// The pending transactions that change a record, oldest first.
+    /// Returns the pending transactions that change a record, oldest first.
     func pendingTransactions(of place: RecordPlace) throws(StoreFailure) -> [Transaction] {
         var transactions: [Transaction] = []
         for sequence in try sequences(linkedTo: place, onlyChanging: true) {
@@ -308,8 +311,9 @@ extension WriteTransaction {
         return transactions
     }
 
-    /// Returns the versions that the authors of pending values had seen. An edit over such a value has not seen what the
-    /// server has shown since.
+    /// Returns, for each field with a pending value, the version that its author had seen.
+    ///
+    /// The author of an edit over a pending value has not seen anything that the server has shown since.
     func versionsSeen(
         of fields: Set<FieldName>, at place: RecordPlace, in space: SpaceID
     ) throws(StoreFailure) -> [FieldName: Version] {
@@ -341,10 +345,10 @@ extension WriteTransaction {
         return versions
     }
 
-    /// The version up to which the user of this device has seen all values of a record, as it is shown.
+    /// Returns the version up to which the user of this device has seen all values of a record.
     ///
-    /// A page may have brought a newer value for a field that has a pending edit. It is covered by that edit, so nobody
-    /// has seen it, and a delete must not claim to.
+    /// A page may have brought a newer value for a field with a pending edit. The edit hides that value, so nobody has
+    /// seen it, and a delete must not claim to.
     func versionSeen(
         of record: Record, at place: RecordPlace, in space: SpaceID
     ) throws(StoreFailure) -> Version {
@@ -368,8 +372,11 @@ extension WriteTransaction {
         return transaction
     }
 
-    /// The waiting entries of the same space that depend on `entry`, oldest first: on a record that it changes, or by a
-    /// reference to one that it creates; and those that depend on these.
+    /// Returns the unsent entries of the same space that depend on `entry`, directly or through other entries, oldest
+    /// first.
+    ///
+    /// An entry depends on an earlier one if it changes the same record, or refers to a record that the earlier one
+    /// creates.
     func waitingDependants(of entry: StoredEntry) throws(StoreFailure) -> [StoredEntry] {
         struct Links: Hashable {
             let place: RecordPlace
@@ -377,8 +384,8 @@ extension WriteTransaction {
         }
         var found: [Int64: StoredEntry] = [:]
         var queue = [entry]
-        // The entry from which on the links of a record have been followed: each link is read once, however many edits of one
-        // record wait.
+        // The sequence from which the links of a record have been followed, so that each link is read once, however
+        // many edits of the record wait.
         var followed: [Links: Int64] = [:]
         while let next = queue.popLast() {
             let created = Set(next.transaction.createdRecords)

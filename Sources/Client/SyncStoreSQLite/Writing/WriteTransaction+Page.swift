@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Applying a page with its cursor.
+// Applies a page together with its cursor.
 extension WriteTransaction {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
@@ -16,9 +16,9 @@ extension WriteTransaction {
         guard space.cursor == cursor else {
             return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
         }
-        // An edit of what the page shows is made later, even where the device's own clock is slow.
+        // This makes a later edit of the page's records get a later time, even if the device's clock is slow.
         try hear(page.serverTime, now: now)
-        // Before the page deletes anything: what a delete has destroyed is kept whole.
+        // This comes before the page deletes anything, so that the journal keeps deleted records whole.
         try note(page.notices, in: &space, now: now)
         let changed: Int
         switch page.content {
@@ -26,7 +26,8 @@ extension WriteTransaction {
             changed = try applySnapshot(groups, isFirst: isFirst, of: page, to: &space, now: now)
             if isLast {
                 let gone = try recordsNotShown(in: space)
-                // Records that have come with the snapshot do not make the loss of others smaller.
+                // The total is the count before the snapshot: records that came with the snapshot must not hide the
+                // loss of others.
                 if let brake, brake.stops(deleting: gone.count, of: space.heldBefore) {
                     rollsBack = true
                     return .braked(deletes: gone.count, of: space.heldBefore)
@@ -40,7 +41,7 @@ extension WriteTransaction {
             }
         case .commits(let commits):
             guard let count = try applyCommits(commits, of: page, to: &space, now: now) else {
-                // All of it is applied already: a late page. The cursor does not go back.
+                // This late page is already applied. The cursor must not go back.
                 return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
             }
             changed = count
@@ -50,8 +51,8 @@ extension WriteTransaction {
         space.cursorMoved()
         space.hasAccess = true
         if case .commits(let commits) = page.content, commits.isEmpty, space == before {
-            // Nothing is shown, so the server's time need not be kept either: a poll while nothing happens writes nothing, and
-            // wakes nobody.
+            // The page brings nothing, so even the server's time is not saved. A poll while nothing happens writes
+            // nothing and wakes nobody.
             rollsBack = true
             return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: 0)
         }
@@ -60,7 +61,7 @@ extension WriteTransaction {
         return .applied(space.stored(for: try clients()), outbox: meta.outbox, changedRecords: changed)
     }
 
-    /// Entries that the base now shows leave the outbox.
+    /// Removes answered entries whose effects the base now includes.
     private func confirmAnswered(in space: SpaceRow) throws(StoreFailure) {
         let entries = try answeredEntries(in: space.space, upTo: space.version)
         if !entries.isEmpty { try removeAndRecompute(entries) }
@@ -96,7 +97,7 @@ extension WriteTransaction {
         }
         let mayBePending = try anyPending()
         let followsLostHistory = try followsLostHistory()
-        // Also in rows of other spaces, whose own snapshots are still to come.
+        // Rows of other spaces may hold old uids too, because their own snapshots are still to come.
         mayHoldOldUIDs = space.marks || mayBePending || followsLostHistory
         if space.marks { freshSnapshot = space.key }
         var lost: [Mutation] = []
@@ -143,7 +144,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Whether a snapshot has to be compared with rows that are here already.
+    /// Whether the space already has rows that a snapshot must be compared with.
     private func holdsShownRecords(in space: SpaceRow) throws(StoreFailure) -> Bool {
         for table in tables {
             let statement = try connection.statement(
@@ -177,14 +178,14 @@ extension WriteTransaction {
         space.marks = false
     }
 
-    /// How many records of the space a server has shown.
+    /// Returns the number of records of the space that a server has shown.
     private func shownCount(in space: SpaceRow) throws(StoreFailure) -> Int {
         var count = 0
         for table in tables { count += try shownCount(in: table, of: space) }
         return count
     }
 
-    /// How many records of a collection a server has shown in the space.
+    /// Returns the number of records of a collection that a server has shown in the space.
     func shownCount(in table: RecordTable, of space: SpaceRow) throws(StoreFailure) -> Int {
         let all = try connection.statement(
             composed:
@@ -199,12 +200,13 @@ extension WriteTransaction {
         return try all.step() ? Int(all.integer(0)) : 0
     }
 
-    /// The records that a completed snapshot has not shown although a server once did: it has deleted them.
+    /// Returns the records that a server once showed in the space, and that the completed snapshot does not contain.
     private func recordsNotShown(in space: SpaceRow) throws(StoreFailure) -> [RecordPlace] {
         var gone: [RecordPlace] = []
         guard space.marks else { return gone }
         for table in tables {
-            // Rows, and records that are deleted here but not yet there. Both are few compared with what was shown.
+            // Selects current rows, and records that are deleted here but not yet on the server. Both are few compared
+            // with the snapshot.
             let missing = try connection.statement(
                 composed:
                     """
@@ -224,7 +226,7 @@ extension WriteTransaction {
         return gone
     }
 
-    /// Whether a record that was not shown had been shown before, in this space.
+    /// Whether a record that the snapshot does not contain was shown before in this space.
     private func isGone(_ place: RecordPlace, from space: SpaceRow) throws(StoreFailure) -> Bool {
         guard try hasPending(place) else { return true }
         let (base, home) = try storedBase(place)
@@ -245,8 +247,10 @@ extension WriteTransaction {
         }
     }
 
-    /// Whether only another history of the server has shown the record: one that was restored from a backup has not
-    /// deleted it, but has not heard of it yet. Who made it may still tell (I15).
+    /// Whether only a lost history has shown the record.
+    ///
+    /// A server that was restored from a backup has not deleted such a record: it does not know it yet. The device that
+    /// created the record may still send it (I15).
     private func isUnheardOf(_ place: RecordPlace) throws(StoreFailure) -> Bool {
         let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
@@ -254,7 +258,9 @@ extension WriteTransaction {
 
     // MARK: Feed
 
-    /// - Returns: how many records changed; nil when the page holds nothing new.
+    /// Applies the commits of a page.
+    ///
+    /// - Returns: the number of changed records; nil when the page holds nothing new.
     private func applyCommits(
         _ commits: [Commit], of page: PullPage, to space: inout SpaceRow, now: WallTime
     ) throws(StoreFailure) -> Int? {
@@ -262,7 +268,7 @@ extension WriteTransaction {
             throw StoreFailure(.contradiction, "a page of the feed of \(space.space), whose snapshot is not finished")
         }
         if space.phase == .empty {
-            // The server tells its history from the start: no snapshot is needed.
+            // The server sends its history from the start, so no snapshot is needed.
             try forgetMarks(of: &space)
             space.phase = .catchingUp
             space.version = .zero
@@ -270,8 +276,8 @@ extension WriteTransaction {
         }
         if page.version < space.version { return nil }
         let mayBePending = try anyPending()
-        // Before the first whole page, of this space or another, there may be rows of an older history, whose uids are given
-        // again.
+        // Until all spaces are complete, rows of an older history may hold uids that the server now gives to other
+        // records.
         let followsLostHistory = try followsLostHistory()
         mayHoldOldUIDs = mayBePending || space.phase != .complete || followsLostHistory
         var lost: [Mutation] = []
@@ -311,7 +317,7 @@ extension WriteTransaction {
         return count
     }
 
-    /// The edits that a lost history had of a record which the present one makes again; nil when there are none.
+    /// Returns a lost history's edits of a record that the current history creates again; nil when there are none.
     private func edits(
         lostBy change: RecordChange, at version: Version, in space: SpaceRow
     ) throws(StoreFailure) -> Mutation? {
@@ -336,8 +342,8 @@ extension WriteTransaction {
             (old, home) = try row(place).map { (.shown($0.record), $0.space) } ?? (.absent, nil)
         }
         if old.record?.version == .zero, home != space.key {
-            // Only a lost history has shown it, in another space, whose own snapshot takes it away. Here it was made before, and
-            // deleted before the snapshot came to it; unless it is made now.
+            // Only a lost history has shown this record, in another space, whose own snapshot will remove it. Unless
+            // this change creates the record, it was created and deleted in this space before the snapshot reached it.
             guard case .created = change.effect else { return }
         }
         let new = try base(old, after: change, at: version, in: table, isComplete: space.phase == .complete)
@@ -352,8 +358,10 @@ extension WriteTransaction {
         }
     }
 
-    /// - Parameter isComplete: whether every change up to here is known. Before that the rows may be ahead of the
-    ///   feed: a snapshot is read over some time.
+    /// Returns the base of a record after a change.
+    ///
+    /// - Parameter isComplete: whether the rows include every change up to here. Before that, rows may be ahead of the
+    ///   feed, because the pages of a snapshot are read at different times.
     private func base(
         _ base: Base, after change: RecordChange, at version: Version, in table: RecordTable, isComplete: Bool
     ) throws(StoreFailure) -> Base {
@@ -366,7 +374,7 @@ extension WriteTransaction {
                 .contradiction,
                 "version \(version) creates \(table.name) \(change.id), which exists since \(record.version)")
         case (.created(let uid, let patch), .shown(let record)) where record.version == .zero:
-            // Another history of the server has shown it: this one makes it again.
+            // A lost history has shown it, and the current one creates it again.
             try check(uid, of: change.id, in: table)
             return .shown(Record(id: change.id, uid: uid, version: version, creating: patch, schema: table.model))
         case (.created(_, let patch), .shown(let record)):
@@ -378,7 +386,7 @@ extension WriteTransaction {
                 throw StoreFailure(
                     .contradiction, "version \(version) updates \(table.name) \(change.id), which does not exist here")
             }
-            // It was deleted before the snapshot came to it; the feed tells so soon.
+            // The record was deleted before the snapshot reached it. A later commit of the feed deletes it.
             return .absent
         case (.created, .deleted), (.updated, .deleted):
             // A deleted record does not come back.

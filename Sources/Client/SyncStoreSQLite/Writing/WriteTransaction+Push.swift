@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// The entries of a push, while they are chosen.
+/// The entries chosen so far for a push.
 private struct BatchDraft {
     let limit: BatchLimit
     private(set) var entries: [(entry: StoredEntry, writtenAt: Int64)] = []
@@ -13,8 +13,10 @@ private struct BatchDraft {
         self.limit = limit
     }
 
-    /// Adds an entry if there is room. The first one always fits; a withdrawal goes alone, so that a refusal of its push says
-    /// that the contents were not at fault.
+    /// Adds an entry if there is room.
+    ///
+    /// The first entry always fits. A withdrawal is sent alone: if the server refuses that push as well, the contents
+    /// were not the cause.
     mutating func add(_ entry: StoredEntry, writtenAt: Int64, isWithdrawal: Bool) {
         bytes += entry.bytes + FormerNumbers.wireBytes(of: entry.formerly)
         guard entries.isEmpty || !isWithdrawal && bytes <= limit.bytes else {
@@ -27,14 +29,15 @@ private struct BatchDraft {
     }
 }
 
-// Pushes to the server, and its answers.
+// Pushes to the server, and their outcomes.
 extension WriteTransaction {
-    /// Numbers and freezes the oldest unanswered transactions that the server knows.
+    /// Numbers and freezes the oldest transactions that have no outcome and whose collections and fields the server
+    /// knows.
     func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
         try healClock(now: now)
         try releaseHeld(for: limit.models)
         var draft = BatchDraft(limit: limit)
-        // By their numbers: what was held back has got one behind later entries.
+        // Ordered by number, because an entry that was held back has a higher number than entries written after it.
         try fill(
             &draft,
             from: connection.statement(
@@ -81,7 +84,7 @@ extension WriteTransaction {
             cursors: try proofs(startingWith: entries.map(\.entry.space)))
     }
 
-    /// Adds entries in the order of a statement, until the draft is full.
+    /// Adds entries, in the order of a statement, until the draft is full.
     private func fill(_ draft: inout BatchDraft, from statement: Statement) throws(StoreFailure) {
         defer { statement.reset() }
         while !draft.isFull, try statement.step() {
@@ -93,11 +96,12 @@ extension WriteTransaction {
         }
     }
 
-    /// The newest proof of the history of each space, those of `spaces` first, as many as a push may show.
+    /// Returns the newest proof of the history of each space, those of `spaces` first, up to the number that a push may
+    /// carry.
     private func proofs(startingWith spaces: [SpaceID]) throws(StoreFailure) -> [Cursor] {
         let wanted = Set(spaces)
         let rows = try SpaceRow.all(connection)
-        // Of the other spaces, receipts alone: their own pulls show the cursors.
+        // Other spaces send receipts only, because their own pulls send the cursors.
         let others = rows.filter { !wanted.contains($0.space) && $0.receipt != nil }
         return Array(
             (rows.filter { wanted.contains($0.space) } + others).compactMap(\.proof).prefix(SchemaLimits.shownCursors))
@@ -120,7 +124,7 @@ extension WriteTransaction {
         return meta.outbox
     }
 
-    /// Why the server refused to take an entry that was withdrawn; nil for any other entry.
+    /// Returns the server's reason for refusing an entry that was then withdrawn; nil for any other entry.
     private func refusal(of entry: StoredEntry) throws(StoreFailure) -> Rejection? {
         let statement = try connection.statement(
             "SELECT refusal_code, refusal_message FROM sync_outbox WHERE sequence = ?1 AND refusal_code IS NOT NULL")
@@ -131,7 +135,7 @@ extension WriteTransaction {
             code: RejectionCode(rawValue: statement.text(0)), message: statement.text(1), mutation: nil)
     }
 
-    /// All outcomes below this number are known here.
+    /// Returns the smallest number without an outcome. All outcomes below it are known here.
     private func smallestUnanswered() throws(StoreFailure) -> TransactionNumber {
         let statement = try connection.statement(
             "SELECT number FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number LIMIT 1")
@@ -145,7 +149,8 @@ extension WriteTransaction {
         guard identity == meta.identity else { return meta.outbox }
         try healClock(now: now)
         for result in results {
-            // Numbers that are not here, and answered ones, are late or repeated news.
+            // A number that is not in the outbox, or that already has an outcome, comes from a late or repeated
+            // response.
             guard let entry = try entry(numbered: result.number), entry.version == nil else { continue }
             switch result.outcome {
             case .applied(let version, let uids, let conflicts):
@@ -156,7 +161,8 @@ extension WriteTransaction {
                     try sendLater(entry, heldFor: unknown)
                     continue
                 }
-                // The rejection of an empty transaction is not the reason.
+                // A withdrawn entry is sent as an empty transaction. Its recorded refusal is the reason, not the
+                // rejection of the empty transaction.
                 try recordRejected(entry, try refusal(of: entry) ?? rejection, now: now)
             }
         }
@@ -177,7 +183,7 @@ extension WriteTransaction {
             throw StoreFailure(.contradiction, "an applied transaction has version \(version), at least 1 expected")
         }
         for assigned in uids { try assign(assigned) }
-        // The outcome of a transaction that is sent again under another identity may be here already.
+        // If the transaction was sent under a former identity before, the journal may already have this outcome.
         var isNews = !conflicts.isEmpty
         if isNews, !entry.formerly.isEmpty { isNews = try !isNoted(mergeOf: entry, conflicts) }
         if isNews { try note(merged: entry, conflicts, now: now) }
@@ -192,7 +198,7 @@ extension WriteTransaction {
 
         let space = try SpaceRow.load(entry.space, connection)
         if space.showsItsVersion && space.version >= version {
-            // The page came before the answer.
+            // The page arrived before the response.
             var entry = entry
             entry.version = version
             try removeAndRecompute([entry])
@@ -221,8 +227,10 @@ extension WriteTransaction {
         try base.run()
     }
 
-    /// Puts an entry back to waiting that an older server than the one of the last hello did not know: its number is used up,
-    /// and its contents are held back until another server answers.
+    /// Returns a sent entry to waiting, because an older server than the one of the last hello did not know its
+    /// collection or field.
+    ///
+    /// The number is used up. The contents are held back until another server answers.
     private func sendLater(_ entry: StoredEntry, heldFor unknown: String) throws(StoreFailure) {
         let statement = try connection.statement(
             "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = NULL WHERE sequence = ?1")
@@ -250,7 +258,7 @@ extension WriteTransaction {
 }
 
 extension Rejection {
-    /// The collection that the server does not know, or of which it does not know a field; nil where it gives another reason.
+    /// The collection that the server does not know, or that has a field it does not know; nil for any other reason.
     fileprivate func unknownName(in transaction: Transaction) -> String? {
         guard code == .unknownCollection || code == .unknownField, let mutation,
             transaction.mutations.indices.contains(mutation)

@@ -38,17 +38,19 @@ extension WriteTransaction {
         change.touch(table.model.collection, row.record.id)
     }
 
-    /// Takes a uid from a record that has it from another history of the server: a server that was restored from a
-    /// backup gives the same numbers again, to other records (I15).
+    /// Clears a uid on a record that has it from a lost history: a server that was restored from a backup gives the
+    /// same uids again, to other records (I15).
     ///
-    /// Such records have version 0. One that this history has shown keeps its uid, and the page is refused (I13). But a record
-    /// that a fresh snapshot has not shown yet gives way: the snapshot, and not what is here, tells what exists.
+    /// Such a record has version 0. A record that the current history has shown keeps its uid, and the page is refused
+    /// (I13). The exception is a record that a fresh snapshot of its space has not shown yet: the snapshot decides
+    /// which records exist.
     func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws(StoreFailure) {
         guard uid.isValid else { return }
-        // Looked for first: an UPDATE that finds nothing, as here but after a restore, takes several times as long.
+        // The SELECT comes first because it finds something only after a restore, and an UPDATE that finds nothing
+        // takes several times as long.
         if let holder = try holder(of: uid, besides: id, in: table), try givesWay(holder, in: table) {
             try setUID(.none, of: holder.id, in: table)
-            // The row of a record with pending changes has the uid of its base.
+            // The base of a record with pending changes has the same uid.
             try clearBaseUID(of: holder.id, in: table)
         }
         let base = try connection.statement(
@@ -59,7 +61,7 @@ extension WriteTransaction {
         if let holder = try firstID(base) { try clearBaseUID(of: holder, in: table) }
     }
 
-    /// A record that has a uid.
+    /// The record that holds a uid.
     private struct Holder {
         let id: RecordID
         let version: Version
@@ -119,7 +121,7 @@ extension WriteTransaction {
         try storedBase(place).base
     }
 
-    /// With the key of the space in which the server has shown it; nil where it has not.
+    /// Returns a record's base, and the key of the space in which the server has shown it; nil where it has not.
     func storedBase(_ place: RecordPlace) throws(StoreFailure) -> (base: Base, space: Int64?) {
         let statement = try connection.statement(
             """
@@ -153,7 +155,9 @@ extension WriteTransaction {
         return (.shown(record), space)
     }
 
-    /// - Parameter space: the key of the space in which the server has shown it, or its deletion.
+    /// Stores a record's base; `absent` deletes it.
+    ///
+    /// - Parameter space: the key of the space in which the server has shown the record or its deletion.
     func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws(StoreFailure) {
         let table = tables[place.table]
         let statement = try connection.statement(
@@ -167,17 +171,18 @@ extension WriteTransaction {
         case .absent: return try dropBase(place)
         case .deleted:
             let last = try storedBase(place).base.record?.patch(schema: table.model)
-            // Already deleted: what it showed before is kept.
+            // The base is already marked as deleted, and keeps the values from before.
             if last == nil, try lastShown(place) != nil { return }
             statement.bind(3, 1)
             statement.bind(4, UID.none.rawValue)
             statement.bind(5, 0)
             statement.bind(6, blob: nil)
-            // No reader of records sees it: it is for the journal, should the server refuse the edits that wait.
+            // Reads never return these values. The journal needs them if the server rejects the waiting edits.
             statement.bind(7, text: try StoredForm.bytes(of: last ?? Patch()))
             statement.bind(8, nil as String?)
         case .shown(let record):
-            // Also when no row is written now: that of a record that waits to be deleted may come back.
+            // This is needed even if no row is written now: the row of a record whose deletion is pending may come
+            // back.
             if mayHoldOldUIDs { try release(record.uid, for: record.id, in: table) }
             statement.bind(3, 0)
             statement.bind(4, record.uid.rawValue)
@@ -196,8 +201,8 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// The values that a record shows, or that a server showed before it deleted the record while edits of it wait; nil when no
-    /// server has shown it.
+    /// Returns the current values of a record with pending changes or, if a server deleted it meanwhile, the values
+    /// from before; nil when no server has shown it.
     func lastShown(_ place: RecordPlace) throws(StoreFailure) -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
@@ -217,7 +222,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    /// The records of a table whose ids a statement selects first.
+    /// Returns the records of a table whose ids are in the first column of a statement.
     func places(in table: RecordTable, from statement: Statement) throws(StoreFailure) -> [RecordPlace] {
         defer { statement.reset() }
         var places: [RecordPlace] = []
@@ -227,12 +232,12 @@ extension WriteTransaction {
         return places
     }
 
-    // MARK: Both
+    // MARK: Current and base
 
-    /// Makes the row what its base and the pending changes say; drops the base once nothing is pending.
+    /// Rewrites the row from its base and its pending changes, and drops the base once nothing is pending.
     ///
-    /// A record lives where the server has shown it, and one that it has not shown where its oldest change waits. What waits in
-    /// another space, where this device has made the same id, has no part in it.
+    /// The record lives in the space where the server has shown it, or else in the space of its oldest pending change.
+    /// Pending changes in another space, where this device created the same id, do not apply.
     func recompute(_ place: RecordPlace) throws(StoreFailure) {
         let table = tables[place.table]
         let (base, home) = try storedBase(place)
@@ -252,7 +257,7 @@ extension WriteTransaction {
             return try deleteRow(place)
         }
         if !current.uid.isValid, let known = try row(place), known.space == space {
-            // The answer came before the page: the record keeps the uid that it was told.
+            // The outcome arrived before the page, so the record keeps the uid that the outcome assigned.
             current.uid = known.record.uid
         }
         try write(StoredRow(record: current, space: space), to: table)

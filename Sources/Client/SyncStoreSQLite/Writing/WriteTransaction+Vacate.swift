@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// A space leaves the device when the account may not read it any more (I21).
+// Removes a space from the device when the account may no longer read it (I21).
 extension WriteTransaction {
     func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
         var space = try SpaceRow.load(name, connection)
@@ -17,7 +17,7 @@ extension WriteTransaction {
                 return .braked(deletes: unproven, of: unproven)
             }
         }
-        // Pages that become free, and parts of pages, are overwritten: a row that is only unlinked can still be read in the file.
+        // This overwrites freed pages and parts of pages. Without it, a deleted row can still be read in the file.
         let usual = try connection.integer(of: "PRAGMA secure_delete")
         try connection.execute("PRAGMA secure_delete = ON")
         defer { try? connection.execute("PRAGMA secure_delete = \(usual == 2 ? "FAST" : "\(usual)")") }
@@ -43,8 +43,9 @@ extension WriteTransaction {
             VacatedSpace(stored: space.stored(for: try clients()), outbox: meta.outbox, removedRecords: removed))
     }
 
-    /// How much there is of the space that only a lost history has shown, while the present one has not shown it all: that it
-    /// is the one to say what may be read here, nothing proves.
+    /// Counts what only a lost history has shown of the space, until the current history has shown the whole space.
+    ///
+    /// Until then, nothing proves that the current history decides what may be read here.
     private func countUnproven(in space: SpaceRow) throws(StoreFailure) -> Int {
         guard !space.showsItsVersion else { return 0 }
         var count = 0
@@ -62,7 +63,8 @@ extension WriteTransaction {
             defer { former.reset() }
             if try former.step() { count += Int(former.integer(0)) }
         }
-        // A lost space is offered in the journal alone, where the history after it had nothing, either.
+        // The current history has shown nothing yet. If the history before it had nothing of the space either, the lost
+        // records exist only as offers in the journal.
         guard space.phase == .empty, space.completeAt == .zero else { return count }
         let offers = try connection.statement(
             "SELECT count(*) FROM sync_journal WHERE event = 'forgotten' AND state = 'active' AND space = ?1")
@@ -71,9 +73,10 @@ extension WriteTransaction {
         return try offers.step() ? count + Int(offers.integer(0)) : count
     }
 
-    /// Takes away what the server has shown of a collection. Of records with pending changes only these are left.
+    /// Removes the records of a collection that the server has shown. A record with pending changes keeps only those
+    /// changes.
     ///
-    /// - Returns: how many records a server had shown.
+    /// - Returns: the number of records that a server had shown.
     private func removeShown(in table: RecordTable, of space: SpaceRow) throws(StoreFailure) -> Int {
         if try followsLostHistory() {
             let former = try connection.statement(
@@ -88,7 +91,8 @@ extension WriteTransaction {
             try former.run()
         }
 
-        // That a record was deleted stays known while something waits for it: it holds nothing, and keeps it from coming back.
+        // The mark of a deleted record stays while edits of it wait: it holds no values, and keeps the record from
+        // coming back.
         let bases = try connection.statement(
             "SELECT id FROM sync_base WHERE space = ?1 AND collection = ?2 AND is_deleted = 0 ORDER BY id")
         bases.bind(1, space.key)
@@ -118,9 +122,10 @@ extension WriteTransaction {
         return pending.count + gone.count
     }
 
-    /// Takes out of the journal what the server has told: conflicts, with both of their sides, and what a lost history had.
+    /// Deletes the journal entries that hold the server's data: conflicts, with both of their sides, and offers of a
+    /// lost history.
     ///
-    /// - Returns: how many entries went.
+    /// - Returns: the number of deleted entries.
     private func forgetWhatOthersWrote(in space: SpaceID) throws(StoreFailure) -> Int {
         let conflicts = try connection.statement(
             """
@@ -151,7 +156,7 @@ extension WriteTransaction {
         return count
     }
 
-    /// Takes out of the entries that stay the records as they were shown: others wrote in them, too.
+    /// Clears the records in the remaining journal entries, because they contain values that others wrote.
     private func forgetRecords(in space: SpaceID) throws(StoreFailure) {
         let sizes = try connection.statement(
             """

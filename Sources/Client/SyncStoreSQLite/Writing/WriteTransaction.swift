@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// One transaction of the writer: what the store's calls do, they do in here, wholly or not at all.
+/// One transaction of the writer, in which a call of the store makes all its changes or none.
 ///
 /// It lives for one call, on the writer's connection, inside `BEGIN IMMEDIATE` and `COMMIT`.
 final class WriteTransaction {
@@ -11,16 +11,16 @@ final class WriteTransaction {
     let limits: StoreLimits
     var meta: Meta
     private let loadedMeta: Meta
-    /// The news for the observers once the transaction is durable.
+    /// The change to publish to observers once the transaction is durable.
     var change = StoreChange()
-    /// Whether a uid may stand at a record that got it from another history of the server.
+    /// Whether a record may hold a uid that a lost history of the server gave it.
     var mayHoldOldUIDs = false
-    /// The key of the space whose fresh snapshot a page belongs to, taken beside rows that were here before.
+    /// The key of the space whose snapshot is being applied over existing rows; nil otherwise.
     var freshSnapshot: Int64?
-    /// Set by a call that has looked and decided to change nothing after all.
+    /// Set by a call that decides to change nothing. The transaction is then rolled back.
     var rollsBack = false
     private var spaceKeys: [SpaceID: Int64] = [:]
-    /// Transactions decoded in here, by their place in the outbox.
+    /// Transactions decoded so far, by their outbox sequence.
     var decoded: [Int64: Transaction] = [:]
 
     init(
@@ -37,12 +37,12 @@ final class WriteTransaction {
         loadedMeta = meta
     }
 
-    /// Writes down what has changed in `meta`; the last thing before the commit.
+    /// Saves `meta` if it has changed. Must be the last step before the commit.
     func finish() throws(StoreFailure) {
         if meta != loadedMeta { try meta.save(connection) }
     }
 
-    /// The table of a collection.
+    /// Returns the table of a collection.
     func table(_ collection: CollectionName, orElse code: StoreFailure.Code = .unknownCollection) throws(StoreFailure)
         -> RecordTable
     {
@@ -53,7 +53,7 @@ final class WriteTransaction {
         return table
     }
 
-    /// The key of a space, which gets one when it is first used.
+    /// Returns the key of a space, and creates the space's row on first use.
     func key(of space: SpaceID) throws(StoreFailure) -> Int64 {
         if let key = spaceKeys[space] { return key }
         let key = try SpaceRow.load(space, connection).key
@@ -62,9 +62,9 @@ final class WriteTransaction {
     }
 }
 
-/// One record of one table.
+/// The address of a record: its table and its id.
 struct RecordPlace: Hashable, Comparable {
-    /// The place of the table in the catalog.
+    /// The index of the table in the catalog.
     let table: Int
     let id: RecordID
 

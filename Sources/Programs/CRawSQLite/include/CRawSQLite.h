@@ -1,5 +1,5 @@
-// The floor that the benchmarks measure against: the same work with the SQLite C API alone, prepared statements, no
-// layers. Every function returns 0, or a negative number when SQLite refused something.
+// The floor of the benchmarks: the same work with the plain SQLite C API and prepared statements. Functions that return
+// an integer return a negative number on failure, and 0 on success unless stated otherwise.
 #ifndef C_RAW_SQLITE_H
 #define C_RAW_SQLITE_H
 
@@ -7,31 +7,32 @@
 
 typedef struct raw_database raw_database;
 
-// Opens a new database in WAL mode with the tables of the benchmark. full: synchronous=FULL, else NORMAL.
+// Opens a database in WAL mode, and creates the tables of the benchmark. Uses synchronous=FULL if `full` is nonzero,
+// otherwise NORMAL. Returns NULL on failure.
 raw_database *raw_open(const char *path, int full);
 void raw_close(raw_database *database);
 
-// Inserts users with uids first ..< first + count, `batch` of them in one transaction.
+// Inserts users with the uids first ..< first + count, `batch` of them per transaction.
 int raw_load(raw_database *database, int64_t first, int64_t count, int64_t batch);
 
-// Updates two columns of `count` users, uids drawn below `total`, each in its own transaction together with a row of
-// an outbox that holds a JSON payload.
+// Updates two columns of `count` users with pseudorandom uids below `total`. Each update is one transaction, which also
+// inserts an outbox row with a JSON payload.
 int raw_write_with_outbox(raw_database *database, int64_t count, int64_t total, uint64_t seed);
 
-// Reads six columns of `count` users by uid, uids drawn below `total`, and copies every column out. Returns the sum of
-// the lengths, so that nothing can be left out, or a negative number.
+// Reads six columns of `count` users with pseudorandom uids below `total`, and copies the texts. Returns the sum of
+// their lengths, so that the compiler cannot remove the reads.
 int64_t raw_point_reads(raw_database *database, int64_t count, int64_t total, uint64_t seed);
 
-// Upserts `count` changed users whose uids are `stride` apart, in one transaction, where the version is newer.
+// Upserts `count` users whose uids are `stride` apart, in one transaction. Only replaces rows with an older version.
 int raw_apply_delta(raw_database *database, int64_t count, int64_t stride, int64_t version);
 
 // Appends `count` blocks of 4 KiB to a file, each followed by fdatasync: the floor of durable commits.
 int raw_fdatasync_appends(const char *path, int64_t count);
 
-// CPU time of this process so far, in nanoseconds.
+// Returns the CPU time of this process so far, in nanoseconds.
 int64_t raw_cpu_nanoseconds(void);
 
-// The largest resident set of this process so far, in bytes.
+// Returns the largest resident set size of this process so far, in bytes.
 int64_t raw_peak_resident_bytes(void);
 
 #endif

@@ -5,7 +5,7 @@ import SyncBootstrap
 import SyncCore
 import SyncJSON
 
-/// Two devices and a server, as real processes, that lose nothing.
+/// Runs two devices and a server as real processes, and shows that nothing is lost.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Watch two devices and a server work offline, crash, and end up equal.",
@@ -30,7 +30,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Processes and folder go with it when it is interrupted.
+        // An interrupt cancels the demo, which then ends its processes and removes its folder.
         try await ProgramSignals.cancelling { try await demonstrate() }
     }
 
@@ -73,7 +73,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// The records of server, laptop and kiosk at the end.
+/// The records of the server, the laptop, and the kiosk at the end.
 struct DemoHoldings {
     private var rows: [(name: String, counts: [String: Int], digests: [String: String], owed: Int, journal: Int)] = []
 
@@ -105,7 +105,7 @@ struct DemoHoldings {
         rows.append((name, counts, digests, owed, journal))
     }
 
-    /// Whether all three hold the same, and nobody owes anything.
+    /// Whether all three hold the same records, and no device has unconfirmed transactions.
     var areEqual: Bool {
         guard let first = rows.first, !first.digests.isEmpty else { return false }
         return rows.allSatisfy { $0.digests == first.digests && $0.owed == 0 }

@@ -2,14 +2,16 @@ import Foundation
 import Glibc
 import SyncCore
 
-/// A child process of the demonstration, whose output goes into files.
+/// A child process of the demo. Its output goes to files.
 final class DemoProcess {
     private let process = Process()
     private let outputPath: String
     private let errorsPath: String
     let name: String
 
-    /// - Parameter log: where output and errors are written, without the ending.
+    /// Starts the process.
+    ///
+    /// - Parameter log: the path of the two output files, without the extension.
     init(
         _ name: String, program: String, arguments: [String], variables: [String: String], log: String
     ) throws {
@@ -36,12 +38,12 @@ final class DemoProcess {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Sends a signal to this process alone; nothing when it has ended.
+    /// Sends a signal to this process only. Does nothing if it has ended.
     func send(_ signal: Int32) {
         if process.isRunning { kill(process.processIdentifier, signal) }
     }
 
-    /// How it ended: its exit status, or 128 and the signal that killed it.
+    /// The exit status, or 128 plus the signal that killed it.
     var status: Int32 {
         process.terminationReason == .uncaughtSignal ? 128 + process.terminationStatus : process.terminationStatus
     }
@@ -49,7 +51,7 @@ final class DemoProcess {
     var output: String { (try? String(contentsOfFile: outputPath, encoding: .utf8)) ?? "" }
     var errors: String { (try? String(contentsOfFile: errorsPath, encoding: .utf8)) ?? "" }
 
-    /// Waits for its end. It is killed, and this throws, when that takes too long.
+    /// Waits for the process to end. After `patience`, kills it and throws.
     func wait(_ runtime: EngineRuntime, atMost patience: Duration) async throws {
         let start = runtime.uptime()
         while process.isRunning {

@@ -4,11 +4,11 @@ import SyncBootstrap
 import SyncCore
 import SyncJSON
 
-/// The events of the demonstration, in order, and how long each part took.
+/// The steps of the demo, in order, and the time that each took.
 final class DemoStory {
     let world: DemoWorld
     let terminal: Terminal
-    /// How many users are on their way when processes are killed.
+    /// The number of users being sent when processes are killed.
     let burst: Int
     private(set) var steps: [(what: String, took: Duration)] = []
 
@@ -91,13 +91,14 @@ final class DemoStory {
         notes.append("laptop killed with \(leftThen) of \(total) transactions still owed")
     }
 
-    /// Facts beside the steps.
+    /// Facts to print after the steps.
     private(set) var notes: [String] = []
 
-    /// One transaction a push: there are many moments to be killed in.
+    /// Pushes one transaction at a time, so that there are many moments at which to kill a process.
     private static let smallPushes = ["sync", "--set", "sync.batch-transactions=1"]
 
-    /// Waits until some of what was owed has been confirmed, and not all: the middle of a push.
+    /// Waits for the middle of a push, when some transactions have been confirmed, but not all. Returns the number that
+    /// is left.
     private func waitUntilHalfway(_ process: DemoProcess, below total: Int) async throws -> Int {
         while process.isRunning {
             let left = try await owed()
@@ -111,7 +112,7 @@ final class DemoStory {
             advice: "use a larger --burst")
     }
 
-    // MARK: Asking the devices
+    // MARK: Device state
 
     private func owed() async throws -> Int {
         let status = try await Self.objects(world.run(.laptop, ["status", "--local", "--json"]))
@@ -120,7 +121,7 @@ final class DemoStory {
     }
 
     private func sync(_ device: DemoWorld.Device) async throws {
-        // 6: something new in the journal, which is what an edit of one field on two devices leads to.
+        // Status 6 means new journal entries, which an edit of one field on two devices causes.
         try await world.run(
             device, ["sync", "--wait", "60s"], online: true, accepting: [0, CommandStatus.rejected.rawValue])
     }
@@ -161,7 +162,7 @@ final class DemoStory {
         if case .integer(let number)? = value { Int(number) } else { nil }
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     private func step(_ what: String, _ body: () async throws -> Void) async throws {
         if !terminal.isJSON { terminal.draw(terminal.errorsAreTerminal ? "\r\u{1B}[K… \(what)" : "") }

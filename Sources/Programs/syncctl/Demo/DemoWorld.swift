@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SyncCore
 
-/// The machines of the demonstration: a server and two devices, each a folder, and the processes that run over them.
+/// The machines of the demo: a server and two devices, each with its folder, and the processes that run on them.
 final class DemoWorld {
     let folder: String
     let runtime: EngineRuntime
@@ -27,7 +27,7 @@ final class DemoWorld {
         self.syncctl = syncctl
         self.syncd = syncd
         self.runtime = runtime
-        // Nothing of the user's own configuration reaches the demonstration.
+        // The user's own configuration must not affect the demo.
         variables = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": folder, "NO_COLOR": "1",
             "TOMBOLO_ENVIRONMENT": "test", "SWIFT_BACKTRACE": "enable=no",
@@ -38,7 +38,7 @@ final class DemoWorld {
         }
     }
 
-    /// Ends what is still running: only processes that were started here.
+    /// Kills the processes that this object started and that are still running.
     func end() {
         for child in children { child.send(SIGKILL) }
         children = []
@@ -68,7 +68,7 @@ final class DemoWorld {
                 ]))
     }
 
-    /// Starts the server: on a free port at first, and on the same one from then on.
+    /// Starts the server, on a free port at first, and on the same port after that.
     func startServer() async throws {
         let portFile = "\(folder)/port"
         try? FileManager.default.removeItem(atPath: portFile)
@@ -91,7 +91,7 @@ final class DemoWorld {
         server = process
     }
 
-    /// Ends the server: gracefully, or by SIGKILL.
+    /// Stops the server with a signal: gracefully, or by SIGKILL.
     func stopServer(_ signal: Int32) async throws {
         guard let server else { return }
         server.send(signal)
@@ -101,7 +101,8 @@ final class DemoWorld {
 
     // MARK: Devices
 
-    /// Runs syncctl on a device to its end. Devices know the server only when they are to meet it.
+    /// Runs syncctl on a device to its end, and returns its output. A device can reach the server only if `online` is
+    /// true.
     @discardableResult
     func run(
         _ device: Device, _ arguments: [String], online: Bool = false, accepting statuses: Set<Int32> = [0]

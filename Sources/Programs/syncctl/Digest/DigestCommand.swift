@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// Fingerprints of what is here, or of what the server has.
+/// Prints fingerprints of the records of this device, or of the server.
 struct DigestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "digest", abstract: "Print fingerprints of the records of this device, to compare devices.",
@@ -42,7 +42,7 @@ struct DigestCommand: AsyncParsableCommand {
                 for record in replica.records(of: schema.collection) { digest.add(record, schema) }
             } else {
                 progress.show("reading \(schema.collection)")
-                // One read, held in memory: pages would skip or repeat rows while a sync beside this moves them.
+                // This is one read into memory, because pages would skip or repeat rows while a sync changes them.
                 let records = try client.store.records(matching: RecordQuery(schema.collection, order: .id))
                 for record in records { digest.add(record, schema) }
             }

@@ -1,20 +1,24 @@
 import Crypto
 import SyncModel
 
-/// A fingerprint of a collection: SHA-256 over its records in the order of their ids. Two stores that hold the same
-/// records under the same uids have the same one; versions do not count.
+/// A fingerprint of a collection: the SHA-256 of its records in the order of their ids.
+///
+/// Two stores with the same records and uids have the same fingerprint. Versions are not included.
 struct RecordDigest {
     private var hash = SHA256()
     private(set) var count = 0
 
-    /// - Parameter record: its id is greater than that of the one before.
+    /// Adds a record.
+    ///
+    /// - Parameter record: a record whose id is greater than that of the previous one.
     mutating func add(_ record: Record, _ schema: ModelSchema) {
         var line = JSONLine()
         line.set("type", schema.collection.rawValue)
         line.set("id", record.id.description)
         line.set("uid", record.uid.rawValue)
         for (field, value) in zip(schema.fields, record.values) {
-            // JSON as its text: each character of it counts, which it does not within a line.
+            // JSON is added as a string, so that every character counts. As a JSON value, its line breaks would be
+            // replaced.
             if case .json(let text) = value {
                 line.set(field.name.rawValue, text)
             } else {

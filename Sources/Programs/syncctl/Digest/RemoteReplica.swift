@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// All records that the server shows, read by a snapshot and the feed behind it. Held in memory.
+/// All records that the server shows, read from a snapshot and the change feed after it, and held in memory.
 struct RemoteReplica {
     private var records: [CollectionName: [RecordID: Record]] = [:]
 
@@ -42,7 +42,7 @@ struct RemoteReplica {
     }
 
     private static let page = 1_000
-    /// They are held in memory: beyond this a digest of the server is no tool any more.
+    /// Maximum number of records. They are held in memory, so digesting more is not practical.
     private static let mostRecords = 5_000_000
 
     func records(of collection: CollectionName) -> [Record] {
@@ -74,7 +74,7 @@ struct RemoteReplica {
             guard let known else { return }
             records[change.collection]?[change.id] = known.updated(by: patch, at: version, schema: schema)
         case .deleted:
-            // A page of the snapshot was made before this commit, or does not show the record.
+            // The snapshot may not contain the record, or its page may be older than this commit.
             records[change.collection]?[change.id] = nil
         }
     }

@@ -4,7 +4,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// Explains the state of the device in sentences.
+/// Checks the device, and explains each result in a sentence.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check this device: database, outbox, journal, spaces, server, clock.",
@@ -40,7 +40,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 }
 
-/// Whether the database can be opened, and is whole.
+/// Checks whether the database can be opened and is undamaged.
 private final class DatabaseCheck {
     private let client: ClientComposition
     private let fixes: Bool
@@ -85,7 +85,9 @@ private final class DatabaseCheck {
         isOpen = true
     }
 
-    /// - Returns: false when another process syncs the database, and would go on with the damaged one.
+    /// Replaces the damaged database.
+    ///
+    /// - Returns: false when another process syncs the database, because it would continue with the damaged one.
     private func salvage(_ findings: inout [Finding], because failure: StoreFailure) throws(StoreFailure) -> Bool {
         switch try client.acquireLease() {
         case .held(let process):
@@ -105,7 +107,7 @@ private final class DatabaseCheck {
         }
     }
 
-    /// Only the holder of the lease may write the log back.
+    /// Checkpoints the WAL. Only the holder of the lease may do so.
     private func writeBack(_ findings: inout [Finding]) throws(StoreFailure) {
         guard case .acquired(let lease) = try client.acquireLease() else { return }
         defer { withExtendedLifetime(lease) {} }
@@ -114,7 +116,7 @@ private final class DatabaseCheck {
     }
 }
 
-/// The checks that need the database alone.
+/// The checks that need only the database.
 private struct DeviceCheck {
     let client: ClientComposition
 
@@ -177,7 +179,9 @@ private struct DeviceCheck {
             advice: "read them with syncctl journal, then resend or dismiss each")
     }
 
-    /// - Parameter isHeld: whether this device has been in sync before, and holds records whatever its cursors say.
+    /// Returns the finding for a space.
+    ///
+    /// - Parameter isHeld: whether this device has been in sync before, and so holds records regardless of its cursors.
     private func space(_ space: StoredSpace, isHeld: Bool) -> Finding {
         let check = "space \(space.space)"
         guard space.hasAccess else {
@@ -198,7 +202,7 @@ private struct DeviceCheck {
     }
 }
 
-/// Whether the server can be reached, accepts the token, and agrees on the time.
+/// Checks whether the server can be reached, accepts the token, and agrees on the time.
 private struct ServerCheck {
     let client: ClientComposition
     let asks: Bool
@@ -213,7 +217,7 @@ private struct ServerCheck {
         }
         do {
             let hello = try await client.transport.hello()
-            // A database that cannot be read is told by its own check.
+            // The database check reports a database that cannot be read.
             if let refusal = hello.refusal(for: (try? client.store.session())?.account) { throw refusal }
             return [.fine("server", "\(server.address) answers and accepts the token"), clock(hello)]
         } catch {

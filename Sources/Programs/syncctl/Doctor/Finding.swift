@@ -4,11 +4,11 @@ import SyncBootstrap
 struct Finding: Hashable {
     enum Level: String {
         case fine = "ok"
-        /// Was wrong, and `--fix` has repaired it.
+        /// It was wrong, and `--fix` has repaired it.
         case fixed
-        /// Works, and a person has to look at it.
+        /// It works, but a person has to look at it.
         case attention
-        /// Does not work until it is repaired.
+        /// It does not work until it is repaired.
         case broken
     }
 
@@ -25,7 +25,7 @@ struct Finding: Hashable {
         Finding(check: check, level: .attention, sentence: sentence, advice: advice)
     }
 
-    /// A failure of a command, found by a check.
+    /// Returns a finding for the failure that a check found.
     static func broken(_ check: String, _ failure: CommandFailure) -> Finding {
         Finding(check: check, level: .broken, sentence: failure.message, advice: failure.advice)
     }

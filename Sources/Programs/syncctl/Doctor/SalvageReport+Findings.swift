@@ -1,7 +1,7 @@
 import SyncCore
 
 extension SalvageReport {
-    /// The report in sentences.
+    /// The report as findings of `syncctl doctor`.
     var findings: [Finding] {
         [
             Finding(

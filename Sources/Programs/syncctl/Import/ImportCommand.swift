@@ -6,7 +6,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// Takes in what is there already.
+/// Imports existing data.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Import the accounts of this machine, JSON Lines, or CSV.",
@@ -157,7 +157,7 @@ struct ImportCommand: AsyncParsableCommand {
 }
 
 extension AccountMapping {
-    /// Where the community's models keep what an account says.
+    /// The fields of the community's models that hold an account's data.
     static let community = AccountMapping(
         user: UserSchema.schema, username: "username", userAvatar: "avatar", profile: ProfileSchema.schema,
         profileUser: "user", fullName: "full_name", avatar: AvatarSchema.schema, image: "image_url", author: "author")

@@ -1,7 +1,7 @@
 import Foundation
 import RecordImport
 
-/// The bytes of an input, and what to call it.
+/// The bytes of an input, and its name in messages.
 struct ImportInput {
     let bytes: [UInt8]
     let name: String
@@ -49,7 +49,7 @@ struct ImportInput {
         return bytes
     }
 
-    /// The accounts of this machine, wherever they come from: files, LDAP, systemd.
+    /// Reads the accounts of this machine from all its sources: files, LDAP, systemd.
     static func accounts() throws -> ImportInput {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/getent")
@@ -71,7 +71,7 @@ struct ImportInput {
         return ImportInput(bytes: bytes, name: "getent passwd")
     }
 
-    /// Which machine this is: its accounts are other people than those of the same name elsewhere.
+    /// Returns an id of this machine. Accounts with the same name on another machine are other people.
     static func machine() -> String {
         if let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8) {
             let id = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -80,7 +80,7 @@ struct ImportInput {
         return ProcessInfo.processInfo.hostName
     }
 
-    /// Whether there is a file at the path that this user can read, and something in it.
+    /// Whether the path is a file that this user can read and that is not empty.
     static let isPicture: @Sendable (String) -> Bool = { path in
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
         let type = attributes[.type] as? FileAttributeType

@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// The journal, where a person looks up what was refused or gave way: nothing that they typed just disappears.
+/// Shows the journal of rejected and losing changes, so that no user input silently disappears.
 struct JournalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "journal",

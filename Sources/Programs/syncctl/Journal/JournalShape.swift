@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// A journal entry as an answer.
+/// Formats a journal entry for output.
 enum JournalShape {
     static func what(_ entry: JournalEntry) -> String {
         switch entry.event {

@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// The transactions that this device still owes the server.
+/// Shows the transactions that the server has not confirmed, and cancels them.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox", abstract: "Show the transactions that the server has not confirmed, and cancel them.",

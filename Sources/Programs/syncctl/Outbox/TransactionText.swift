@@ -1,8 +1,11 @@
 import SyncModel
 
-/// Transactions in words.
+/// Formats transactions for output.
 enum TransactionText {
-    /// `create user Ned, change avatar 0190… (image_url)`, and how many more. A record is named by its name, else by its id.
+    /// Returns a summary such as `create user Ned, change avatar 0190… (image_url)`, with the number of mutations left
+    /// out.
+    ///
+    /// A record is shown by its name, or else by its id.
     static func summary(_ transaction: Transaction) -> String {
         let shown = transaction.mutations.prefix(3).map(words).joined(separator: ", ")
         let more = transaction.mutations.count - 3
@@ -36,7 +39,7 @@ enum TransactionText {
         return line
     }
 
-    /// A value for people.
+    /// Returns a value for people.
     static func text(_ value: FieldValue) -> String {
         switch value {
         case .null: "nothing"

@@ -49,7 +49,7 @@ struct ExportRecording: AsyncParsableCommand {
         }
     }
 
-    /// Writes a file that is not there yet, for its owner alone.
+    /// Writes a new file that only its owner can read. Throws if the file exists.
     private static func write(_ bytes: [UInt8], to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {

@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncRecording
 
-/// The flight recorder's ring.
+/// Shows, exports, and clears the recording of the flight recorder.
 struct RecordingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",

@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncRecording
 
-/// Runs a recording from the field through the machines of this build.
+/// Runs a recording from a device through the state machines of this build.
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Show a recording, and check that this build acts the same.",

@@ -2,7 +2,7 @@ import SyncBootstrap
 import SyncCore
 import SyncRecording
 
-/// A replay as lines, for people or for scripts.
+/// Prints a replay line by line, for people or for scripts.
 struct ReplayTimeline {
     let terminal: Terminal
 
@@ -62,7 +62,7 @@ struct ReplayTimeline {
         }
     }
 
-    /// To the millisecond.
+    /// Returns the duration in seconds, to the millisecond.
     private static func seconds(_ duration: Duration) -> String {
         let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
         let fraction = String(milliseconds.magnitude % 1_000)

@@ -3,9 +3,9 @@ import RecordImport
 import SyncCore
 import SyncModel
 
-/// `FIELD=VALUE` on the command line, checked by the schema.
+/// Parses `FIELD=VALUE` arguments, and checks them against the schema.
 enum FieldArguments {
-    /// Values to be written: they keep the rules of the model too.
+    /// Returns values to write, which must also satisfy the rules of the model.
     static func edit(_ arguments: [String], _ schema: ModelSchema, in store: any LocalStore) throws -> Patch {
         try CommunityRules.prepared(try patch(arguments, schema, in: store), for: schema.collection)
     }
@@ -28,7 +28,8 @@ enum FieldArguments {
         return patch
     }
 
-    /// An empty value takes the field's value away, except where an empty text is one.
+    /// Returns the value of a text. An empty text clears the field, except for a required text field, where it is a
+    /// value.
     static func value(
         _ text: String, _ field: FieldSchema, _ schema: ModelSchema, in store: any LocalStore
     ) throws -> FieldValue {

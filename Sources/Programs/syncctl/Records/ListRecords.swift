@@ -40,7 +40,8 @@ struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
             let wanted = max(0, min(limit ?? .max, total - offset))
             let end = offset + wanted
             var table = Table(RecordShape.columns(Kind.schema))
-            // In pages: memory does not grow with what is listed, except for the widths of a table.
+            // Reading in pages bounds the memory of a JSON list. A table holds all rows, because the widths of its
+            // columns depend on them.
             for start in stride(from: offset, to: end, by: Self.page) {
                 query.offset = start
                 query.limit = min(Self.page, end - start)

@@ -3,9 +3,9 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// `syncctl user`, `avatar`, `profile`: the same commands over each collection's schema.
+/// The commands `syncctl user`, `avatar`, and `profile`, which have the same subcommands for each collection's schema.
 struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {
-    /// The third way to name a record, for the help.
+    /// The help text about naming a record by its name field.
     private static var names: String {
         guard let field = RecordNames.nameField(of: Kind.schema.collection) else { return "" }
         return " or its \(field), written \(field)=7 where it looks like a uid or an id"
@@ -103,7 +103,7 @@ struct DeleteRecords<Kind: RecordKind>: AsyncParsableCommand {
     }
 }
 
-/// The answer of a writing command.
+/// Prints the result of a command that writes records.
 enum RecordAnswer {
     static func print(
         _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal

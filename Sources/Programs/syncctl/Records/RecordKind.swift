@@ -1,23 +1,23 @@
 import Models
 import SyncModel
 
-/// A collection as the command line speaks of it.
+/// A collection that has commands.
 protocol RecordKind: SendableMetatype {
     static var schema: ModelSchema { get }
-    /// Fields of the example in the help.
+    /// The arguments of the example in the help text.
     static var example: String { get }
 }
 
 extension RecordKind {
-    /// The name of the command: `user`.
+    /// The name of the command, such as `user`.
     static var word: String { schema.collection.rawValue }
 
-    /// The word after its article: `a user`, `an avatar`.
+    /// The name with its indefinite article, such as `a user` or `an avatar`.
     static var aWord: String { word.withArticle }
 }
 
 extension String {
-    /// The word after its article, by its first letter; `u` counts as a consonant, as in `user`.
+    /// The word with its indefinite article, chosen by its first letter. `u` counts as a consonant, as in `user`.
     var withArticle: String { "\("aeio".contains(prefix(1)) ? "an" : "a") \(self)" }
 }
 
@@ -36,11 +36,11 @@ enum ProfileKind: RecordKind {
     static var example: String { "user='Ned Stark' full_name='Eddard Stark'" }
 }
 
-/// The names for the records of this application.
+/// The name fields of this application's collections.
 enum RecordNames {
-    /// The fields by which a person names a record, of the collections that have one.
+    /// The field by which people name a record, for each collection that has one.
     static let fields: [CollectionName: FieldName] = [UserSchema.schema.collection: "username"]
 
-    /// The field by which a person names a record, where there is one.
+    /// Returns the field by which people name a record; nil where there is none.
     static func nameField(of collection: CollectionName) -> FieldName? { fields[collection] }
 }

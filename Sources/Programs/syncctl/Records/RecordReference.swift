@@ -1,13 +1,14 @@
 import SyncCore
 import SyncModel
 
-/// How a person names a record: by uid, by id, or by its name; by `username=7` where the name looks like one of the others.
+/// A reference to a record on the command line: a uid, an id, or a name, or `username=7` if the name looks like a uid
+/// or an id.
 struct RecordReference {
     let text: String
 
-    /// The record that is meant.
+    /// Returns the record.
     ///
-    /// - Throws: when there is none, or several of that name.
+    /// - Throws: when there is none, or more than one with that name.
     func resolve(_ collection: CollectionName, in store: any LocalStore) throws -> Record {
         if let field = RecordNames.nameField(of: collection), text.hasPrefix("\(field)=") {
             return try resolve(name: String(text.dropFirst("\(field)=".count)), collection, in: store)

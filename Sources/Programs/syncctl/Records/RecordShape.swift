@@ -1,12 +1,12 @@
 import SyncCore
 import SyncModel
 
-/// A record as an answer.
+/// Formats a record for output.
 struct RecordShape {
     let schema: ModelSchema
     let store: any LocalStore
 
-    /// One line of JSON; `import --jsonl` reads it back.
+    /// Returns the record as one line of JSON, which `import --jsonl` can read.
     func line(_ record: Record) throws -> JSONLine {
         var line = JSONLine()
         line.set("type", schema.collection.rawValue)
@@ -34,7 +34,7 @@ struct RecordShape {
 
     static func uid(_ uid: UID) -> String { uid.isValid ? uid.description : "-" }
 
-    /// A value for people: a reference as the name of what it points at.
+    /// Returns a value for people. A reference is shown as the name of its target.
     func text(_ value: FieldValue, of field: FieldSchema) throws -> String {
         switch value {
         case .null: return "-"

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import SyncBootstrap
 
-/// The options that every command takes.
+/// The options of every command.
 struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long, help: ArgumentHelp("Read the configuration from this file.", valueName: "file"),
@@ -68,15 +68,16 @@ struct GlobalOptions: ParsableArguments {
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
 
-    /// For commands that only look: a person waits for their answer.
+    /// The request timeout of commands that only show something, because a person waits for the result.
     static let quickTimeout = Duration.seconds(5)
 
-    /// Runs a command with the client that the configuration describes, and closes it also when the command fails: a
-    /// connection to the server that nobody closes ends the process with a trap.
+    /// Calls `body` with the client that the configuration describes, and closes the client even if `body` throws.
+    ///
+    /// A connection to the server that is not closed ends the process with a trap.
     ///
     /// - Parameters:
-    ///   - creating: whether a database that is missing is to be made.
-    ///   - requestTimeout: the most that one request waits for the server; nil leaves what is configured.
+    ///   - creating: whether to create the database if it is missing.
+    ///   - requestTimeout: an upper bound for the request timeout; nil keeps the configured one.
     func withClient<Result>(
         creating: Bool = false, requestTimeout: Duration? = nil, _ body: (ClientComposition) async throws -> Result
     ) async throws -> Result {

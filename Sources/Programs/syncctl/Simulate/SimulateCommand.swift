@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Hands over to `syncsim`, which is a program of its own: nothing that fails on purpose is linked into this one
+/// Replaces this process with `syncsim`. It is a separate program so that no fault injection is linked into this one
 /// (decision 11).
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,9 +26,9 @@ struct SimulateCommand: ParsableCommand {
         }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
-        // An ignored signal stays ignored in the next program, which shall end with its reader.
+        // execv keeps ignored signals ignored, but syncsim should end when its reader closes the pipe.
         signal(SIGPIPE, SIG_DFL)
-        // Returns only when it fails.
+        // execv returns only if it fails.
         execv(program, &words)
         throw CommandFailure(.machine, "\(program) cannot be run: \(String(cString: strerror(errno)))")
     }

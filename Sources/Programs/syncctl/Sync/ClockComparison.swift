@@ -1,8 +1,8 @@
 import SyncModel
 
-/// How far the clock of this device is ahead of that of the server.
+/// The difference between the clocks of this device and the server.
 struct ClockComparison: Hashable {
-    /// In milliseconds; negative where the device is behind.
+    /// The milliseconds by which the device is ahead; negative if it is behind.
     let lead: Int64
 
     init(lead: Int64) {
@@ -13,7 +13,7 @@ struct ClockComparison: Hashable {
         lead = device.milliseconds - server.wall.milliseconds
     }
 
-    /// Whether the times that the device gives its edits are taken as they are.
+    /// Whether the server accepts the times of the device's edits unchanged.
     var isWithinSkew: Bool { magnitude <= SchemaLimits.permittedSkew }
 
     var words: String {

@@ -3,7 +3,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// Shows what this device holds, owes and can reach.
+/// Shows the records and the outbox of this device, and whether the server is reachable.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -31,7 +31,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private static func engine(_ client: ClientComposition) throws -> String? {
-        // Taken for a moment, and given back at once.
+        // The lease is held only for this check.
         switch try client.acquireLease() {
         case .acquired: nil
         case .held(let process): process.map(String.init) ?? "unknown"
@@ -61,13 +61,13 @@ struct StatusCommand: AsyncParsableCommand {
     }
 }
 
-/// The answer of `status`.
+/// The output of `status`.
 struct StatusReport {
     let session: StoredSession
     let outbox: OutboxSummary
-    /// The database's memory of earlier contacts.
+    /// The stored outcome of earlier contacts.
     let memory: ServerContact
-    /// The process that syncs this database, when there is one.
+    /// The process that syncs this database; nil when there is none.
     let engine: String?
     let server: String?
     let file: String
@@ -92,7 +92,8 @@ struct StatusReport {
         }
     }
 
-    /// By the answer of the server, or else as of the last contact; nil before the first.
+    /// The clock difference from the server's response or, without one, from the last contact; nil before the first
+    /// contact.
     private var clock: ClockComparison? {
         if case .online(_, _, let clock) = contact { return clock }
         return session.clockOffset.map { ClockComparison(lead: -$0.wholeMilliseconds) }
@@ -177,16 +178,17 @@ struct StatusReport {
 }
 
 extension StoredSpace {
-    /// Where the device stands in the space, for a person.
+    /// Returns the device's sync position in the space, for people.
     ///
-    /// - Parameter isHeld: whether the device has been in sync before: then another copy is being fetched beside what it holds.
+    /// - Parameter isHeld: whether the device has been in sync before. If so, it already has a copy while it downloads
+    ///   another.
     fileprivate func words(isHeld: Bool) -> String {
         guard hasAccess else { return "\(space): no access; what the server had shown of it was removed" }
         guard !isComplete else { return "\(space) at version \(version)" }
         return "\(space) at version \(version), \(isHeld ? "fresh" : "first") copy not complete"
     }
 
-    /// Where the device stands in the space.
+    /// The device's sync position in the space, for scripts.
     var line: JSONLine {
         var line = JSONLine()
         line.set("space", space.rawValue)

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-/// The engine's status in words.
+/// Formats the engine's status for output.
 enum StatusText {
     static func connection(_ connection: SyncStatus.Connection) -> String {
         switch connection {

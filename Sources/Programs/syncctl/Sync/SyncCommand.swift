@@ -4,7 +4,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Brings this device and the server in step.
+/// Syncs this device with the server.
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync", abstract: "Sync this device with the server.",
@@ -55,7 +55,7 @@ struct SyncCommand: AsyncParsableCommand {
         return try SyncReport(ending: ending, since: start, store: client.store, elapsed: progress.elapsed)
     }
 
-    // MARK: Own engine
+    // MARK: This process's engine
 
     private func run(_ client: ClientComposition, _ progress: Progress) async throws -> SyncEnding {
         let services = try client.services(handlesSignals: true)
@@ -85,10 +85,12 @@ struct SyncCommand: AsyncParsableCommand {
             }
             if !watch, patience > .zero {
                 group.addTask {
-                    // Nudges a follower whose server stays silent: its patience is over.
+                    // The wait is over. This makes the engine publish its status, so that the follower can give up on a
+                    // silent server.
                     guard (try? await clock.sleep(for: patience)) != nil else { return nil }
                     engine.syncNow()
-                    // A request may still be under way to a server that says nothing; one that answers is not cut short.
+                    // A request to a silent server may still be open. While the server keeps responding, the sync is
+                    // not stopped.
                     while true {
                         let silence = progress.elapsed - heard.withLock { $0 }
                         if silence > patience + Self.grace { break }
@@ -102,7 +104,8 @@ struct SyncCommand: AsyncParsableCommand {
             var ending: SyncEnding?
             while let result = try await group.next() {
                 if let result {
-                    // The task that gives up stops the services, which the follower takes for an interruption.
+                    // The task that gives up stops the services, which makes the follower report an interruption. The
+                    // other ending takes precedence.
                     if case .interrupted = ending ?? .interrupted { ending = result }
                     group.cancelAll()
                 }
@@ -111,7 +114,7 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
-    // MARK: Somebody else's engine
+    // MARK: Another process's engine
 
     private func waitForOther(
         _ process: Int32?, _ client: ClientComposition, _ progress: Progress
@@ -133,10 +136,10 @@ struct SyncCommand: AsyncParsableCommand {
         return .syncedElsewhere(process)
     }
 
-    /// Longer than syncctl status holds the lease to see whether it is free.
+    /// Longer than syncctl status holds the lease to check whether it is free.
     private static let patienceWithLookers = Duration.milliseconds(100)
-    /// How long a request that began within the patience may take beyond it.
+    /// The extra time for a request that is still open when the wait ends.
     private static let grace = Duration.milliseconds(500)
-    /// Longer than an engine takes for a usual outbox.
+    /// Longer than an engine needs for a typical outbox.
     private static let patienceWithOthers = Duration.seconds(30)
 }

@@ -2,36 +2,38 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 
-/// How a run of the engine ended, for the person who asked for it.
+/// The way a run of the engine ended.
 enum SyncEnding: Sendable {
     case inSync
-    /// Everything is in sync, but for what is held back until the server knows its collections and fields.
+    /// Everything is in sync, except for transactions held back until the server knows their collections and fields.
     case held
-    /// The outbox is empty by the work of another process, when its number is known. What that process has fetched so far
-    /// is not known here.
+    /// Another process has emptied the outbox. The value is its process id, if known.
+    ///
+    /// Whether that process has downloaded everything is not known.
     case sentByOther(Int32?)
     case failed(TransportFailure)
     case offline(String)
-    /// The local database fails: the disk is full, or the file was replaced.
+    /// The local database failed: the disk is full, or the file was replaced.
     case storeFailed(StoreFailure)
-    /// Something else is in the way; the words say what.
+    /// Something else prevents the sync. The text describes it.
     case blocked(String)
     case braked(deletes: Int, of: Int)
     case syncedElsewhere(Int32?)
-    /// A watch that was asked to stop.
+    /// A `--watch` run was asked to stop.
     case stopped
-    /// A single sync that was told to stop before its end.
+    /// A single sync was stopped before its end.
     case interrupted
 }
 
-/// Reads the engine's status until there is something to tell: a value, fed one status after the other.
+/// Decides from the engine's successive statuses when a sync has ended, and how.
 struct SyncFollower: Sendable {
     let isWatching: Bool
-    /// How long failures are waited out.
+    /// The time during which failures do not end the sync.
     let patience: Duration
     let terminal: Terminal
-    /// Agrees to what the mass-delete brake holds back in a space; nil where nobody has agreed. The engine takes note
-    /// only while the brake holds, so it is called when a status says so.
+    /// Releases the mass-delete brake of a space; nil unless the user allows it.
+    ///
+    /// The engine accepts the call only while the brake holds, so it is made when a status shows the brake.
     private let allowDeletes: (@Sendable (SpaceID) -> Void)?
     private var shown: TerminalText = ""
 
@@ -45,7 +47,7 @@ struct SyncFollower: Sendable {
         self.allowDeletes = allowDeletes
     }
 
-    /// The ending, or nil to go on.
+    /// Returns the ending; nil to continue.
     mutating func follow(_ status: SyncStatus, _ progress: Progress) -> SyncEnding? {
         if let allowDeletes {
             for space in status.spaces { if case .braked = space.pull { allowDeletes(space.space) } }
@@ -80,7 +82,7 @@ struct SyncFollower: Sendable {
         return isPatient ? nil : standstill(of: status)
     }
 
-    /// Returns the obstacle when the engine has nothing to do before its next poll, and is not in sync.
+    /// Returns the obstacle when the engine has nothing to do before its next poll and is not in sync; otherwise nil.
     private func standstill(of status: SyncStatus) -> SyncEnding? {
         guard !status.spaces.isEmpty, status.push == .idle,
             status.spaces.allSatisfy({ $0.pull == .idle && $0.hasCaughtUp })
@@ -90,7 +92,7 @@ struct SyncFollower: Sendable {
         )
     }
 
-    /// A line whenever there is something new to say.
+    /// Prints the status if its text has changed.
     private mutating func tell(_ status: SyncStatus) {
         let line: TerminalText =
             terminal.isJSON ? TerminalText(json: StatusText.line(status).text) : "\(StatusText.sentence(status))"
@@ -101,7 +103,7 @@ struct SyncFollower: Sendable {
 }
 
 extension StoreFailure {
-    /// Whether trying again cannot help a program that has the database open.
+    /// Whether retrying cannot help while the program has the database open.
     fileprivate var isPermanent: Bool {
         switch advice {
         case .makeRoom, .tryAgain: false

@@ -8,15 +8,16 @@ struct SyncReport {
     let after: OutboxSummary
     let session: StoredSession
     let elapsed: Duration
-    /// Entries that the journal did not have before.
+    /// The number of new journal entries.
     let news: Int
-    /// How many of `news` are transactions that were refused or taken back.
+    /// The number of those entries that are rejected or cancelled transactions.
     let refused: Int
-    /// Transactions that were in the outbox at the beginning and that the server has applied. At least: where something
-    /// is left, it may have been written meanwhile.
+    /// The number of transactions that were in the outbox at the beginning and that the server has applied.
+    ///
+    /// This is a lower bound: transactions that are left may have been written meanwhile.
     let confirmed: Int
 
-    /// The state at the beginning.
+    /// The state before the sync.
     struct Start {
         let outbox: OutboxSummary
         /// The number of the newest entry of the journal; 0 when there was none.
@@ -36,7 +37,8 @@ struct SyncReport {
         self.elapsed = elapsed
         after = try store.outboxSummary()
         session = try store.session()
-        // By their numbers: what others have written goes out of the journal with the access to its space.
+        // New entries are found by their numbers, not by a difference of counts: when the account loses access to a
+        // space, entries with other users' data are deleted.
         var (news, refused) = (0, 0)
         try store.forEachJournalEntry(state: .active) { entry in
             guard entry.number > start.journal else { return false }
@@ -52,7 +54,9 @@ struct SyncReport {
         confirmed = max(0, left - refused)
     }
 
-    /// - Throws: the exit status, where it is not success.
+    /// Prints the report.
+    ///
+    /// - Throws: the exit status, unless it is success.
     func print(to terminal: Terminal) throws {
         if terminal.isJSON { terminal.say(line) }
         switch ending {
@@ -97,7 +101,7 @@ struct SyncReport {
         }
     }
 
-    /// Nil where the account may read all spaces that this device follows.
+    /// The error of an account that may not read a space that this device follows; nil if it may read all.
     private var missingAccess: CommandFailure? {
         let names = session.spaces.filter { !$0.hasAccess }.map(\.space.rawValue)
         guard !names.isEmpty else { return nil }

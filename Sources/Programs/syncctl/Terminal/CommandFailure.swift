@@ -2,7 +2,7 @@ import Models
 import SyncBootstrap
 import SyncCore
 
-/// Why a command did not do what it was asked: one line what was wrong, one line what to do, one exit status.
+/// The failure of a command: one line about the problem, one line of advice, and an exit status.
 struct CommandFailure: Error {
     let status: CommandStatus
     let message: String
@@ -78,14 +78,14 @@ extension CommandFailure {
         }
     }
 
-    /// The first thing to tell a person when a sync fails.
+    /// The reassurance that a failed sync loses nothing.
     static let safe = "what was written is safe in the outbox"
 
     init(_ problem: ConfigurationProblem) {
         self.init(.configuration, problem.message, advice: problem.advice)
     }
 
-    /// Any error as a failure: those that nobody foresaw too.
+    /// Converts any error, including unexpected ones.
     init(wrapping error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure

@@ -1,4 +1,4 @@
-/// How a command ended, for scripts. The numbers are part of the interface and do not change.
+/// The exit status of a command. The numbers are part of the interface and do not change.
 enum CommandStatus: Int32, CaseIterable, Error {
     case done = 0
     case failed = 1
@@ -36,7 +36,7 @@ enum CommandStatus: Int32, CaseIterable, Error {
         }
     }
 
-    /// For the help text.
+    /// The table of exit statuses for the help text.
     static var table: String {
         "EXIT STATUS\n"
             + allCases.map { status in

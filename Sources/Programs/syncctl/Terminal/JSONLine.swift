@@ -1,7 +1,7 @@
 import SyncJSON
 import SyncModel
 
-/// An answer for scripts: one JSON object on one line.
+/// Output for scripts: one JSON object on one line.
 struct JSONLine {
     private var writer = JSONWriter()
 
@@ -44,7 +44,7 @@ struct JSONLine {
         writer.endArray()
     }
 
-    /// Objects within this one.
+    /// Sets an array of objects.
     mutating func set(_ key: String, _ lines: [JSONLine]) {
         writer.key(key)
         writer.beginArray()
@@ -52,7 +52,8 @@ struct JSONLine {
         writer.endArray()
     }
 
-    /// Line breaks stand between the tokens of a JSON text, never within one: spaces mean the same there.
+    /// Replaces line breaks with spaces. Both are only allowed between the tokens of a JSON text, and mean the same
+    /// there.
     private static func onOneLine(_ json: String) -> [UInt8] {
         json.utf8.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
     }
@@ -63,6 +64,6 @@ struct JSONLine {
         return writer.bytes
     }
 
-    /// One line without its end: control characters are escaped by JSON itself.
+    /// The line without its line break. JSON itself escapes control characters.
     var text: String { String(decoding: closed, as: UTF8.self) }
 }

@@ -2,7 +2,7 @@ import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 
-/// Shows how far something has got, once it takes longer than a second, and only on a terminal.
+/// Shows the progress of a command that takes longer than a second, on a terminal only.
 final class Progress: Sendable {
     private struct State {
         var lastDrawn: Duration?
@@ -22,7 +22,9 @@ final class Progress: Sendable {
 
     var elapsed: Duration { uptime() - started }
 
-    /// - Parameter text: what happens now; escaped here.
+    /// Shows the current step.
+    ///
+    /// - Parameter text: the text to show. It is escaped here.
     func show(_ text: String) {
         let now = uptime()
         let isDue = state.withLock { state in
@@ -36,7 +38,8 @@ final class Progress: Sendable {
         if isDue { terminal.draw(Self.line(text)) }
     }
 
-    /// Returns the text that replaces the line before: escaped, then cut to the width of a terminal.
+    /// Returns the terminal output that replaces the previous line. The text is escaped, then cut to the width of a
+    /// terminal.
     static func line(_ text: String) -> TerminalText {
         "\r\u{1B}[K\(TerminalText.truncated(TerminalText.escaped(text), to: 78))"
     }
@@ -46,7 +49,7 @@ final class Progress: Sendable {
         show("\(what) \(done) of \(total) (\(percent)%)")
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     func finish() {
         let wasDrawn = state.withLock { state in
             defer { state.isDrawn = false }
@@ -57,7 +60,7 @@ final class Progress: Sendable {
 }
 
 extension Duration {
-    /// For people: `0.4 s`, `2 min 10 s`.
+    /// The duration for people, such as `400 ms` or `2 min 10 s`.
     var shortText: String {
         let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
         if milliseconds < 1_000 { return "\(milliseconds) ms" }

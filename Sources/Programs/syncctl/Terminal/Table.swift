@@ -1,10 +1,10 @@
 import SyncBootstrap
 
-/// A table for people: columns side by side, as wide as what is in them and no wider than the terminal.
+/// A table for people. Its columns are as wide as their contents, and together no wider than the terminal.
 struct Table {
     struct Column {
         let title: String
-        /// Numbers stand at the right.
+        /// Whether the column holds numbers, which are right-aligned.
         var isNumber = false
     }
 
@@ -15,7 +15,9 @@ struct Table {
         self.columns = columns
     }
 
-    /// - Parameter cells: one per column; escaped here, so that the columns are counted as they will be shown.
+    /// Adds a row.
+    ///
+    /// - Parameter cells: one text per column. They are escaped here, so that the widths match the output.
     mutating func add(_ cells: [String]) {
         rows.append(cells.map(TerminalText.escaped))
     }
@@ -28,7 +30,7 @@ struct Table {
         for row in rows { terminal.say("\(line(row, widths))") }
     }
 
-    /// As wide as needed; when that is too wide for the terminal, the widest columns give way.
+    /// Returns the column widths. If the columns do not fit the terminal, the widest ones shrink.
     private func widths(within limit: Int) -> [Int] {
         var widths = columns.map { TerminalText.columns($0.title) }
         for row in rows {

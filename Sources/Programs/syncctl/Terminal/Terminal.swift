@@ -1,14 +1,14 @@
 import Glibc
 import SyncBootstrap
 
-/// Where a command writes: answers to standard output, everything about them to standard error.
+/// The output of a command: results on standard output, everything else on standard error.
 struct Terminal: Sendable {
     let isJSON: Bool
-    /// Whether standard output is a terminal that takes colours.
+    /// Whether standard output is a terminal that supports colors.
     let hasColour: Bool
     let outputIsTerminal: Bool
     let errorsAreTerminal: Bool
-    /// Columns of the terminal.
+    /// The width of the terminal in columns.
     let width: Int
 
     init(isJSON: Bool, variables: [String: String]) {
@@ -26,7 +26,7 @@ struct Terminal: Sendable {
         return Int(size.ws_col)
     }
 
-    /// A line of the answer. Where it cannot be written the command ends: half an answer is none.
+    /// Prints a line of the result. If it cannot be written, the process exits, because a partial result is useless.
     func say(_ line: TerminalText) {
         let failure = ProgramOutput.answer("\(line)\n")
         Self.check(failure)
@@ -36,17 +36,17 @@ struct Terminal: Sendable {
         }
     }
 
-    /// An answer for scripts.
+    /// Prints a result for scripts.
     func say(_ line: JSONLine) {
         say(TerminalText(json: line.text))
     }
 
-    /// A line about the answer: what a script does not want to read.
+    /// Prints a line on standard error, which scripts do not read.
     func note(_ line: TerminalText) {
         Self.check(ProgramOutput.note("\(line)\n"))
     }
 
-    /// Text that is written over: only to a terminal.
+    /// Prints text that later output overwrites. Does nothing unless standard error is a terminal.
     func draw(_ text: TerminalText) {
         guard errorsAreTerminal else { return }
         Self.check(ProgramOutput.note(text))
@@ -57,7 +57,7 @@ struct Terminal: Sendable {
     func green(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
     func red(_ text: TerminalText) -> TerminalText { hasColour ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
 
-    /// When the reader has gone (`| head`), the program ends quietly, as others do.
+    /// Exits quietly when the reader has closed the pipe (`| head`), as other programs do.
     private static func check(_ failure: Int32?) {
         if failure == EPIPE { exit(ProgramOutput.brokenPipeStatus) }
     }

@@ -1,7 +1,7 @@
 import SyncBootstrap
 
 extension TerminalText {
-    /// How many columns the text takes. Text of East Asia takes two a character, combining marks none.
+    /// Returns the width of a text in terminal columns. East Asian characters take two columns, combining marks none.
     static func columns(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + width($1) }
     }
@@ -19,7 +19,7 @@ extension TerminalText {
         }
     }
 
-    /// The text in at most `limit` columns, with an ellipsis where something was cut off.
+    /// Returns the text in at most `limit` columns, with an ellipsis if it was cut.
     static func truncated(_ text: String, to limit: Int) -> String {
         guard columns(text) > limit else { return text }
         var result = ""

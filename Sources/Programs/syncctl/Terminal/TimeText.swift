@@ -1,7 +1,7 @@
 import Foundation
 import SyncModel
 
-/// Moments for people and scripts: ISO 8601 in UTC, to the second.
+/// Formats times for people and scripts: ISO 8601 in UTC, to the second.
 enum TimeText {
     static func text(_ time: WallTime) -> String {
         Date(timeIntervalSince1970: Double(time.milliseconds / 1_000)).formatted(.iso8601)

@@ -1,10 +1,11 @@
 public import Foundation
 
 extension ClientComposition {
-    /// Composes a client from the environment of this process: its variables, and the configuration file.
+    /// Composes a client from the environment variables of this process and the configuration file.
     ///
-    /// The variables are those that `syncctl config show` lists, such as `TOMBOLO_STORE_FOLDER` and `TOMBOLO_SERVER_URL`. The
-    /// database is created if it is missing. Nothing is opened before a part is used for the first time.
+    /// The variables are those that `syncctl config show` lists, such as `TOMBOLO_STORE_FOLDER` and
+    /// `TOMBOLO_SERVER_URL`. The database is created if it is missing. Nothing is opened until a part is used for the
+    /// first time.
     ///
     /// - Parameter variables: the environment variables. Defaults to those of the process.
     /// - Throws: `ConfigurationProblem`, which names the setting and what was expected.

@@ -4,11 +4,10 @@ public import SyncCore
 import SyncModel
 import SyncRecording
 
-/// A client, put together from its settings: each part is made when it is first asked for, once, and is a stored
-/// property from then on.
+/// A client composed from its settings. Each part is created on first use and then kept.
 ///
-/// Not `Sendable`: a composition belongs to the task that starts the program, so no two threads can make a part twice.
-/// The parts themselves are `Sendable`.
+/// Not `Sendable`: a composition belongs to the task that starts the program, so no two threads can create a part
+/// twice. The parts themselves are `Sendable`.
 public final class ClientComposition {
     public let settings: ClientSettings
     public let logger: Logger
@@ -20,7 +19,9 @@ public final class ClientComposition {
     private var madeEngine: SyncEngine?
     private var madeCommunity: Community?
 
-    /// - Parameter creatingStore: whether a database that is missing is to be made.
+    /// Creates a composition without opening anything.
+    ///
+    /// - Parameter creatingStore: whether to create the database if it is missing.
     public init(settings: ClientSettings, recipes: ClientRecipes, logger: Logger, creatingStore: Bool) {
         self.settings = settings
         self.recipes = recipes
@@ -42,8 +43,8 @@ public final class ClientComposition {
 
     /// The providers of users, avatars, and profiles over the store.
     ///
-    /// There is one for each client, so that a record has one live object. Without a server, writes are confirmed by the store
-    /// alone.
+    /// There is one community per client, so that a record has one live object. Without a server, the store alone
+    /// confirms writes.
     public var community: Community {
         get throws(StoreFailure) {
             if let madeCommunity { return madeCommunity }
@@ -55,7 +56,7 @@ public final class ClientComposition {
         }
     }
 
-    /// The flight recorder's ring, whether or not anything is recorded now.
+    /// The flight recorder's ring, even if recording is turned off.
     public var recordings: any RecordingStore {
         get throws(StoreFailure) { try opened.recordings }
     }
@@ -65,7 +66,7 @@ public final class ClientComposition {
             if let openStore { return openStore }
             let made = try recipes.store.open(settings, runtime, createsStore)
             openStore = made
-            // A device that has written nothing yet knows of no space: this is how the one that it follows gets there.
+            // A new device knows no space. Resetting the cursor adds the space that it follows.
             if try !made.store.session().spaces.contains(where: { $0.space == .default }) {
                 try made.store.resetCursor(of: .default)
             }
@@ -73,19 +74,19 @@ public final class ClientComposition {
         }
     }
 
-    /// Reads the whole database for damage. Takes seconds for gigabytes.
+    /// Checks the whole database for damage. Takes seconds for gigabytes.
     ///
     /// - Throws: `corrupt`, with the first finding.
     public func verifyStore() throws(StoreFailure) {
         try opened.verify()
     }
 
-    /// Looks whether the last contact ended because the server contradicts the database.
+    /// Throws if the last contact ended because the server contradicts the database.
     ///
-    /// A server that goes on to contradict a database that is whole cannot be told from a database with wrong numbers. A new one,
-    /// as `salvageStore()` makes, agrees with the server either way.
+    /// If the server keeps contradicting an undamaged database, the numbers in the database may still be wrong. A new
+    /// database, as `salvageStore()` makes one, agrees with the server in both cases.
     ///
-    /// - Throws: `contradiction`, with what the server said.
+    /// - Throws: `contradiction`, with the server's message.
     public func demandAgreement() throws(StoreFailure) {
         guard let failure = try store.contact().lastFailure,
             failure.code == StoreFailure.Code.contradiction.rawValue
@@ -93,8 +94,9 @@ public final class ClientComposition {
         throw StoreFailure(.contradiction, "the server contradicts this database: \(failure.message)")
     }
 
-    /// Closes the database, and replaces it by a new one with everything that can still be read of what only this device has.
-    /// The next use opens the new one.
+    /// Closes the database, and replaces it with a new one that contains everything readable that only this device has.
+    ///
+    /// The next use opens the new database.
     ///
     /// - Throws: `busy` when another process has the database open.
     public func salvageStore() throws(StoreFailure) -> SalvageReport {
@@ -104,7 +106,7 @@ public final class ClientComposition {
         return try recipes.store.salvage(settings, runtime)
     }
 
-    /// Tries to become the one process that syncs this database.
+    /// Tries to become the only process that syncs this database.
     public func acquireLease(within patience: Duration = .zero) throws(StoreFailure) -> LeaseAttempt {
         try recipes.store.lease(settings, patience)
     }
@@ -145,7 +147,7 @@ public final class ClientComposition {
             logger: logger)
     }
 
-    /// The services of a client that syncs: to be run by the holder of the lease.
+    /// Returns the services of a client that syncs. Only the holder of the lease may run them.
     ///
     /// - Parameter handlesSignals: whether SIGTERM and SIGINT stop them gracefully.
     public func services(handlesSignals: Bool) throws -> ClientServices {
@@ -155,7 +157,7 @@ public final class ClientComposition {
             handlesSignals: handlesSignals, logger: logger)
     }
 
-    /// Closes what was made, in the reverse order of its making.
+    /// Closes the parts that were opened, in reverse order.
     public func close() async {
         madeEngine = nil
         madeCommunity = nil

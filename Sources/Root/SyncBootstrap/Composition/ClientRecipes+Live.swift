@@ -6,9 +6,9 @@ import SyncStoreSQLite
 import SyncTransportHTTP
 
 extension ClientRecipes {
-    /// The parts that an environment picks.
+    /// Returns the recipes for an environment.
     ///
-    /// - Throws: when its adapters are not linked into this program.
+    /// - Throws: when the adapters of the environment are not linked into this program.
     public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ClientRecipes {
         guard environment.choices.hasLiveAdapters else {
             throw ConfigurationProblem(
@@ -18,7 +18,7 @@ extension ClientRecipes {
         return live
     }
 
-    /// A real clock, a real disk, a real network.
+    /// The recipes for a real clock, disk, and network.
     public static let live = ClientRecipes(machine: .live, store: .sqlite, remote: .http)
 }
 
@@ -76,7 +76,7 @@ extension ClientRecipes.Remote {
                 baseURL: server.address.description, connectTimeout: server.connectTimeout,
                 readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
                 trustedCertificates: server.certificateFile,
-                // The settings refuse an address without TLS, except in an environment that allows one.
+                // The settings reject an address without TLS, except in an environment that allows it.
                 sendsTokenInPlainText: true)
             do {
                 let token = server.token

@@ -1,9 +1,9 @@
 public import SyncCore
 
-/// How each part of a client is made: all its dependencies, named in one place and grouped by domain.
+/// The functions that create the parts of a client, grouped by domain.
 ///
-/// Every part has to be named to make a value of this type, so a missing one does not compile. Take `live` and replace
-/// the one or two parts that matter; a fake comes from the test kit, which no program links.
+/// The initializer requires every part, so a missing one does not compile. Start from `live` and replace one or two
+/// parts. Fakes come from the test kit, which no program links.
 public struct ClientRecipes: Sendable {
     public var machine: Machine
     public var store: Store
@@ -15,7 +15,7 @@ public struct ClientRecipes: Sendable {
         self.remote = remote
     }
 
-    /// Time, chance, threads, links.
+    /// Time, randomness, threads, and network links.
     public struct Machine: Sendable {
         public var runtime: @Sendable (ClientSettings) -> EngineRuntime
         public var reachability: @Sendable (ClientSettings) -> any Reachability
@@ -29,13 +29,13 @@ public struct ClientRecipes: Sendable {
         }
     }
 
-    /// The local cache, and the right to sync it.
+    /// The local cache, and the lease to sync it.
     public struct Store: Sendable {
-        /// Opens the database; makes it only when told to.
+        /// Opens the database. Creates it only if `creating` is true.
         public var open: @Sendable (ClientSettings, EngineRuntime, _ creating: Bool) throws(StoreFailure) -> OpenStore
-        /// Tries to take the lease, for so long.
+        /// Tries to take the lease, and waits up to the given duration.
         public var lease: @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
-        /// Replaces a damaged database, which is not open, by a new one with what can be read of it.
+        /// Replaces a damaged database, which must be closed, with a new one that contains its readable data.
         public var salvage: @Sendable (ClientSettings, EngineRuntime) throws(StoreFailure) -> SalvageReport
 
         public init(
@@ -49,7 +49,7 @@ public struct ClientRecipes: Sendable {
         }
     }
 
-    /// The way to the server.
+    /// The connection to the server.
     public struct Remote: Sendable {
         public var connect:
             @Sendable (ClientSettings.RemoteSettings, EngineRuntime) throws(ConfigurationProblem) -> OpenTransport
@@ -64,16 +64,16 @@ public struct ClientRecipes: Sendable {
     }
 }
 
-/// A local cache that is open.
+/// An open local cache.
 public struct OpenStore: Sendable {
     public let store: any EngineStore & LocalStore
     /// The flight recorder's ring in the same database.
     public let recordings: any RecordingStore
-    /// Begins to tell the store's observers of what other processes write, and gives what ends that.
+    /// Starts publishing the commits of other processes to the store's observers. Returns a function that stops it.
     public let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
-    /// Reads the whole file for damage, and throws `corrupt` with the first finding.
+    /// Checks the whole file for damage, and throws `corrupt` with the first finding.
     public let verify: @Sendable () throws(StoreFailure) -> Void
-    /// Closes it; nothing may use it afterwards.
+    /// Closes the store, which must not be used afterward.
     public let close: @Sendable () -> Void
 
     public init(
@@ -91,7 +91,7 @@ public struct OpenStore: Sendable {
     }
 }
 
-/// A way to a server that has to be closed at the end.
+/// An open transport, which must be closed at the end.
 public struct OpenTransport: Sendable {
     public let transport: any RemoteTransport
     public let close: @Sendable () async -> Void
@@ -104,8 +104,8 @@ public struct OpenTransport: Sendable {
 
 /// Whether this process may sync the database (I24).
 public enum LeaseAttempt: Sendable {
-    /// It may, for as long as it holds the value.
+    /// This process may sync, for as long as it holds the value.
     case acquired(any Sendable)
-    /// Another process does, with this id when it is known.
+    /// Another process syncs the database. The value is its process id, if known.
     case held(by: Int32?)
 }

@@ -1,21 +1,23 @@
 import Glibc
 
-/// How many files and connections this process may hold open.
+/// The limit on open files and connections of this process.
 public enum OpenFiles {
-    /// A server needs so many beside its connections: the database with its readers, tokens, logs, the listener.
+    /// The descriptors that a server needs besides its connections: for the database and its readers, tokens, logs, and
+    /// the listener.
     static let reserve = 64
-    /// Any of the programs needs so many: for the database with its log, sockets, and the runtime.
+    /// The minimum for any program: for the database and its WAL, sockets, and the runtime.
     private static let least = 64
 
-    /// Raises the limit, and checks that it is enough. Without it a library may end the program where it opens its first socket.
+    /// Raises the limit, and throws if it is still too low. With too few descriptors, a library may crash the program
+    /// when it opens its first socket.
     public static func demandEnough() throws(TooFewFiles) {
         let limit = raiseLimit()
         guard limit >= least else { throw TooFewFiles(limit: limit, least: least) }
     }
 
-    /// Raises the limit as far as the system lets it go; Debian gives a process 1,024 unless it asks for more.
+    /// Raises the limit as far as the system allows. Debian gives a process 1,024 unless it asks for more.
     ///
-    /// - Returns: the limit from now on.
+    /// - Returns: the new limit.
     static func raiseLimit() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
@@ -26,7 +28,7 @@ public enum OpenFiles {
     }
 }
 
-/// The system lets this process open too few files.
+/// The error for a limit on open files that is too low.
 public struct TooFewFiles: Error, CustomStringConvertible {
     let limit: Int
     let least: Int

@@ -5,9 +5,9 @@ public import SyncCore
 import SyncModel
 import UnixSignals
 
-/// A server, put together from its settings: each part is made when it is first asked for, once.
+/// A server composed from its settings. Each part is created on first use and then kept.
 ///
-/// Not `Sendable`, as `ClientComposition`: it belongs to the task that starts the program.
+/// Not `Sendable`, like `ClientComposition`: it belongs to the task that starts the program.
 public final class ServerComposition {
     public let settings: ServerSettings
     public let logger: Logger
@@ -22,10 +22,10 @@ public final class ServerComposition {
 
     public private(set) lazy var runtime: EngineRuntime = recipes.machine(settings)
 
-    /// The tokens that clients may show.
+    /// The registry of the tokens that the server accepts.
     public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
 
-    /// The authority; its database is made when it is missing.
+    /// The authority. Its database is created if it is missing.
     public var authority: Authority {
         get throws(ConfigurationProblem) { try authority(.makingIfMissing) }
     }
@@ -39,22 +39,23 @@ public final class ServerComposition {
 
     /// The name of the server's history.
     ///
-    /// - Throws: `ConfigurationProblem`, also when there is no database yet; or `AuthorityFailure`.
+    /// - Throws: `ConfigurationProblem`, even if only the database does not exist yet; or `AuthorityFailure`.
     public var epoch: String {
         get throws { try authority(.existing).epoch().rawValue }
     }
 
-    /// Begins a new history, after the database was restored from a backup. Nothing may serve it meanwhile.
+    /// Starts a new history, after the database was restored from a backup. No process may serve the database
+    /// meanwhile.
     ///
-    /// - Returns: its name.
-    /// - Throws: as `epoch`.
+    /// - Returns: the name of the new history.
+    /// - Throws: the same errors as `epoch`.
     public func startNewEpoch() throws -> String {
         try authority(.existing).startNewEpoch().rawValue
     }
 
-    /// The conflicts of a space after `number`, oldest first, a line each.
+    /// Returns the conflicts of a space after `number`, oldest first, one line each.
     ///
-    /// - Throws: as `epoch`; and when `space` is no name of a space.
+    /// - Throws: the same errors as `epoch`, and an error if `space` is not a valid name of a space.
     public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
         guard let space = SpaceID(rawValue: space) else {
             throw AuthorityFailure(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
@@ -62,17 +63,17 @@ public final class ServerComposition {
         return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
     }
 
-    /// Serves, and keeps the feeds within their bound, until SIGTERM or SIGINT, and then lets what is on its way end, up to the
-    /// deadline.
+    /// Serves and keeps the change feeds within their bound until SIGTERM or SIGINT, and then finishes open requests,
+    /// up to the deadline.
     ///
-    /// - Parameter listening: told the port once the server answers.
+    /// - Parameter listening: called with the port once the server accepts requests.
     public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
-        // The cheap check first: without tokens nobody could ask anything.
+        // The cheap check comes first: without tokens, no request could be authorized.
         let authenticator = try recipes.authenticator(settings, logger)
         let authority = try authority
         let mark = MarkService(
             authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
-        // Before anybody is served: a restored database begins a new history here.
+        // This comes before serving, because a restored database starts a new history here.
         try mark.compare()
         let listener = try recipes.listener(
             ServerRecipes.Service(
@@ -80,19 +81,19 @@ public final class ServerComposition {
                 logger: logger))
         var configuration = ServiceGroupConfiguration(
             services: [
-                // Stops last, once nothing is committed any more.
+                // This service stops last, when there are no more commits.
                 mark,
                 ListenerService(listener: listener, listening: listening),
                 UpkeepService(
                     authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // The listener closes by itself what is open at the deadline; this is for the case that it cannot.
+        // The listener closes open connections at the deadline by itself. This limit applies if it fails to.
         configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// Closes what was made.
+    /// Closes the authority, if it is open.
     public func close() {
         openAuthority?.close()
         openAuthority = nil

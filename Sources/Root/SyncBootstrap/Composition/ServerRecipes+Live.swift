@@ -7,9 +7,9 @@ import SyncRuntimeLive
 import SyncServerHTTP
 
 extension ServerRecipes {
-    /// The parts that an environment picks.
+    /// Returns the recipes for an environment.
     ///
-    /// - Throws: when its adapters are not linked into this program.
+    /// - Throws: when the adapters of the environment are not linked into this program.
     public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ServerRecipes {
         guard environment.choices.hasLiveAdapters else {
             throw ConfigurationProblem(
@@ -19,7 +19,7 @@ extension ServerRecipes {
         return live
     }
 
-    /// A real clock, a real disk, a real network.
+    /// The recipes for a real clock, disk, and network.
     public static let live = ServerRecipes(
         machine: { _ in .live(label: "tombolo.authority") },
         authority: { (settings, runtime, logger, opening) throws(ConfigurationProblem) in
@@ -52,7 +52,8 @@ extension ServerRecipes {
                 host: settings.host, port: settings.port,
                 tls: settings.tls.map { .init(certificateChain: $0.certificateFile, privateKey: $0.keyFile) },
                 drain: settings.shutdownDeadline)
-            // More would be accepted and could not be served: neither the database nor the tokens could be opened then.
+            // Connections beyond this number would be accepted but not served, because neither the database nor the
+            // tokens could be opened.
             let room = OpenFiles.raiseLimit() - OpenFiles.reserve
             configuration.maximumConnections = min(settings.connections, max(room, 1))
             configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
@@ -72,7 +73,7 @@ extension ServerRecipes {
 }
 
 extension AuthorityStoreFailure {
-    /// Tells an operator what to do where the message does not.
+    /// The advice to the operator, where the message alone is not enough.
     fileprivate var advice: String? {
         switch code {
         case .noDatabase: "syncd serve makes one"

@@ -3,15 +3,15 @@ public import SyncAuthority
 public import SyncCore
 public import SyncServerHTTP
 
-/// How each part of a server is made, in one place. As with `ClientRecipes`, a part that is not named does not compile.
+/// The functions that create the parts of a server. As with `ClientRecipes`, a missing part does not compile.
 public struct ServerRecipes: Sendable {
     public var machine: @Sendable (ServerSettings) -> EngineRuntime
     /// Opens the authority's store.
     public var authority:
         @Sendable (ServerSettings, EngineRuntime, Logger, StoreOpening) throws(ConfigurationProblem) -> OpenAuthority
-    /// Finds out who asks.
+    /// Returns the authenticator of requests.
     public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
-    /// Makes the listener; nothing listens before it runs.
+    /// Creates the listener, which does not listen until it runs.
     public var listener: @Sendable (Service) throws -> ServerListener
 
     public init(
@@ -28,14 +28,14 @@ public struct ServerRecipes: Sendable {
         self.listener = listener
     }
 
-    /// How a store is opened that may not be there.
+    /// How to open a store that may be missing.
     public enum StoreOpening: Sendable {
         case makingIfMissing
-        /// It is a problem: looking at a store must not begin one.
+        /// A missing store is an error, because a command that only reads must not create one.
         case existing
     }
 
-    /// The parts that a listener serves.
+    /// The parts that a listener needs.
     public struct Service: Sendable {
         public let settings: ServerSettings
         public let authority: any AuthorityService
@@ -45,7 +45,7 @@ public struct ServerRecipes: Sendable {
     }
 }
 
-/// An authority whose store is open.
+/// An authority with an open store.
 public struct OpenAuthority: Sendable {
     public let authority: Authority
     public let close: @Sendable () -> Void
@@ -56,9 +56,9 @@ public struct OpenAuthority: Sendable {
     }
 }
 
-/// Something that serves until it is told to stop.
+/// A server that runs until it is told to stop.
 public struct ServerListener: Sendable {
-    /// Runs until a graceful shutdown is complete; tells its port once it answers.
+    /// Runs until a graceful shutdown is complete, and calls `listening` with the port once it accepts requests.
     public let run: @Sendable (_ listening: @escaping @Sendable (_ port: Int) async -> Void) async throws -> Void
 
     public init(run: @escaping @Sendable (@escaping @Sendable (Int) async -> Void) async throws -> Void) {

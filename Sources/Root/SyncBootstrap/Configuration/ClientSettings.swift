@@ -1,15 +1,15 @@
 public import SyncCore
 
-/// The settings of a client. Read once, at the start.
+/// The settings of a client, read once at the start.
 public struct ClientSettings: Sendable {
     public let environment: Environment
     public let logLevel: LogLevel
     public let store: StoreSettings
-    /// Nil when the device works alone.
+    /// The server; nil when the device works alone.
     public var server: RemoteSettings?
     public let policy: SyncPolicy
     public let stopDeadline: Duration
-    /// How many events the flight recorder keeps; 0 is none.
+    /// The number of events that the flight recorder keeps. 0 turns it off.
     public let recorderEvents: Int
 
     public struct StoreSettings: Hashable, Sendable {
@@ -42,7 +42,7 @@ public struct ClientSettings: Sendable {
 }
 
 extension ClientSettings.RemoteSettings {
-    /// Nil when no server is configured.
+    /// Reads the server's settings; nil when no server is configured.
     init?(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
         guard let address = configuration.optional(ConfigurationKeys.serverURL) else { return nil }
         if configuration.environment.choices.requiresTLS, !address.isEncrypted, !address.isLoopback {

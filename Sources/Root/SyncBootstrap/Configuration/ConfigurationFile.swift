@@ -2,21 +2,21 @@ package import Configuration
 package import Foundation
 import SyncJSON
 
-/// A configuration file: JSON whose objects are nested as the dots of the keys say.
+/// A configuration file: JSON with one nested object per dot of a key.
 ///
-/// It is read here, not by a `FileProvider`, because that takes `true` for 1, takes the last of two equal
-/// keys, and lets names pass that nobody knows.
+/// The file is not read with a `FileProvider`, which accepts `true` for 1, uses the last of two equal keys, and ignores
+/// unknown names.
 public struct ConfigurationFile: Sendable {
     public let path: String
-    /// By dotted name.
+    /// The values by dotted key name.
     package let values: [String: ConfigValue]
 
-    /// Names the file when no flag does.
+    /// The environment variable that names the file if no flag does.
     public static let variable = KeyDescription.variablePrefix + "_CONFIG"
 
-    /// Reads the file that was named with a flag or a variable, or the one at the usual place when there is one.
+    /// Reads the file named by a flag or the environment variable, or else the one at the usual path if it exists.
     ///
-    /// - Throws: when a named file is missing, or a file is not what it should be.
+    /// - Throws: when a named file is missing, or a file is invalid.
     public static func find(
         named flag: String?, variables: [String: String]
     ) throws(ConfigurationProblem) -> ConfigurationFile? {
@@ -26,7 +26,7 @@ public struct ConfigurationFile: Sendable {
         return try ConfigurationFile(path: usual)
     }
 
-    /// `$XDG_CONFIG_HOME/tombolo/config.json`, else below `~/.config`; nil without a home.
+    /// Returns `$XDG_CONFIG_HOME/tombolo/config.json`, or else the path below `~/.config`; nil without a home folder.
     public static func usualPath(_ variables: [String: String]) -> String? {
         if let folder = variables["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder + "/tombolo/config.json" }
         return variables["HOME"].map { $0 + "/.config/tombolo/config.json" }
@@ -63,7 +63,7 @@ public struct ConfigurationFile: Sendable {
         self.values = values
     }
 
-    /// A megabyte of configuration is somebody's mistake.
+    /// Maximum size of a configuration file, in bytes. A larger one is a mistake.
     private static let largestSize = 1_048_576
 
     private static func flatten(
@@ -76,7 +76,7 @@ public struct ConfigurationFile: Sendable {
             case .object(let inner):
                 try flatten(inner, below: key + ".", into: &values, path: path)
                 continue
-            // Editors find the schema by this name.
+            // Editors use this key to find the schema.
             case .string where key == "$schema": continue
             case .string(let text): content = .string(text)
             case .integer(let number): content = .int(Int(number))

@@ -1,8 +1,10 @@
-/// Gathers the values that a command line gives: those of named flags, and those of `--set KEY=VALUE`.
+/// The values given on a command line, by named flags and by `--set KEY=VALUE`.
 public struct ConfigurationFlags: Sendable {
     public private(set) var values: [String: ConfigurationSources.Given] = [:]
 
-    /// - Throws: a `--set` that is no `KEY=VALUE`, or a key that is given twice.
+    /// Collects the `--set` values.
+    ///
+    /// - Throws: when a `--set` is not `KEY=VALUE`, or a key is given twice.
     public init(settings: [String]) throws(ConfigurationProblem) {
         for setting in settings {
             guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
@@ -13,7 +15,7 @@ public struct ConfigurationFlags: Sendable {
         }
     }
 
-    /// Takes the value of a named flag; nil when it was not given.
+    /// Adds the value of a named flag. Does nothing if it is nil.
     public mutating func take(_ value: String?, for key: String, flag: String) throws(ConfigurationProblem) {
         guard let value else { return }
         try add(key, value, flag: flag)

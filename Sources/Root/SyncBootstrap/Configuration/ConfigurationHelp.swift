@@ -1,4 +1,4 @@
-/// The keys of a program as help text.
+/// The help text about a program's configuration keys.
 public enum ConfigurationHelp {
     public static func text(for program: Program) -> String {
         let keys = ConfigurationKeys.all.filter { $0.programs.contains(program) }
@@ -19,7 +19,7 @@ public enum ConfigurationHelp {
             """
     }
 
-    /// Lines that a terminal of 80 columns shows as they are.
+    /// Wraps text for a terminal of 80 columns.
     private static func wrapped(_ text: String, indent: String) -> String {
         var lines: [String] = []
         var line = indent

@@ -1,30 +1,31 @@
-/// One thing that can be configured: its documentation, and how its value is read.
+/// A configuration key: its documentation, and the conversion of its value.
 ///
-/// `config show`, the help texts and the JSON Schema are made from these values, so that none of them can be wrong.
+/// `config show`, the help texts, and the JSON Schema are generated from the keys, so they are always correct.
 public struct ConfigurationKey<Value: Sendable>: Sendable {
     public let about: KeyDescription
-    /// Makes a value of a text that the key accepts.
+    /// Converts a text that the key accepts.
     let convert: @Sendable (String) -> Value?
 
-    /// Reads the text form; nil when the text is not what `about.kind` says.
+    /// Returns the value of a text; nil when the text does not match `about.kind`.
     func read(_ text: String) -> Value? {
         about.accepts(text) ? convert(text) : nil
     }
 }
 
-/// The description of a key, whatever its type.
+/// The description of a key, independent of its value type.
 public struct KeyDescription: Hashable, Sendable {
-    /// Dotted, lower case, words joined by hyphens: `server.token-file`.
+    /// The dotted name in lower case, with words joined by hyphens: `server.token-file`.
     public let name: String
-    /// One sentence.
+    /// The meaning, in one sentence.
     public let meaning: String
     public let kind: ValueKind
     public let defaultValue: DefaultValue
-    /// Secrets are masked wherever they are shown, and not taken from flags, which every user of the machine can see.
+    /// Whether the value is a secret. Secrets are masked in all output, and not accepted from flags, which every user
+    /// of the machine can see.
     public let isSecret: Bool
     public let programs: [Program]
 
-    /// The name of the environment variable: `TOMBOLO_SERVER_TOKEN_FILE`.
+    /// The name of the environment variable, such as `TOMBOLO_SERVER_TOKEN_FILE`.
     public var variable: String {
         let letters = name.map { $0.isLetter || $0.isNumber ? Character($0.uppercased()) : "_" }
         return Self.variablePrefix + "_" + String(letters)
@@ -33,7 +34,7 @@ public struct KeyDescription: Hashable, Sendable {
     public static let variablePrefix = "TOMBOLO"
 }
 
-/// The programs that a key means something to.
+/// The programs that use a key.
 public enum Program: String, Hashable, Sendable, CaseIterable {
     case syncctl, syncd
 }
@@ -41,9 +42,9 @@ public enum Program: String, Hashable, Sendable, CaseIterable {
 /// The kind of value that a key takes, with its unit and range.
 public enum ValueKind: Hashable, Sendable {
     case text
-    /// A file or a folder; `~/` at the beginning is the home folder.
+    /// A file or a folder. A leading `~/` means the home folder.
     case path
-    /// `http://` or `https://`, a host, perhaps a port and a path.
+    /// An `http://` or `https://` URL with a host, and optionally a port and a path.
     case url
     case boolean
     case choice([String])
@@ -65,15 +66,14 @@ public enum ValueKind: Hashable, Sendable {
     }
 }
 
-/// The value that holds when nobody gave one.
+/// The value of a key that is not given.
 public enum DefaultValue: Hashable, Sendable {
-    /// There is none: what needs the key says so.
+    /// No default. Code that needs the key throws.
     case none
     case fixed(String)
-    /// A folder in the user's home: below `$XDG_DATA_HOME`, else below `~/.local/share`. Only where the environment
-    /// uses home folders.
+    /// A folder below `$XDG_DATA_HOME`, or else below `~/.local/share`. Only in environments that use home folders.
     case homeFolder(String)
-    /// The log level that the environment picks.
+    /// The log level of the environment.
     case logLevelOfEnvironment
 
     public var words: String {

@@ -1,6 +1,6 @@
 import SyncAuthority
 
-/// Every key that exists, in the order in which they are shown.
+/// All configuration keys, in the order in which they are shown.
 public enum ConfigurationKeys {
     static let environment = ConfigurationKey<Environment>.choice(
         "environment", "Environment that selects the adapters and the defaults.", default: .fixed("production"),
@@ -18,7 +18,7 @@ public enum ConfigurationKeys {
         "Failures that a returned write survives. normal: a crash of the program. full: also a power loss.",
         default: .fixed("normal"), for: [.syncctl])
 
-    // MARK: The way to the server
+    // MARK: The connection to the server
 
     static let serverURL = ConfigurationKey<ServerAddress>.url(
         "server.url", "URL of the sync server. Without it, the device works alone.", for: [.syncctl])
@@ -113,7 +113,7 @@ public enum ConfigurationKeys {
         "shutdown.deadline", "Longest time for a graceful stop.",
         in: .milliseconds(100) ... .seconds(300), default: .seconds(10), for: [.syncd])
 
-    /// All of them. A test holds that no key of this file is missing here.
+    /// All keys. A test checks that every key in this file is listed here.
     public static let all: [KeyDescription] = [
         environment.about, logLevel.about, storeFolder.about, storeDurability.about, serverURL.about,
         serverToken.about, serverTokenFile.about, serverCAFile.about, serverConnectTimeout.about,
@@ -126,15 +126,15 @@ public enum ConfigurationKeys {
     ]
 }
 
-/// The failure that an acknowledged write survives.
+/// The failures that an acknowledged write survives.
 public enum Durability: String, Hashable, Sendable, CaseIterable {
-    /// The crash of the process.
+    /// A crash of the process.
     case normal
-    /// A power loss too.
+    /// A crash of the process, and a power loss.
     case full
 }
 
-/// The levels of the log, least serious first.
+/// The log levels, from the least to the most severe.
 public enum LogLevel: String, Hashable, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }

@@ -1,8 +1,8 @@
-/// Why a program does not start: the configuration is not one that it can follow.
+/// An error in the configuration, which keeps a program from starting.
 public struct ConfigurationProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Names the key, where its value came from, what was wrong and what was expected. Holds no secret.
+    /// The key, the source of its value, what is wrong, and what was expected. Contains no secret.
     public let message: String
-    /// The remedy, when there is more to say than the message does.
+    /// The remedy, if the message alone does not say it.
     public let advice: String?
 
     public init(_ message: String, advice: String? = nil) {

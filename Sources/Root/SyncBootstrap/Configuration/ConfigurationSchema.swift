@@ -1,7 +1,8 @@
-/// The JSON Schema of the configuration file, made from the keys. `Schemas/config/configuration.schema.json` is this
-/// text; a test fails when they differ.
+/// The JSON Schema of the configuration file, generated from the keys.
+///
+/// `Schemas/config/configuration.schema.json` contains this text. A test fails when they differ.
 public enum ConfigurationSchema {
-    /// JSON Schema, draft 2020-12, with a newline at the end.
+    /// The JSON Schema (draft 2020-12), with a trailing newline.
     public static var text: String {
         let root = Node(members: tree(of: ConfigurationKeys.all))
         return """
@@ -30,7 +31,7 @@ public enum ConfigurationSchema {
         case group(Node)
     }
 
-    /// Keys with the same first word stand in one object. No name has more than one dot.
+    /// Groups keys with the same first word into one object. No name has more than one dot.
     private static func tree(of keys: [KeyDescription]) -> [(name: String, value: Value)] {
         var members: [(name: String, value: Value)] = []
         for key in keys {
@@ -93,7 +94,7 @@ public enum ConfigurationSchema {
         return "{\n" + parts.map { "\(margin)  \(quoted($0.0)): \($0.1)" }.joined(separator: ",\n") + "\n\(margin)}"
     }
 
-    /// The texts of the keys hold nothing that JSON would have escaped, but for quotation marks and backslashes.
+    /// Quotes a text of a key. In these texts, only quotation marks and backslashes need escaping.
     private static func quoted(_ text: String) -> String {
         "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "\""
     }

@@ -1,8 +1,8 @@
 import Configuration
 
-/// Where values come from, the strongest first: flags, environment variables, the file.
+/// The sources of values, strongest first: flags, environment variables, the configuration file.
 public struct ConfigurationSources: Sendable {
-    /// Names whose value was given with a flag, and the flag; the rest of `flags` came with `--set`.
+    /// The values from the command line by key name, each with the flag that gave it.
     let flags: [String: Given]
     let variables: [String: String]
     let file: ConfigurationFile?
@@ -11,7 +11,7 @@ public struct ConfigurationSources: Sendable {
     /// A value from the command line.
     public struct Given: Hashable, Sendable {
         public let text: String
-        /// How it was written: `--server`.
+        /// The flag that gave it, such as `--server`.
         public let flag: String
 
         public init(_ text: String, flag: String) {
@@ -20,10 +20,12 @@ public struct ConfigurationSources: Sendable {
         }
     }
 
+    /// Creates the sources, and checks that all names are known.
+    ///
     /// - Parameters:
-    ///   - flags: by name of key.
-    ///   - variables: all of the process's environment variables; those that begin with `TOMBOLO_` are ours.
-    /// - Throws: what names no key, with the key that may have been meant.
+    ///   - flags: the values from the command line, by key name.
+    ///   - variables: all environment variables of the process. Those that begin with `TOMBOLO_` belong to Tombolo.
+    /// - Throws: when a name is not a key, with the key that may have been meant.
     public init(
         flags: [String: Given], variables: [String: String], file: ConfigurationFile?
     ) throws(ConfigurationProblem) {
@@ -51,7 +53,7 @@ public struct ConfigurationSources: Sendable {
         }
     }
 
-    /// Variables of ours that are no keys: they say where the keys are.
+    /// Tombolo's variables that are not keys, but say where the keys are.
     static let otherVariables: Set<String> = [ConfigurationFile.variable]
 
     private static func unknown(_ what: String, meant word: String, among names: [String]) -> ConfigurationProblem {
@@ -62,17 +64,17 @@ public struct ConfigurationSources: Sendable {
                 ?? "syncctl config show lists the keys of clients, syncd config those of a server")
     }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
-    /// A value as it was given, and by whom.
+    /// A given value and its source.
     struct Found {
         let text: String
         let source: ValueSource
     }
 
-    /// The strongest given value of a key; nil when nobody gave one.
+    /// Returns the value of a key from the strongest source; nil when no source gives one.
     ///
-    /// Flags and variables are asked for text, the file for the key's own type: there `"30"` is no number.
+    /// Flags and variables are read as text, the file as the key's own type: there, `"30"` is not a number.
     func find(_ key: KeyDescription) throws(ConfigurationProblem) -> Found? {
         let name = AbsoluteConfigKey(key.name.split(separator: ".").map(String.init))
         if let given = flags[key.name] {
@@ -97,7 +99,7 @@ public struct ConfigurationSources: Sendable {
         return Found(text: text, source: .file(file.path))
     }
 
-    /// The value as text; nil when there is none, or none of this type.
+    /// Returns the value as text; nil when there is none of this type.
     private static func text(in provider: some ConfigProvider, _ key: AbsoluteConfigKey, _ type: ConfigType) -> String?
     {
         guard let result = try? provider.value(forKey: key, type: type) else { return nil }

@@ -1,4 +1,4 @@
-/// A duration as people write it: a whole number and its unit, `500ms`, `30s`, `5m`, `2h`, `1d`.
+/// A duration in text form: a whole number and a unit, such as `500ms`, `30s`, `5m`, `2h`, or `1d`.
 public struct DurationText: Hashable, Sendable, CustomStringConvertible {
     public let duration: Duration
 
@@ -6,7 +6,7 @@ public struct DurationText: Hashable, Sendable, CustomStringConvertible {
         self.duration = duration
     }
 
-    /// Nil when the text has no unit, no number, or is not exact.
+    /// Parses a text; nil when it has no unit or no whole number, or overflows.
     public init?(parsing text: String) {
         guard let unit = Self.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
         let digits = text.dropLast(unit.suffix.count)
@@ -18,7 +18,7 @@ public struct DurationText: Hashable, Sendable, CustomStringConvertible {
         duration = .milliseconds(milliseconds)
     }
 
-    /// In the largest unit that shows it exactly.
+    /// The duration in the largest unit that represents it exactly.
     public var description: String {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
@@ -29,7 +29,7 @@ public struct DurationText: Hashable, Sendable, CustomStringConvertible {
         return "\(milliseconds)ms"
     }
 
-    /// `ms` before `s` and `m`, whose letters it shares.
+    /// The units, with `ms` before `s` and `m`, because `ms` ends with `s`.
     private static let units: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]

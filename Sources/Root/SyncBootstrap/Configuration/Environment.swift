@@ -1,26 +1,28 @@
-/// Where a program runs. It picks adapters and defaults, here and nowhere else: no other code asks which one it is.
+/// The environment in which a program runs.
+///
+/// It selects adapters and defaults. No other code checks which environment it is.
 public enum Environment: String, Hashable, Sendable, CaseIterable {
-    /// People's data.
+    /// Real users' data.
     case production
     /// A rehearsal of production, with its rules.
     case staging
     /// A developer's machine.
     case development
-    /// Automatic tests with real adapters: nothing is found by habit, every folder has to be named.
+    /// Automated tests with real adapters. There are no default folders: each one must be named.
     case test
-    /// Virtual time and faults on demand; its adapters come from the test kit, as overrides.
+    /// Virtual time and injected faults. Its adapters come from the test kit.
     case simulation
 }
 
 extension Environment {
-    /// All that an environment decides.
+    /// The choices that an environment determines.
     struct Choices: Hashable, Sendable {
-        /// Whether a server that is not on this machine has to be reached over TLS.
+        /// Whether a server on another machine must be reached over TLS.
         let requiresTLS: Bool
-        /// Whether folders that nobody named are looked for in the user's home.
+        /// Whether default folders are in the user's home.
         let usesHomeFolders: Bool
         let logLevel: String
-        /// Whether the adapters that are linked here serve it, or it needs to be given others.
+        /// Whether this program's adapters serve the environment. Otherwise the caller must pass others.
         let hasLiveAdapters: Bool
     }
 

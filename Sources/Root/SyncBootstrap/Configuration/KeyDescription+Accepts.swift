@@ -1,5 +1,5 @@
 extension KeyDescription {
-    /// Whether the text is a value of this key.
+    /// Whether the text is a valid value of this key.
     func accepts(_ text: String) -> Bool {
         switch kind {
         case .text: !text.isEmpty && !text.utf8.contains { $0 < 32 || $0 == 127 }

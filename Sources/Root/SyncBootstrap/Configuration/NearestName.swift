@@ -1,6 +1,6 @@
-/// Finds what somebody may have meant by a name that does not exist.
+/// Finds the existing name that is closest to an unknown one.
 enum NearestName {
-    /// The closest of `names`, when it is close enough to be a slip of the finger.
+    /// Returns the closest of `names`; nil when none is close enough to be a typing error.
     static func suggestion(for word: String, among names: [String]) -> String? {
         let allowed = max(2, word.count / 3)
         return names.map { (name: $0, distance: distance($0, word)) }
@@ -8,7 +8,7 @@ enum NearestName {
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
     }
 
-    /// How many letters have to be added, removed or changed to get from one word to the other.
+    /// Returns the edit distance: the number of bytes to insert, delete, or replace.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.prefix(longest).utf8)
         let right = Array(right.prefix(longest).utf8)
@@ -24,6 +24,6 @@ enum NearestName {
         return previous[right.count]
     }
 
-    /// The cost is quadratic, and no name of ours is longer.
+    /// The maximum length that is compared. The cost is quadratic, and no known name is longer.
     private static let longest = 64
 }

@@ -1,27 +1,27 @@
-/// All keys of one program with their values: the answer to "what holds here, and why".
+/// All keys of one program, with their values and the sources of the values.
 public struct ResolvedConfiguration: Sendable {
     public let program: Program
     public let environment: Environment
-    /// In the order of `ConfigurationKeys.all`.
+    /// The entries in the order of `ConfigurationKeys.all`.
     public let entries: [Entry]
     private let homeFolder: String?
     private let dataFolder: String?
 
     public struct Entry: Hashable, Sendable {
         public let key: KeyDescription
-        /// Nil when nobody gave one and there is no default.
+        /// The value; nil when no source gives one and there is no default.
         public let text: String?
         public let source: ValueSource
 
-        /// The text that may be shown: secrets are masked.
+        /// The value for display. Secrets are masked.
         public var shownText: String? {
             text.map { key.isSecret ? "********" : $0 }
         }
     }
 
-    /// Reads every given value, those that are not needed too: a wrong one stops the start.
+    /// Reads every given value, even those that the program does not need.
     ///
-    /// - Throws: the first wrong value, with its source and what was expected.
+    /// - Throws: for the first invalid value, with its source and what was expected.
     public init(_ sources: ConfigurationSources, for program: Program) throws(ConfigurationProblem) {
         self.program = program
         homeFolder = sources.homeFolder
@@ -33,7 +33,8 @@ public struct ResolvedConfiguration: Sendable {
             let found = try sources.find(key)
             if let found {
                 guard key.accepts(found.text) else { throw Self.problem(key, found) }
-                // A key of the other program is checked, because both may read one file, but it means nothing here.
+                // Values of the other program's keys are checked, because both programs may share one file, and then
+                // ignored.
                 guard key.programs.contains(program) else {
                     if case .file = found.source { continue }
                     if case .variable = found.source { continue }
@@ -75,7 +76,7 @@ public struct ResolvedConfiguration: Sendable {
     }
 
     private static func problem(_ key: KeyDescription, _ found: ConfigurationSources.Found) -> ConfigurationProblem {
-        // An address may have a password or a token in it by mistake.
+        // A URL may contain a password or a token by mistake.
         let isSecret = key.isSecret || key.kind == .url && found.text.contains { "@?#".contains($0) }
         let shown = isSecret ? "the value" : "'\(found.text.prefix(80))'"
         return ConfigurationProblem(
@@ -84,12 +85,14 @@ public struct ResolvedConfiguration: Sendable {
 
     // MARK: Typed values
 
-    /// The value of a key, or nil when it has none.
+    /// Returns the value of a key; nil when it has none.
     func optional<Value>(_ key: ConfigurationKey<Value>) -> Value? {
         entries.first { $0.key.name == key.about.name }?.text.flatMap(key.read)
     }
 
-    /// - Throws: when nobody gave a value and there is no default here.
+    /// Returns the value of a key.
+    ///
+    /// - Throws: when no source gives one and there is no default.
     func required<Value>(_ key: ConfigurationKey<Value>) throws(ConfigurationProblem) -> Value {
         guard let value = optional(key) else {
             throw ConfigurationProblem(
@@ -99,7 +102,7 @@ public struct ResolvedConfiguration: Sendable {
         return value
     }
 
-    /// A path, with the home folder in the place of `~/`.
+    /// Returns a path, with `~/` replaced by the home folder.
     func path(_ key: ConfigurationKey<String>) throws(ConfigurationProblem) -> String {
         try expand(required(key))
     }

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// Where a server is: a checked URL.
+/// The validated URL of a server.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     public let url: URL
     public let host: String
     public let isEncrypted: Bool
 
-    /// Nil when the text is no absolute `http` or `https` URL, or carries a name, a password, a query or a fragment:
-    /// secrets do not belong into URLs.
+    /// Parses a text; nil when it is not an absolute `http` or `https` URL, or has a user name, a password, a query, or
+    /// a fragment. Secrets do not belong in URLs.
     public init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty,
@@ -19,7 +19,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         isEncrypted = scheme == "https"
     }
 
-    /// Whether the server is this machine itself, which needs no link and no encryption.
+    /// Whether the server is on this machine, and needs neither a network link nor encryption.
     public var isLoopback: Bool { Self.isLoopback(host) }
 
     static func isLoopback(_ host: String) -> Bool {
@@ -29,7 +29,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     private static func isLoopbackIPv4(_ host: String) -> Bool {
         let words = host.split(separator: ".", omittingEmptySubsequences: false)
         let parts = words.compactMap { UInt8($0) }
-        // Others read 0127 as octal: what they call 87 is not this machine.
+        // Other parsers read 0127 as octal 87, which is not a loopback address.
         return parts.map(String.init) == words.map(String.init) && parts.count == 4 && parts[0] == 127
     }
 

@@ -1,14 +1,14 @@
-/// The settings of a server. Read once, at the start.
+/// The settings of a server, read once at the start.
 public struct ServerSettings: Sendable {
     public let environment: Environment
     public let logLevel: LogLevel
     public let host: String
-    /// 0 takes a free one.
+    /// The port; 0 selects a free one.
     public let port: Int
     public let portFile: String?
-    /// The certificate's file and that of its key; nil serves without encryption.
+    /// The files of the certificate and its key; nil serves without encryption.
     public let tls: TLS?
-    /// Connections at one time, of all addresses and of one.
+    /// Maximum number of simultaneous connections, in total and per address.
     public let connections: Int
     public let connectionsPerAddress: Int
     public let folder: String
@@ -25,7 +25,7 @@ public struct ServerSettings: Sendable {
 
     /// The database file.
     public var file: String { folder + "/authority.sqlite" }
-    /// The mark beside the database: how far this server has come.
+    /// The file of the mark, which records how far this server's history has come.
     public var markFile: String { file + "-mark" }
 
     public init(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
@@ -51,7 +51,7 @@ public struct ServerSettings: Sendable {
 }
 
 extension ServerSettings.TLS {
-    /// Nil when neither file is given.
+    /// Reads the files for TLS; nil when neither is given.
     init?(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
         let certificate = try configuration.optionalPath(ConfigurationKeys.listenCertificateFile)
         let key = try configuration.optionalPath(ConfigurationKeys.listenKeyFile)

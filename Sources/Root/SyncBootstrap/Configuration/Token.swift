@@ -1,17 +1,17 @@
 package import Foundation
 
-/// A secret that a client shows its server. It never prints itself.
+/// A bearer token. Its descriptions never contain the secret.
 public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The characters themselves, for the one place that sends them.
+    /// The token itself, for the code that sends it.
     public let secret: String
 
     public init(_ secret: String) {
         self.secret = secret
     }
 
-    /// Reads the first line of a file that only its owner can read.
+    /// Reads the first line of a file, which only its owner may be able to read.
     public init(file path: String) throws(ConfigurationProblem) {
-        // Without waiting: opening a pipe would wait for its writer.
+        // O_NONBLOCK is needed because opening a named pipe waits for its writer.
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.problem(opening: path, errno) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -36,7 +36,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         try self.init(contents: data, of: path)
     }
 
-    /// Reads the first line of what a file holds.
+    /// Reads the first line of a file's contents.
     package init(contents: Data, of path: String) throws(ConfigurationProblem) {
         let line = String(decoding: contents, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
         guard let line, contents.count <= Self.largestSize, line.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
@@ -61,7 +61,7 @@ public struct Token: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
         }
     }
 
-    /// Tokens are some dozens of bytes.
+    /// Maximum size of a token file, in bytes. Tokens have a few dozen bytes.
     private static let largestSize = 4_096
 
     public var description: String { "********" }

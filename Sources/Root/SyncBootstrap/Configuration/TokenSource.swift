@@ -1,17 +1,18 @@
 import Glibc
 import SyncConcurrency
 
-/// Where a client's token comes from: a fixed value, or a file that may be replaced while the program runs.
+/// The source of a client's token: a fixed value, or a file that may be replaced while the program runs.
 ///
-/// The file is looked at before each request and read again when it has changed, so that a rotated token is used without a
-/// restart. While the file is missing or invalid, the last good token stays in use: whoever replaces it may not be done.
+/// The file is checked before each request and read again after a change, so that a rotated token is used without a
+/// restart. While the file is missing or invalid, the last valid token stays in use, because the replacement may still
+/// be in progress.
 public final class TokenSource: Sendable {
     private struct Reading {
         var token: Token
         var stamp: Stamp?
     }
 
-    /// The metadata of a file that change when it is replaced or written.
+    /// The file metadata that changes when a file is replaced or written.
     private struct Stamp: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -38,21 +39,23 @@ public final class TokenSource: Sendable {
         reading = Guarded(Reading(token: token, stamp: nil))
     }
 
-    /// - Throws: when the file holds no token now.
+    /// Reads the token from a file.
+    ///
+    /// - Throws: when the file does not contain a token.
     public init(file path: String) throws(ConfigurationProblem) {
         self.path = path
         let stamp = Stamp(path: path)
         reading = Guarded(Reading(token: try Token(file: path), stamp: stamp))
     }
 
-    /// Whether there is a file that may be replaced.
+    /// Whether the token comes from a file, and so can change.
     var canChange: Bool { path != nil }
 
-    /// The newest good token.
+    /// The last valid token.
     public var current: Token {
         reading.withLock { reading in
             guard let path, let stamp = Stamp(path: path), stamp != reading.stamp else { return reading.token }
-            // Stamped before it is read: a change in between is seen the next time.
+            // The stamp was taken before the file is read, so that a change in between is noticed the next time.
             if let token = try? Token(file: path) { reading = Reading(token: token, stamp: stamp) }
             return reading.token
         }

@@ -3,7 +3,7 @@ import ServiceLifecycle
 public import SyncCore
 import UnixSignals
 
-/// The services of a client: the engine, and the watches over links and routes, and over the token file.
+/// The services of a client: the engine, and the watches over the network and the token file.
 public struct ClientServices: Sendable {
     public let engine: SyncEngine
     private let watch: @Sendable () throws(StoreFailure) -> @Sendable () -> Void
@@ -34,24 +34,24 @@ public struct ClientServices: Sendable {
         var configuration = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: handlesSignals ? [.sigterm, .sigint] : [],
-            // The lifecycle's own messages are about services, not about anything a user knows.
+            // This logger receives ServiceLifecycle's messages, which are about services and mean nothing to a user.
             logger: logger)
-        // The engine gives up by itself at the deadline; this is for the case that it cannot.
+        // The engine stops at the deadline by itself. This limit applies if it fails to.
         configuration.maximumGracefulShutdownDuration = deadline + .seconds(2)
-        // There is no bound on the cancellation that follows: the group would end the application's process with a trap, on a
-        // busy machine perhaps for nothing.
+        // The cancellation that follows has no limit. ServiceGroup would otherwise trap and end the application's
+        // process, which on a busy machine may be unnecessary.
         group = ServiceGroup(configuration: configuration)
     }
 
-    /// Runs until `stop` is called or a signal comes, and the stop is complete.
+    /// Runs until `stop` is called or a signal arrives, and the stop is complete.
     public func run() async throws {
-        // Before the engine starts: what another process writes from now on is told.
+        // The watch starts before the engine, so that no later write of another process is missed.
         let endWatch = try watch()
         defer { endWatch() }
         try await group.run()
     }
 
-    /// Asks all services to end gracefully.
+    /// Asks all services to stop gracefully.
     public func stop() async {
         await group.triggerGracefulShutdown()
     }
@@ -70,8 +70,9 @@ struct EngineService: Service {
     }
 }
 
-/// The watch over links and routes as a service. It is a help, not a need: where it fails, the engine goes on by asking
-/// the server.
+/// The reachability watch as a service.
+///
+/// The engine works without it: if it fails, the engine finds out by sending requests.
 struct ReachabilityService: Service {
     let reachability: any Reachability
     let logger: Logger
@@ -83,7 +84,7 @@ struct ReachabilityService: Service {
             return
         } catch {
             logger.warning("Links and routes are not watched.", metadata: ["reason": "\(error)"])
-            // A service that ends by itself while the engine is stopping would have the engine cancelled.
+            // If a service ended by itself while the engine is stopping, ServiceGroup would cancel the engine.
             try? await gracefulShutdown()
         }
     }

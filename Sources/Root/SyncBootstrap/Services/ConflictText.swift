@@ -1,9 +1,9 @@
 import SyncAuthority
 import SyncModel
 
-/// A conflict of the server, in a line for its operator.
+/// Formats a conflict on the server as one line for its operator.
 enum ConflictText {
-    /// Columns, with a tab between them.
+    /// Returns the columns, separated by tabs.
     static func line(_ recorded: RecordedConflict) -> TerminalText {
         let conflict = recorded.conflict
         let winner =

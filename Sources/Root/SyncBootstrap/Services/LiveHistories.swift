@@ -3,7 +3,8 @@ import SyncAuthority
 import SyncCore
 import SyncModel
 
-/// Draws the names and keys of histories from the machine's random source, and tells the operator of a lost one.
+/// Generates the names and keys of histories from the machine's random source, and logs the loss of a history for the
+/// operator.
 struct LiveHistories: HistoryKeeper {
     let runtime: EngineRuntime
     let logger: Logger

@@ -2,20 +2,21 @@ import Foundation
 import Glibc
 import SyncAuthority
 
-/// The file of a server's mark, beside its database: for the owner alone, replaced whole.
+/// The file of a server's mark, next to its database. Only its owner may read it, and it is always replaced as a whole.
 struct MarkFile: Sendable {
     let path: String
 
-    /// Longer files are no marks.
+    /// Maximum size of a mark file, in bytes.
     private static let longest = 4 * 1_024 * 1_024
 
-    /// Whether there is a file at the path, of whatever kind.
+    /// Whether a file of any kind exists at the path.
     var isThere: Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// The mark; nil when there is none, or none that can be read. That is no failure: it only proves nothing.
+    /// Returns the mark; nil when there is none that can be read. A missing mark is not an error: it only proves
+    /// nothing.
     func read() -> HistoryMark? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -27,9 +28,9 @@ struct MarkFile: Sendable {
         return String(bytes: data, encoding: .utf8).flatMap(HistoryMark.init(text:))
     }
 
-    /// Replaces the mark, durably and as a whole.
+    /// Replaces the mark durably and atomically.
     ///
-    /// - Throws: `MarkFileError`; the mark that was there stays.
+    /// - Throws: `MarkFileError`. The previous mark then stays.
     func write(_ mark: HistoryMark) throws(MarkFileError) {
         let temporary = path + ".new"
         unlink(temporary)
@@ -47,7 +48,7 @@ struct MarkFile: Sendable {
         guard rename(temporary, path) == 0 else { throw MarkFileError("replace", path) }
     }
 
-    /// By `errno`, which the removal of the half-written file would change.
+    /// Creates the error from `errno` before unlinking the temporary file changes it.
     private static func failure(_ verb: String, _ temporary: String) -> MarkFileError {
         let failure = MarkFileError(verb, temporary)
         unlink(temporary)
@@ -55,11 +56,11 @@ struct MarkFile: Sendable {
     }
 }
 
-/// Why a mark could not be written.
+/// The error of a mark that could not be written.
 struct MarkFileError: Error, CustomStringConvertible {
     let description: String
 
-    /// By `errno`.
+    /// Creates the error from `errno`.
     init(_ verb: String, _ path: String) {
         description = "cannot \(verb) \(path): \(String(cString: strerror(errno)))"
     }

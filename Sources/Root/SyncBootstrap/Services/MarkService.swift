@@ -5,10 +5,10 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Keeps the mark beside a server's database: how far its feeds have come. By it the next start recognizes a database that
-/// was restored from an older copy.
+/// Keeps the mark of a server's database up to date. The mark records how far the change feeds have come.
 ///
-/// It blocks its thread while it reads and writes, and therefore runs where the runtime wants that.
+/// With it, the next start recognizes a database that was restored from an older copy. The service blocks its thread
+/// while it reads and writes, and therefore runs on the executor that the runtime provides.
 actor MarkService: Service {
     private let authority: Authority
     private nonisolated let file: MarkFile
@@ -18,7 +18,8 @@ actor MarkService: Service {
     private var mark = HistoryMark()
     private var written: HistoryMark?
 
-    /// Between two writes of the mark. What is committed meanwhile is not covered when the process is killed.
+    /// The time between two writes of the mark. A process that is killed leaves the commits since the last write
+    /// uncovered.
     static let interval = Duration.seconds(1)
 
     init(authority: Authority, file: MarkFile, runtime: EngineRuntime, logger: Logger) {
@@ -29,7 +30,7 @@ actor MarkService: Service {
         self.logger = logger
     }
 
-    /// Compares the database with the mark of the last run, before anybody is served.
+    /// Compares the database with the mark of the last run. Must be called before serving.
     nonisolated func compare() throws(AuthorityFailure) {
         guard let mark = file.read() else {
             if file.isThere {
@@ -50,7 +51,7 @@ actor MarkService: Service {
         }
     }
 
-    /// Follows the commits until the task is cancelled, with at most one write for each interval.
+    /// Follows the commits until the task is canceled, and writes the mark at most once per interval.
     func keep() async throws {
         let commits = authority.commits.subscribe()
         update(nil)
@@ -61,7 +62,7 @@ actor MarkService: Service {
         try Task.checkCancellation()
     }
 
-    /// A mark that cannot be written costs a way to recognize a restore, and nothing else: clients still prove it.
+    /// Updates the mark. A failed write only loses one way to recognize a restore: clients can still prove it.
     private func update(_ spaces: [SpaceID]?) {
         do {
             try authority.update(&mark, of: spaces)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Folders for the owner alone.
+/// Folders that only their owner can access.
 enum PrivateFolder {
-    /// Makes the folder and those above it that are missing; what is there stays as it is.
+    /// Creates the folder and its missing parents. An existing folder stays unchanged.
     static func make(_ path: String) throws(ConfigurationProblem) {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         do {

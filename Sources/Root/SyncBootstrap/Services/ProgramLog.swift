@@ -1,7 +1,7 @@
 public import Logging
 import SyncRuntimeLive
 
-/// The log of a program: lines on standard error. Libraries are given a logger and never make one.
+/// The log of a program, on standard error. Libraries receive a logger and never create one.
 public enum ProgramLog {
     public static func logger(label: String, level: LogLevel) -> Logger {
         var logger = Logger(label: label) { StreamLogHandler(label: $0, stream: LogStream(sink: .standardError)) }
@@ -10,8 +10,10 @@ public enum ProgramLog {
     }
 }
 
-/// Writes each log entry as one line. Messages and metadata may contain text of servers and clients, which can neither begin a
-/// line that the program did not write nor reach the terminal with control characters.
+/// Writes each log entry as one line.
+///
+/// Messages and metadata may contain text from servers and clients. Escaping keeps that text from starting a line of
+/// its own, and from sending control characters to the terminal.
 struct LogStream: TextOutputStream, Sendable {
     let sink: ByteSink
 

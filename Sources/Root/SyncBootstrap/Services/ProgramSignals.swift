@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs something that a signal may end: SIGINT and SIGTERM cancel it, so that it can clean up.
+/// Runs a function that SIGINT and SIGTERM cancel, so that it can clean up.
 public enum ProgramSignals {
     public static func cancelling(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let group = ServiceGroup(

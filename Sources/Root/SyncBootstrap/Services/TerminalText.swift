@@ -1,12 +1,12 @@
 /// Text that is safe to write to a terminal.
 ///
-/// The literal parts are written by this program's authors and stay as they are. Every value interpolated into them is
-/// escaped, whatever it contains: error text of a server, names of records, host names, paths. A `String` does not convert to
-/// this type, so that no caller can forget to escape it.
+/// Literal parts come from this program's authors and stay unchanged. Every interpolated value is escaped, whatever it
+/// contains: error texts of a server, names of records, host names, paths. A `String` does not convert to this type, so
+/// no caller can forget to escape it.
 ///
 ///     ProgramOutput.note("the server says: \(message)\n")
 public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// The bytes to write: escaped, except for what the authors wrote.
+    /// The text to write. Everything but the literals is escaped.
     public private(set) var rendered: String
 
     public init(stringLiteral value: String) {
@@ -17,14 +17,15 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
         rendered = stringInterpolation.rendered
     }
 
-    /// Several lines that this program generated. Line breaks stay, everything else is escaped.
+    /// Creates text of several lines that this program generated. Line breaks stay; all other control characters are
+    /// escaped.
     public init(document: String) {
-        // By scalars: a carriage return and a line feed are one character.
+        // The split is by Unicode scalars, because a carriage return and a line feed form one `Character`.
         rendered = document.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .map { Self.escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// JSON on one line, with unsafe characters as `\u` escapes, which mean the same to a parser.
+    /// Creates text from JSON on one line. Unsafe characters become `\u` escapes, which mean the same to a parser.
     ///
     /// - Parameter json: a valid JSON text.
     public init(json: String) {
@@ -47,7 +48,7 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
             rendered += literal
         }
 
-        /// Appends text that is safe already.
+        /// Appends text that is already safe.
         public mutating func appendInterpolation(_ text: TerminalText) {
             rendered += text.rendered
         }
@@ -66,8 +67,10 @@ public struct TerminalText: Sendable, Hashable, ExpressibleByStringInterpolation
 }
 
 extension TerminalText {
-    /// Returns the text on one line, with every character replaced by its code that would move the cursor, ring the bell,
-    /// change the direction of writing, or be invisible. Escaping twice changes nothing.
+    /// Returns the text on one line, with unsafe characters replaced by their codes.
+    ///
+    /// Unsafe characters would move the cursor, ring the bell, change the writing direction, or be invisible. Escaping
+    /// twice changes nothing.
     public static func escaped(_ text: String) -> String {
         replacingUnsafe(in: text) { scalar in
             switch scalar {
@@ -94,8 +97,8 @@ extension TerminalText {
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        // Control characters, formats (bidirectional marks, zero-width joiners), line and paragraph separators,
-        // private and unassigned characters, surrogates.
+        // Control characters, format characters (bidirectional marks, zero-width joiners), line and paragraph
+        // separators, private-use and unassigned characters, and surrogates.
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .surrogate: true
         default: false
         }

@@ -2,10 +2,10 @@ import ServiceLifecycle
 import SyncConcurrency
 import SyncCore
 
-/// Tells the engine that the token file has changed while the server refuses the old token: it is asked again at once, not at the
-/// end of the long wait after a refusal.
+/// Tells the engine when the token file changes while the server refuses the old token.
 ///
-/// The file is looked at only while the server refuses.
+/// The engine then sends a request at once, instead of after the long wait that follows a refusal. The file is checked
+/// only while the server refuses the token.
 struct TokenWatch: Service {
     let token: TokenSource
     let status: Broadcast<SyncStatus>
@@ -30,12 +30,12 @@ struct TokenWatch: Service {
         self.clock = clock
     }
 
-    /// Between two looks at the file.
+    /// The time between two checks of the file.
     static let interval = Duration.seconds(5)
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await watch() }
-        // A service that ends by itself while the engine is stopping would have the engine cancelled.
+        // If a service ended by itself while the engine is stopping, ServiceGroup would cancel the engine.
         try? await gracefulShutdown()
     }
 

@@ -3,10 +3,10 @@ import ServiceLifecycle
 import SyncAuthority
 import SyncCore
 
-/// The upkeep of a server's database as a service: what its feeds hold beyond their bound goes, a slice at a time, so that
-/// they do not grow with the years. Who has been away for longer reads a snapshot.
+/// Removes old commits and conflicts from a server's database, a slice at a time, so that it does not grow forever.
 ///
-/// It blocks its thread while SQLite works, and therefore runs where the runtime wants that.
+/// A device that was offline for longer reads a snapshot. The service blocks its thread while SQLite works, and
+/// therefore runs on the executor that the runtime provides.
 actor UpkeepService: Service {
     private let authority: Authority
     private let keptCommits: Int
@@ -14,12 +14,15 @@ actor UpkeepService: Service {
     private let logger: Logger
     private nonisolated let home: ActorExecutor
 
-    /// Between two slices: those who write have their turn.
+    /// The pause between two slices, so that writers get their turn.
     static let pause = Duration.milliseconds(10)
-    /// Between two looks when all is within its bound: a busy space gets some thousands of commits meanwhile.
+    /// The time between two checks when everything is within its bound. A busy space gets some thousands of commits
+    /// meanwhile.
     static let interval = Duration.seconds(60)
 
-    /// - Parameter keptCommits: how many commits of each space stay.
+    /// Creates the service.
+    ///
+    /// - Parameter keptCommits: the number of commits to keep per space.
     init(authority: Authority, keptCommits: Int, runtime: EngineRuntime, logger: Logger) {
         self.authority = authority
         self.keptCommits = keptCommits
@@ -36,18 +39,20 @@ actor UpkeepService: Service {
         }
     }
 
-    /// Looks after the feeds until the task is cancelled.
+    /// Removes old data until the task is canceled.
     func keepUp() async throws {
         while true { try await clock.sleep(for: shorten() ? Self.pause : Self.interval) }
     }
 
+    /// Removes one slice.
+    ///
     /// - Returns: whether there may be more to remove.
     private func shorten() -> Bool {
         do throws(AuthorityFailure) {
             let hasLongFeed = try authority.shortenFeeds(to: keptCommits)
             return try authority.shortenConflicts() || hasLongFeed
         } catch {
-            // The disk may be full, or another program may write: there is time.
+            // The disk may be full, or another program may be writing. The next attempt can wait.
             logger.warning("Old commits and conflicts are still kept.", metadata: ["reason": "\(error)"])
             return false
         }

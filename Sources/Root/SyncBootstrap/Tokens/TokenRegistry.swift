@@ -3,22 +3,25 @@ import Glibc
 import SyncRuntimeLive
 import SyncServerHTTP
 
-/// Adds and removes the tokens that a server accepts. The file holds their hashes alone; the server reads it again by
-/// itself when it has changed.
+/// Adds and removes the tokens that a server accepts.
+///
+/// The file contains only their hashes. A running server notices a changed file and reads it again.
 public struct TokenRegistry: Sendable {
     private let path: String
     private let random: @Sendable () -> UInt64
 
-    /// - Parameter random: a source that nobody can guess.
+    /// Creates a registry over the file at `path`.
+    ///
+    /// - Parameter random: an unpredictable random source.
     init(path: String, random: @escaping @Sendable () -> UInt64) {
         self.path = path
         self.random = random
     }
 
-    /// Makes a token for a principal, hands it over, and writes down its hash: nobody can tell it later.
+    /// Creates a token for a principal, delivers it, and stores its hash. The token itself cannot be recovered later.
     ///
-    /// - Parameter deliver: is given the token before the server accepts it, so that no token is accepted that nobody
-    ///   has. Where it throws, nothing is written down; where writing it down fails, what was delivered is worth nothing.
+    /// - Parameter deliver: is called with the token before the server accepts it, so that no accepted token is lost.
+    ///   If it throws, nothing is stored. If storing fails, the delivered token is worthless.
     public func add(_ principal: String, delivering deliver: (Token) throws -> Void) throws {
         guard !principal.isEmpty, principal.utf8.count <= 128, !principal.hasPrefix("#"),
             principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -27,7 +30,7 @@ public struct TokenRegistry: Sendable {
                 "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first"
             )
         }
-        // 256 bits.
+        // A token has 256 random bits.
         let secret = (0..<4).map { _ in
             let digits = String(random(), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
@@ -36,7 +39,7 @@ public struct TokenRegistry: Sendable {
         try change { lines in lines + [TokenFile.line(principal: principal, token: secret)] }
     }
 
-    /// Takes back all tokens of a principal: how many there were.
+    /// Revokes all tokens of a principal, and returns their number.
     public func remove(_ principal: String) throws(ConfigurationProblem) -> Int {
         var count = 0
         try change { lines in
@@ -47,7 +50,7 @@ public struct TokenRegistry: Sendable {
         return count
     }
 
-    /// Returns all principals with tokens, and how many each has, in the order of the names.
+    /// Returns all principals with tokens and the number of their tokens, ordered by name.
     public func principals() throws(ConfigurationProblem) -> [(name: String, tokens: Int)] {
         var counts: [String: Int] = [:]
         for line in try read() { if let name = Self.principal(of: line) { counts[name, default: 0] += 1 } }
@@ -61,7 +64,7 @@ public struct TokenRegistry: Sendable {
 
     // MARK: The file
 
-    /// The lines of the file; none when there is no file.
+    /// Returns the lines of the file; none when there is no file.
     private func read() throws(ConfigurationProblem) -> [String] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -74,12 +77,13 @@ public struct TokenRegistry: Sendable {
             throw ConfigurationProblem(
                 "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")
         }
-        // Also those that end with CRLF, which is one Character.
+        // This also splits lines that end with CRLF, which is one `Character`.
         return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init).dropLastEmpty
     }
 
-    /// Changes the file as a whole, one process at a time: a reader sees the old lines or the new ones, and others see
-    /// neither, under any umask.
+    /// Rewrites the file atomically, one process at a time.
+    ///
+    /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask.
     private func change(_ body: ([String]) -> [String]) throws(ConfigurationProblem) {
         let parent = (path as NSString).deletingLastPathComponent
         let folder = parent.isEmpty ? "." : parent
@@ -92,7 +96,7 @@ public struct TokenRegistry: Sendable {
         try replace(by: new.map { $0 + "\n" }.joined(), in: folder)
     }
 
-    /// Waits for the lock. Closing the descriptor gives it back.
+    /// Waits for the lock. Closing the descriptor releases it.
     private func takeLock() throws(ConfigurationProblem) -> Int32 {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw failure("locked", errno) }
@@ -118,7 +122,7 @@ public struct TokenRegistry: Sendable {
             unlink(temporary)
             throw failure("written", code)
         }
-        // The name is flushed with the folder that it stands in. Some file systems know no such thing.
+        // Flushing the folder makes the new name durable. Some file systems do not support it.
         let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard place >= 0 else { throw failure("flushed", errno) }
         defer { close(place) }
@@ -131,14 +135,14 @@ public struct TokenRegistry: Sendable {
 }
 
 extension [String] {
-    /// Without the empty piece behind the last line break.
+    /// Returns the array without the empty element after the last line break.
     fileprivate var dropLastEmpty: [String] {
         last?.isEmpty == true ? Array(dropLast()) : self
     }
 }
 
 extension Token {
-    /// Writes the token into a new file that only its owner can read; refuses to replace one. Where that fails, no file
+    /// Writes the token into a new file that only its owner can read. Throws if the file exists. On an error, no file
     /// is left.
     public func write(to path: String) throws(ConfigurationProblem) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
