@@ -28,7 +28,7 @@ public struct WorldPlan: Hashable, Sendable {
         public var killServer = 0.0
         public var losePowerOfServer = 0.0
         public var compactServer = 0.0
-        /// Someone keeps a backup of the server's disk, or restores the last one and starts a new epoch.
+        /// A backup of the server's disk is taken, or the last one is restored and a new epoch begins.
         public var restoreServer = 0.0
         public var serverDiskFault = 0.0
         /// A gateway between a device and the server answers instead of the server.
@@ -147,7 +147,8 @@ public struct WorldPlan: Hashable, Sendable {
         rates.upgrade = upgrade
     }
 
-    /// Draws faults that external reviews suggested, each with its own probability.
+    /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with
+    /// its own probability.
     private mutating func drawOutside() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.outside")
         let restore = random.fraction() * 0.01
