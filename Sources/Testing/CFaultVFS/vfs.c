@@ -171,7 +171,7 @@ static int check_reserved_lock(sqlite3_file *base, int *is_reserved) {
 
 // MARK: Shared memory of the WAL
 
-/// Called with the mutex held.
+/// Must be called with the mutex held.
 void shm_release(shm *shm) {
     shm->references -= 1;
     if (shm->references > 0) return;
@@ -249,7 +249,7 @@ static void shm_barrier(sqlite3_file *base) {
     unlock(file);
 }
 
-/// Called with the mutex held.
+/// Must be called with the mutex held.
 static void leave_shm(fault_file *file) {
     if (file->shm == NULL) return;
     shm_release(file->shm);

@@ -17,7 +17,7 @@ public struct SimulationFailure: Error, Sendable {
         /// Very many jobs have run without advancing time.
         case livelock
         /// Work has left the simulation: jobs came from another thread, or went to Swift's global pool. Look for
-        /// `Task {}`, `Task.detached`, `Task.sleep`, a main actor, or an API with a queue of its own.
+        /// `Task {}`, `Task.detached`, `Task.sleep`, a main actor, or an API with its own queue.
         case leak(foreign: Int, escaped: Int)
         /// The run took more virtual time than its limit.
         case tooLong(Duration)

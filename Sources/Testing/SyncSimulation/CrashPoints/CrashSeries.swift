@@ -7,7 +7,7 @@ public struct CrashSeries: Hashable, Sendable {
     public let party: Party
     public let operations: DiskOperations
     public let effect: DiskFault.Effect
-    /// Whether the fault affects all later operations until the world is healed, too, or only one operation.
+    /// Whether the fault affects all later operations until the world is healed, rather than only one operation.
     public let isSticky: Bool
 
     /// All series.

@@ -61,7 +61,7 @@ struct ExplorerDevice: Hashable, Sendable {
         mail[serial] = .answer(answer)
     }
 
-    /// Removes a message from the mail and returns it.
+    /// Removes a message from transit and returns it.
     mutating func take(_ serial: Serial) -> Letter? {
         mail.removeValue(forKey: serial)
     }

@@ -1,9 +1,9 @@
 /// Damage to the bytes of a message in transit.
 enum Damage: Hashable, Sendable {
-    /// Sets the highest bit of one byte, which never occurs in the ASCII text of a message. The position is a fraction
-    /// of the length.
+    /// Sets the highest bit of one byte. The position is a fraction of the length.
     ///
-    /// Damage that produces other valid text is out of scope: TLS detects it.
+    /// In an ASCII byte, this makes the text invalid UTF-8. Damage that produces other valid text is out of scope: TLS
+    /// detects it.
     case flip(at: Double)
     /// Cuts off the end. The position is a fraction of the length.
     case cut(at: Double)

@@ -134,7 +134,7 @@ public final class World {
                 do {
                     try history.settle { try outcome(authority, $0) }
                 } catch {
-                    // A process that has died over the push is asked when it is up again.
+                    // If the process died during the push, the outcome is determined after its restart.
                     if !process.isDead { operations.withLock { $0.failure = $0.failure ?? error } }
                 }
             },

@@ -118,7 +118,7 @@ public final class LabDevice: Sendable {
     /// The local cache. The device must be on.
     public var store: any LocalStore & EngineStore { life.store }
 
-    /// The models of the community over the local cache. The device must be on.
+    /// The application's models, backed by the local cache. The device must be on.
     public var community: Community { .synced(store: life.store, runtime: life.runtime) }
 
     /// The clock and the random numbers of this device. The device must be on.

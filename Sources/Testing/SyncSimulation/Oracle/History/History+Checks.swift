@@ -97,7 +97,7 @@ extension History {
         }
     }
 
-    /// Checks that no device is owed anything once the world is at rest.
+    /// Checks that no transaction is owed once the world is at rest.
     func checkNothingIsOwed() throws(Violation) {
         try state.withLock { state throws(Violation) in
             for device in state.owed.keys.sorted() {
