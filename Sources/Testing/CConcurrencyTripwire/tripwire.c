@@ -6,7 +6,7 @@
 typedef __attribute__((swiftcall)) void (*enqueue_original)(void *job);
 typedef __attribute__((swiftcall)) void (*enqueue_hook)(void *job, enqueue_original original);
 
-// A symbol of the runtime, not a public interface: weak, so that a runtime without it still links.
+// A symbol of the runtime that is not public API. It is weak, so that the program links with a runtime without it.
 extern enqueue_hook swift_task_enqueueGlobal_hook __attribute__((weak));
 
 #define MAXIMUM_DEPTH 8

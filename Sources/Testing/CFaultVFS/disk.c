@@ -20,7 +20,7 @@ fault_disk *fault_disk_create(uint64_t seed) {
     return disk;
 }
 
-/// Called with the mutex held; gives it back.
+/// Must be called with the mutex held. Unlocks it.
 static void unlock_and_drop(fault_disk *disk) {
     disk->references -= 1;
     const bool is_last = disk->references == 0;
@@ -46,7 +46,7 @@ void fault_disk_release(fault_disk *disk) {
 
 bool fault_disk_add_rule(fault_disk *disk, fault_rule rule) {
     pthread_mutex_lock(&disk->mutex);
-    // Rules that have done their work make room.
+    // Rules that have no operations left are removed to make room.
     size_t kept = 0;
     for (size_t index = 0; index < disk->rule_count; index += 1) {
         if (disk->rules[index].times > 0) disk->rules[kept++] = disk->rules[index];
@@ -250,7 +250,7 @@ void fault_mount_release(fault_mount *mount) {
     mount_drop(mount);
 }
 
-/// Called without the mutex. Frees the mount with its last file.
+/// Must be called without the mutex. The last reference frees the mount.
 void mount_drop(fault_mount *mount) {
     fault_disk *disk = mount->disk;
     pthread_mutex_lock(&disk->mutex);

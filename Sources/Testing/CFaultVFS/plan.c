@@ -79,7 +79,7 @@ int storage_log(
     fault_mount *mount, uint32_t kind, uint32_t class, const char *name, int64_t offset, int64_t size, int result)
 {
     fault_disk *disk = mount->disk;
-    // The calls of a dead process are no operations of the disk: they are neither counted nor judged.
+    // Calls of a dead process are not disk operations: they are neither counted nor judged.
     if (disk->logged == disk->operations) return result;
     disk->logged = disk->operations;
     stir(disk, kind);

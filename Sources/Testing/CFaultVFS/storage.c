@@ -186,7 +186,7 @@ void storage_sync(fault_disk *disk, inode *inode) {
     drop_pending(disk, inode);
 }
 
-/// Makes the medium hold what processes see.
+/// Makes the medium hold the contents that processes see.
 void storage_settle(fault_disk *disk, inode *inode) {
     drop_pending(disk, inode);
     cut(&inode->durable, 0);
@@ -197,10 +197,10 @@ void storage_settle(fault_disk *disk, inode *inode) {
 
 enum { LOSE_ALL, KEEP_ALL, KEEP_SOME };
 
-/// Decides what becomes of all that is pending: some of it is on the medium then, and nothing is pending any more.
+/// Applies a part of the pending writes to the medium and discards the rest.
 ///
-/// Of the writes to one piece of a file, a medium keeps those up to some moment. Which moment, differs from piece to
-/// piece: that is a torn write.
+/// For each piece of a file, the medium keeps the writes up to some moment. That moment differs from piece to piece,
+/// which produces torn writes.
 static void keep_some(fault_disk *disk, inode *inode, uint64_t *random, int mode) {
     int64_t end = inode->durable.size;
     for (pending *next = inode->first; next != NULL; next = next->next) {
@@ -277,7 +277,7 @@ void storage_lose_power(fault_disk *disk, uint64_t seed) {
     const uint64_t draw = storage_below(&random, 8);
     const int mode = draw == 0 ? LOSE_ALL : draw == 1 ? KEEP_ALL : KEEP_SOME;
 
-    // An entry whose last change was not synced is as it was, or as it became.
+    // A directory entry with an unsynced change is either in its old or in its new state.
     directory after = {0};
     size_t live = 0, durable = 0;
     while (live < disk->live.count || durable < disk->durable.count) {
@@ -308,7 +308,7 @@ void storage_lose_power(fault_disk *disk, uint64_t seed) {
 void storage_kill(fault_mount *mount) {
     if (mount->is_dead) return;
     mount->is_dead = true;
-    // The wal-index of a database lives as long as a process has it open.
+    // The WAL index of a database exists as long as a process has the database open.
     directory *live = &mount->disk->live;
     for (size_t index = 0; index < live->count; index += 1) {
         inode *inode = live->entries[index].inode;

@@ -10,11 +10,11 @@
 #define LOG_LENGTH 256
 #define SHM_SLOTS 8
 
-// One write or truncation that is not on the medium yet.
+// A write or truncation that has not reached the medium yet.
 typedef struct pending {
     struct pending *next;
     bool is_truncation;
-    int64_t offset;  // or the new size
+    int64_t offset;  // or the new size of a truncation
     int64_t size;
     uint8_t bytes[];
 } pending;
@@ -29,9 +29,9 @@ struct shm;
 struct fault_file;
 
 typedef struct inode {
-    int references;  // open files and directory entries
+    int references;  // the number of open files and directory entries
     uint32_t class;
-    char *name;  // under which it was made
+    char *name;  // the name at its creation
     image live;
     image durable;
     pending *first, *last;
@@ -53,7 +53,7 @@ struct fault_disk {
     pthread_mutex_t mutex;
     int references;  // the owner and the mounts
     uint64_t random;
-    /// Decides what a failed sync does: apart, so that other draws stay as they are.
+    /// The random state for failed syncs, separate so that other draws do not change.
     uint64_t sync_random;
     directory live;
     directory durable;
@@ -64,7 +64,7 @@ struct fault_disk {
     int64_t capacity;
     int64_t used;
     bool is_read_only;
-    /// How many callers want no faults at the moment.
+    /// The number of callers that currently want no faults.
     int leniency;
     int64_t wall_time;
     uint64_t operations;
@@ -88,7 +88,7 @@ struct fault_mount {
     sqlite3_vfs vfs;
 };
 
-// Wal-index shared by the processes that have a database open.
+// The WAL index, shared by the processes that have a database open.
 typedef struct shm {
     int references;
     int region_count;
@@ -106,13 +106,13 @@ typedef struct fault_file {
     int flags;
     bool syncs_directory;
     bool deletes_on_close;
-    /// A sync of another one failed: Linux tells it to everyone who had the file open, once.
+    /// Whether a sync of the same inode through another file failed. Linux reports that once to each open file.
     bool owes_failure;
     shm *shm;
     uint16_t shm_shared, shm_exclusive;
 } fault_file;
 
-// Everything below is called with the disk's mutex held.
+// All functions below must be called with the disk's mutex held.
 
 uint64_t storage_random(fault_disk *disk);
 uint64_t storage_below(uint64_t *state, uint64_t bound);
@@ -128,8 +128,8 @@ void storage_sync_directory(fault_disk *disk);
 int storage_write(fault_disk *disk, inode *inode, const void *bytes, int64_t size, int64_t offset);
 void storage_truncate(fault_disk *disk, inode *inode, int64_t size);
 void storage_sync(fault_disk *disk, inode *inode);
-/// A sync that failed: the writes stay pending; or, as on Linux, processes go on seeing them, no later sync sees to them,
-/// and those that have not reached the medium by chance are lost with the next loss of power (Rebello et al.: Can
+/// Simulates a failed sync. Either the writes stay pending, or, as on Linux, processes still see them, no later sync
+/// writes them, and the next loss of power loses those that did not reach the medium by chance (Rebello et al.: Can
 /// Applications Recover from fsync Failures?, USENIX ATC 2020).
 void storage_fail_sync(fault_disk *disk, inode *inode);
 void storage_settle(fault_disk *disk, inode *inode);
@@ -137,16 +137,16 @@ void storage_settle(fault_disk *disk, inode *inode);
 void storage_lose_power(fault_disk *disk, uint64_t seed);
 void storage_kill(fault_mount *mount);
 
-// What is to become of an operation.
+// The decision about an operation.
 typedef struct {
-    int effect;  // -1: it may go on
+    int effect;  // -1 when the operation may proceed
     int code;
 } verdict;
 
 verdict storage_judge(fault_mount *mount, uint32_t kind, uint32_t class);
 int storage_log(
     fault_mount *mount, uint32_t kind, uint32_t class, const char *name, int64_t offset, int64_t size, int result);
-// Carries a kill or a power loss out; returns the code for the caller.
+// Carries out a kill or a loss of power, and returns the result code for the caller.
 int storage_carry_out(fault_mount *mount, verdict verdict, uint32_t kind);
 
 void shm_release(shm *shm);

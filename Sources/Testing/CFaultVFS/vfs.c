@@ -15,7 +15,7 @@ static void unlock(fault_file *file) {
     pthread_mutex_unlock(&file->mount->disk->mutex);
 }
 
-/// Whether nothing can be written now. Those who only look are not in the way of those who may not write.
+/// Returns whether the disk is read-only at the moment. Leniency allows writes.
 static bool is_protected(const fault_disk *disk) {
     return disk->is_read_only && disk->leniency == 0;
 }
@@ -50,7 +50,7 @@ static int write_file(sqlite3_file *base, const void *bytes, int size, sqlite3_i
     fault_disk *disk = file->mount->disk;
     verdict verdict = storage_judge(file->mount, FAULT_WRITE, file->inode->class);
     if (verdict.effect >= 0) {
-        // What fails, or is cut off, may have been done in part.
+        // A failed or interrupted write may have been done in part.
         if (!file->mount->is_dead && verdict.code != SQLITE_BUSY) {
             const int64_t part = (int64_t)storage_below(&disk->random, (uint64_t)size / PIECE + 2) * PIECE;
             const int64_t done = part < size ? part : size;
@@ -112,7 +112,7 @@ static int size_of_file(sqlite3_file *base, sqlite3_int64 *size) {
 
 // MARK: Locks
 
-/// The highest lock that another file of the same inode has.
+/// Returns the highest lock level of the other open files of the same inode.
 static int highest_of_others(fault_file *file) {
     int highest = SQLITE_LOCK_NONE;
     for (fault_file *other = file->inode->files; other != NULL; other = other->next) {
@@ -142,7 +142,7 @@ static int lock_file(sqlite3_file *base, int level) {
             if (others >= SQLITE_LOCK_RESERVED) {
                 result = SQLITE_BUSY;
             } else if (others >= SQLITE_LOCK_SHARED) {
-                // Readers may finish; none may begin.
+                // Active readers may finish, and no new ones may start.
                 file->level = SQLITE_LOCK_PENDING;
                 result = SQLITE_BUSY;
             }
@@ -169,9 +169,9 @@ static int check_reserved_lock(sqlite3_file *base, int *is_reserved) {
     return result;
 }
 
-// MARK: Shared memory of the write-ahead log
+// MARK: Shared memory of the WAL
 
-/// Called with the mutex held.
+/// Must be called with the mutex held.
 void shm_release(shm *shm) {
     shm->references -= 1;
     if (shm->references > 0) return;
@@ -249,7 +249,7 @@ static void shm_barrier(sqlite3_file *base) {
     unlock(file);
 }
 
-/// Called with the mutex held.
+/// Must be called with the mutex held.
 static void leave_shm(fault_file *file) {
     if (file->shm == NULL) return;
     shm_release(file->shm);
@@ -288,7 +288,7 @@ static int control_file(sqlite3_file *base, int operation, void *argument) {
     }
 }
 
-// As SQLite's own VFS for Unix answers.
+// The same value as in SQLite's own Unix VFS.
 static int sector_size(sqlite3_file *base) {
     (void)base;
     return 4096;
@@ -386,8 +386,8 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *base
         file->inode = inode;
         file->flags = flags;
         file->deletes_on_close = name != NULL && (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
-        // With the first sync after each opening, as SQLite's own VFS for Unix does: whoever made the file may have
-        // been killed before it came to that.
+        // The directory is synced with the first sync after each opening, as in SQLite's own Unix VFS: the process that
+        // created the file may have been killed before it could do that.
         file->syncs_directory =
             (flags & SQLITE_OPEN_CREATE) != 0 && (class == FAULT_FILE_JOURNAL || class == FAULT_FILE_WAL);
         file->next = inode->files;
@@ -443,7 +443,7 @@ static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *answe
     if (verdict.effect >= 0) {
         result = storage_carry_out(mount, verdict, FAULT_ACCESS);
     } else {
-        // As SQLite's own VFS for Unix: an empty file does not exist for it, so that an empty journal is not hot.
+        // As in SQLite's own Unix VFS, an empty file does not exist, so that an empty journal is not hot.
         if (flags == SQLITE_ACCESS_EXISTS) *answer = found != NULL && found->live.size > 0;
         else *answer = found != NULL && !(flags == SQLITE_ACCESS_READWRITE && is_protected(disk));
     }
@@ -474,7 +474,7 @@ static int no_sleep(sqlite3_vfs *vfs, int microseconds) {
 static int current_time_64(sqlite3_vfs *vfs, sqlite3_int64 *milliseconds) {
     fault_disk *disk = mount_of(vfs)->disk;
     pthread_mutex_lock(&disk->mutex);
-    // Since noon of the first day of the Julian calendar.
+    // Convert to milliseconds since noon of the first day of the Julian calendar.
     *milliseconds = disk->wall_time + 210866760000000;
     pthread_mutex_unlock(&disk->mutex);
     return SQLITE_OK;

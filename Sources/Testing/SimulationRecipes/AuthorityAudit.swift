@@ -1,7 +1,7 @@
 import SyncModel
 import SyncSimulation
 
-/// Reads what the file of the authority's store says.
+/// A reader of the facts in the authority store's file.
 struct AuthorityAudit: AuthorityLook {
     private let look: SQLiteLook
 
@@ -11,8 +11,8 @@ struct AuthorityAudit: AuthorityLook {
 
     func facts() throws -> AuthorityFacts {
         var facts = AuthorityFacts()
-        // An origin: version, time, client (two numbers), incarnation. A creation: its origin, and the time as claimed. Eight
-        // bytes a number.
+        // An origin consists of version, time, client (two numbers), and incarnation, with eight bytes each. A creation
+        // consists of its origin and the claimed time.
         try look.each("SELECT creation, origins FROM record") { row in
             for place in [row.bytes(0).prefix(40), row.bytes(1)[...]] {
                 for start in stride(from: place.startIndex, to: place.endIndex, by: 40) {

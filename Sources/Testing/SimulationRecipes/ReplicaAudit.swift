@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// Reads what the file of a device's store says.
+/// A reader of the facts in a device store's file.
 struct ReplicaAudit: ReplicaLook {
     private let look: SQLiteLook
     private let process: DiskProcess
@@ -80,7 +80,7 @@ struct ReplicaAudit: ReplicaLook {
         return facts
     }
 
-    /// Those that have a table: the build that opened the file last may not know all.
+    /// Returns the models that have a table. The build that last opened the file may not know all of them.
     private func models() throws -> [ModelSchema] {
         var tables: Set<String> = []
         try look.each("SELECT name FROM sqlite_master WHERE type = 'table'") { tables.insert($0.text(0)) }
@@ -103,7 +103,7 @@ struct ReplicaAudit: ReplicaLook {
         "unseen bytes",
     ]
 
-    /// Of each space, the records without pending changes and the bases of those with some.
+    /// Returns the number of records without pending changes plus the number of bases in each space.
     private func shown(of models: [ModelSchema]) throws -> [SpaceID: Int] {
         var counts: [SpaceID: Int] = [:]
         let settled = models.map { schema in
@@ -132,7 +132,7 @@ struct ReplicaAudit: ReplicaLook {
         return rows
     }
 
-    /// Of records that are being changed, the base; of others, the row.
+    /// Returns the versions of the base for records with pending changes, and of the row for all others.
     private func bases(of schema: ModelSchema) throws -> [RecordID: ReplicaFacts.Base] {
         var bases: [RecordID: ReplicaFacts.Base] = [:]
         let name = schema.collection.rawValue
@@ -161,7 +161,7 @@ struct ReplicaAudit: ReplicaLook {
         return RecordID(bits: bits)
     }
 
-    /// Varints of 7 bits, least significant first.
+    /// Decodes varints of 7 bits per byte, least significant first.
     private func versions(_ bytes: [UInt8]) throws -> [Version] {
         var versions: [Version] = []
         var (value, shift) = (UInt64(0), UInt64(0))

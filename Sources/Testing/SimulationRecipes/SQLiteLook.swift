@@ -1,10 +1,10 @@
 import CFaultVFS
 import SyncSimulation
 
-/// Reads a database past the code under test: SQLite's own interface, as thin as can be.
+/// A minimal reader of a database that uses SQLite's C interface instead of the code under test.
 ///
-/// It may be kept as long as the process that it looks through: SQLite then reads the schema once, which takes longer than
-/// all looks at a small database. Between two looks it holds no lock.
+/// It may be kept as long as the process that it reads through lives. SQLite then reads the schema only once, which
+/// takes longer than any read of a small database. It holds no lock between reads.
 final class SQLiteLook {
     private var handle: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
@@ -28,7 +28,7 @@ final class SQLiteLook {
         sqlite3_close_v2(handle)
     }
 
-    /// One row of an answer.
+    /// One row of a result.
     struct Row {
         fileprivate let statement: OpaquePointer
 

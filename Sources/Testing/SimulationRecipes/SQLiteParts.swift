@@ -4,7 +4,7 @@ import SyncModel
 import SyncSimulation
 public import SyncStoreSQLite
 
-/// How the parts on SQLite are set up.
+/// The configuration of the SQLite-based parts.
 public struct SQLiteParts: Sendable {
     public var authority = SQLiteParts.smallPolicy
     public var serverDurability = SQLiteAuthorityConfiguration.Durability.full
@@ -13,7 +13,7 @@ public struct SQLiteParts: Sendable {
 
     public init() {}
 
-    /// Such that a world of some hundred steps can reach them.
+    /// Limits that a world of some hundred steps can reach.
     public static let smallLimits: StoreLimits = {
         var limits = StoreLimits()
         limits.outboxEntries = 150
@@ -23,8 +23,7 @@ public struct SQLiteParts: Sendable {
         return limits
     }()
 
-    /// Such that pages are now full of rows and now of bytes, and that a batch is now the device's and now the server's to
-    /// bound.
+    /// A policy with limits such that both rows and bytes fill pages, and both the device and the server bound batches.
     public static let smallPolicy = AuthorityPolicy(
         limits: ServerLimits(pushBytes: 16_000, pushTransactions: 30, pageRows: 30), pageBytes: 1_500,
         access: AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)]))
@@ -33,8 +32,8 @@ public struct SQLiteParts: Sendable {
         pageRows: smallPolicy.limits.pageRows, pageBytes: smallPolicy.pageBytes,
         pushTransactions: smallPolicy.limits.pushTransactions, pushBytes: smallPolicy.limits.pushBytes)
 
-    /// The bounds that follow from these limits for a device at rest: the log has the pages after which it is written back, and
-    /// those of the largest transaction after that.
+    /// The bounds that follow from these limits for a device at rest. The WAL holds at most the pages after which it is
+    /// checkpointed plus those of the largest transaction.
     static let bounds = ReplicaBounds(
         outboxEntries: smallLimits.outboxEntries, outboxBytes: smallLimits.outboxBytes,
         journalEntries: smallLimits.journalEntries,

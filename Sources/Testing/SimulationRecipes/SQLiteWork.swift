@@ -1,16 +1,17 @@
 import CFaultVFS
 import SyncConcurrency
 
-/// Counts the steps of SQLite's virtual machine on one database: work that is the same each time, as time is not.
+/// A counter of the steps of SQLite's virtual machine on one database. Unlike time, the count is the same in each run.
 ///
-/// It sees the connections that are opened while it lives.
+/// It covers the connections that are opened while it exists.
 package final class SQLiteWork {
     private let file: String
 
-    /// By file and statement. SQLite's hooks for new connections hold for the whole process, where other tests run too.
+    /// The steps by file and statement. SQLite's hooks for new connections apply to the whole process, in which other
+    /// tests run, too.
     private static let steps = Guarded([String: [String: Int]]())
     private static let isHooked: Bool = {
-        // The connection, a message to be set, and the functions for extensions that are loaded.
+        // The arguments are the connection, an error message to set, and the functions for loaded extensions.
         let entry: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Int32 = { connection, _, _ in
             SQLiteWork.watch(connection)
             return SQLITE_OK
@@ -28,7 +29,7 @@ package final class SQLiteWork {
         Self.steps.withLock { _ = $0.removeValue(forKey: file) }
     }
 
-    /// The steps of each statement since the last call.
+    /// Returns the steps of each statement since the last call.
     package func take() -> [String: Int] {
         Self.steps.withLock { steps in
             defer { steps[file] = [:] }
@@ -57,13 +58,16 @@ package final class SQLiteWork {
         sqlite3_db_filename(connection, "main").map { String(cString: $0) }
     }
 
-    /// How the work for one record grows with how many there are. What is done once per page disappears in it.
+    /// The growth of the work per record with the number of records. Work that is done once per page is negligible in
+    /// it.
     package struct Growth: CustomStringConvertible {
-        /// 1 when it is the same among few and among many; infinite when nothing was counted.
+        /// The growth factor: 1 when the work per record is constant; infinite when nothing was counted.
         package let factor: Double
         package let description: String
 
-        /// - Parameter steps: the steps of each statement, with so many records.
+        /// Measures the steps with `count` records and with `times` times as many.
+        ///
+        /// - Parameter steps: returns the steps of each statement for a number of records.
         package init(from count: Int, times: Int, _ steps: (Int) throws -> [String: Int]) rethrows {
             let few = try steps(count)
             let many = try steps(count * times)

@@ -6,7 +6,7 @@ public import SyncSimulation
 import SyncStoreSQLite
 
 extension WorldParts {
-    /// Everything that production has, but for HTTP: the stores on SQLite, the authority, and the codec.
+    /// Returns all production parts except HTTP: the SQLite stores, the authority, and the codec.
     public static func onSQLite(_ settings: SQLiteParts = SQLiteParts()) -> WorldParts {
         var parts = WorldParts(
             wire: { WireForm(catalog: $0.catalog) },
@@ -40,7 +40,8 @@ extension WorldParts {
         return parts
     }
 
-    /// A device's store. It survives a loss of power when its durability is full, unless the settings break that promise.
+    /// Opens a device's store. With full durability it survives a loss of power, unless the settings deliberately break
+    /// that guarantee.
     public static func openLocalStore(
         _ process: DiskProcess, _ runtime: EngineRuntime, _ storage: DeviceStorage = DeviceStorage(),
         _ settings: SQLiteParts = SQLiteParts()

@@ -2,7 +2,7 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A world of its own: one thread, virtual time, and every choice made by a seed.
+/// A deterministic simulation: one thread, virtual time, and a seed that decides every choice.
 ///
 /// Use it from one thread, most simply in a synchronous test:
 ///
@@ -18,10 +18,10 @@ public final class Simulation: Sendable {
     public let seed: UInt64
     public let scheduler: SimulationScheduler
     public let trace: SimulationTrace
-    /// Listens, when someone wants a report.
+    /// Records all events for a report; nil when no report is wanted.
     public let recording: WorldRecording?
     private let taskExecutor: SimulationTaskExecutor
-    /// Of the simulation itself, to spawn tasks by.
+    /// The simulation's own runtime, which spawns its tasks.
     private let spawner: EngineRuntime
     private let timeline: VirtualTimeline
     private let tasks = Guarded(TaskRegister())
@@ -35,17 +35,18 @@ public final class Simulation: Sendable {
         var names: [String] { running.sorted { $0.key < $1.key }.map(\.value.name) }
     }
 
-    /// Time normally moves only when nothing is ready, which never shows a timer that fires while work still waits for
-    /// a slow processor.
+    /// The simulation of a slow processor.
+    ///
+    /// Time normally moves only when no job is ready, which never tests a timer that fires while work is still waiting.
     private struct Haste: Sendable {
         let chance: Double
         var random: SeededRandom
     }
 
     /// - Parameters:
-    ///   - slowProcessor: how likely, at each job, time moves to the next deadline although jobs are still ready.
-    ///   - traceCapacity: how many of the trace's last lines are kept in words.
-    ///   - recording: is told of everything that happens, and changes nothing of it.
+    ///   - slowProcessor: the probability, at each job, that time moves to the next deadline although jobs are ready.
+    ///   - traceCapacity: the number of the trace's last lines to keep as text.
+    ///   - recording: records all events. It does not affect the run.
     public init(
         seed: UInt64, policy: SchedulingPolicy = .random, slowProcessor: Double = 0, traceCapacity: Int = 512,
         recording: WorldRecording? = nil
@@ -64,33 +65,35 @@ public final class Simulation: Sendable {
         haste = Guarded(Haste(chance: slowProcessor, random: SeededRandom(seed: seed, stream: "processor")))
     }
 
-    // MARK: What a device gets
+    // MARK: Resources of a device
 
-    /// Numbers for one purpose; the same for the same seed and name, whatever is drawn from others.
+    /// Returns a generator for one purpose. Its numbers depend only on the seed and the name, not on draws from other
+    /// streams.
     public func random(_ stream: String) -> SeededRandom {
         SeededRandom(seed: seed, stream: stream)
     }
 
-    /// Since the simulation began.
+    /// The virtual time since the simulation began.
     public var now: Duration { timeline.now }
 
     public func clock(of device: String) -> VirtualClock {
         VirtualClock(device: device, timeline: timeline)
     }
 
-    /// A wall clock that shows `start` now.
+    /// Returns a wall clock that shows `start` now.
     public func makeWallClock(start: WallTime = Simulation.startTime) -> VirtualWallClock {
         VirtualWallClock(start: start, timeline: timeline)
     }
 
-    /// The time of wall clocks at the beginning, unless told otherwise: 2026-01-01T00:00:00Z.
+    /// The default time of wall clocks at the beginning: 2026-01-01T00:00:00Z.
     public static let startTime = WallTime(milliseconds: 1_767_225_600_000)
 
-    /// Time, chance and threads for one device. Its actors get an executor each time this is called.
+    /// Returns the clocks, random numbers, and executors for one device. Each call makes a new actor executor.
     ///
     /// - Parameters:
-    ///   - device: names the stream of random numbers; two lives of one device should not make the same identifiers.
-    ///   - clockOf: the device whose clock it is, when that has another name.
+    ///   - device: names the stream of random numbers. Use a different name for each process of a device, so that they
+    ///     do not make the same identifiers.
+    ///   - machine: the device whose clock is used, when its name differs from `device`.
     public func makeRuntime(
         device: String, clockOf machine: String? = nil, wallClock: VirtualWallClock? = nil
     ) -> EngineRuntime {
@@ -106,15 +109,17 @@ public final class Simulation: Sendable {
             actorExecutor: makeActorExecutor())
     }
 
-    /// For an actor of its own: keep one per actor.
+    /// Returns an executor for one actor.
     public func makeActorExecutor() -> SimulationSerialExecutor {
         SimulationSerialExecutor(scheduler: scheduler)
     }
 
-    /// The device sleeps: nothing that waits for its clock goes on, while time and its wall clock do.
+    /// Suspends a device: nothing that waits on its clock continues, while virtual time and its wall clock do.
     ///
-    /// - Parameter pausingClock: whether its monotonic clock stands still meanwhile, like CLOCK_MONOTONIC of Linux, or goes
-    ///   on, like CLOCK_BOOTTIME (clock_gettime(2)). Of a device that sleeps already it changes nothing.
+    /// Suspending a device that is already suspended has no effect.
+    ///
+    /// - Parameter pausingClock: whether the device's monotonic clock stops during the suspension, like CLOCK_MONOTONIC
+    ///   on Linux, or continues, like CLOCK_BOOTTIME (clock_gettime(2)).
     public func suspend(_ device: String, pausingClock: Bool = false) {
         note("suspended", by: device, as: .suspended)
         timeline.suspend(device, pausingClock: pausingClock)
@@ -128,8 +133,8 @@ public final class Simulation: Sendable {
     /// Adds a line to the trace.
     ///
     /// - Parameters:
-    ///   - kind: for a recording alone, like `detail`.
-    ///   - detail: more than a line has room for; worked out only when there is a recording.
+    ///   - kind: the kind of the event, used only by a recording.
+    ///   - detail: text that is too long for a line, used and evaluated only when there is a recording.
     public func note(
         _ text: String, by party: String, as kind: EventKind = .note, detail: @autoclosure () -> String = ""
     ) {
@@ -138,14 +143,14 @@ public final class Simulation: Sendable {
         recording?.event(text, by: party, at: now, as: kind, detail: detail())
     }
 
-    /// Tells the recording, if there is one, of what is no line of the trace.
+    /// Adds an event to the recording, if there is one, but not to the trace.
     public func mark(_ text: @autoclosure () -> String, by party: String, as kind: EventKind) {
         recording?.event(text(), by: party, at: timeline.now, as: kind)
     }
 
     // MARK: Running
 
-    /// Starts a task on this simulation. It does not run before the simulation is settled, advanced or run.
+    /// Starts a task on this simulation. It does not run before `settle`, `advance`, or `run` is called.
     @discardableResult
     public func start(_ name: String, _ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         scheduler.adoptCurrentThread()
@@ -164,12 +169,12 @@ public final class Simulation: Sendable {
         return task
     }
 
-    /// Runs everything that is ready, without moving time.
+    /// Runs everything that is ready, without advancing time.
     public func settle() throws(SimulationFailure) {
         try drain(until: nil)
     }
 
-    /// Moves time on by `duration`, running everything that becomes ready on the way.
+    /// Advances time by `duration` and runs everything that becomes ready on the way.
     public func advance(by duration: Duration) throws(SimulationFailure) {
         let target = timeline.now + duration
         try drain(until: target)
@@ -181,10 +186,10 @@ public final class Simulation: Sendable {
         try drain(until: target)
     }
 
-    /// Runs `body` to its end, moving time on whenever nothing else is left to do.
+    /// Runs `body` to its end, and advances time whenever nothing else is left to do.
     ///
-    /// - Parameter limit: how much virtual time it may take.
-    /// - Throws: what `body` throws, or a `SimulationFailure`.
+    /// - Parameter limit: the most virtual time that it may take.
+    /// - Throws: any error that `body` throws, or a `SimulationFailure`.
     public func run<Value: Sendable>(
         limit: Duration, name: String = "main", _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
@@ -204,8 +209,8 @@ public final class Simulation: Sendable {
         }
     }
 
-    /// Ends the simulation: cancels every task that was started by name, lets all of them end, and checks that nothing
-    /// stays behind.
+    /// Ends the simulation: cancels every task that was started by name, runs all of them to their end, and checks that
+    /// nothing is left.
     public func finish() throws(SimulationFailure) {
         let running = tasks.withLock { tasks in tasks.running.sorted { $0.key < $1.key }.compactMap(\.value.task) }
         for task in running { task.cancel() }
@@ -215,7 +220,7 @@ public final class Simulation: Sendable {
         guard timeline.sleepers.isEmpty else { throw failure(.sleepersLeft) }
     }
 
-    /// Runs until nothing is ready. With a bound for time, and a slow processor, time may move meanwhile.
+    /// Runs until no job is ready. With a time bound and a slow processor, time may move meanwhile.
     private func drain(until bound: Duration?) throws(SimulationFailure) {
         scheduler.adoptCurrentThread()
         var moment = timeline.now
@@ -238,7 +243,7 @@ public final class Simulation: Sendable {
         try checkLeaks()
     }
 
-    /// Whether anything has left the simulation: its order is then no longer the seed's.
+    /// Checks that no work has left the simulation. Otherwise the seed no longer determines its order.
     public func checkLeaks() throws(SimulationFailure) {
         let foreign = scheduler.foreignCount
         let escaped = scheduler.escapedCount

@@ -1,25 +1,25 @@
-/// Why a simulation could not go on: a fault of the program in it, or of the way it was put in.
+/// The reason why a simulation failed: a fault in the simulated program, or in the way it uses the simulation.
 public struct SimulationFailure: Error, Sendable {
     public let kind: Kind
     public let seed: UInt64
     public let policy: SchedulingPolicy
-    /// Virtual, since the beginning.
+    /// The virtual time since the simulation began.
     public let time: Duration
     /// The names of the tasks that were started and have not ended.
     public let unfinished: [String]
-    /// The tasks that sleep, and until when.
+    /// The sleeping tasks and their deadlines.
     public let sleepers: [String]
     public let lastLines: [SimulationTrace.Line]
 
     public enum Kind: Hashable, Sendable {
         /// Nothing is ready and nothing sleeps, but not everything has ended.
         case deadlock
-        /// Very many jobs have run without time moving.
+        /// Very many jobs have run without advancing time.
         case livelock
         /// Work has left the simulation: jobs came from another thread, or went to Swift's global pool. Look for
-        /// `Task {}`, `Task.detached`, `Task.sleep`, a main actor, or an API with a queue of its own.
+        /// `Task {}`, `Task.detached`, `Task.sleep`, a main actor, or an API with its own queue.
         case leak(foreign: Int, escaped: Int)
-        /// It has taken more virtual time than it may.
+        /// The run took more virtual time than its limit.
         case tooLong(Duration)
         /// Tasks have not ended although they were cancelled.
         case unfinished

@@ -1,28 +1,29 @@
-/// The limits of the simulation itself. Each one turns a hang or a flood of memory into a named failure.
+/// The limits of the simulation itself. Each turns a hang or unbounded memory use into a named failure.
 public enum SimulationLimits {
-    /// Jobs run without virtual time moving, before the run is called a livelock. An honest settle of many devices takes
-    /// some thousands.
+    /// The number of jobs without advancing time after which a run counts as a livelock. A normal settle of many
+    /// devices takes some thousands.
     public static let jobsPerInstant = 1_000_000
-    /// The lines of the trace that a failure prints: enough to see what led to it.
+    /// The number of trace lines that a failure prints, enough to see what led to it.
     public static let printedTraceLines = 60
-    /// The sleepers whose deadlines a failure prints.
+    /// The number of sleepers whose deadlines a failure prints.
     public static let printedSleepers = 16
-    /// Of a recording, the last so many events are kept: a world of 500 steps has about 20,000.
+    /// The number of last events that a recording keeps. A world of 500 steps has about 20,000.
     public static let recordedEvents = 400_000
-    /// Of a recording, the last so many messages are kept: a world of 500 steps sends some thousands.
+    /// The number of last messages that a recording keeps. A world of 500 steps sends some thousands.
     public static let recordedMessages = 200_000
-    /// Of a recording, the last so many steps are kept, each with what every party holds.
+    /// The number of last steps that a recording keeps, each with the contents of every party.
     public static let recordedSteps = 10_000
-    /// A text in a recording is cut behind so many bytes: a push of many large records is not the point of a diagram.
+    /// The length at which a text in a recording is cut off, in bytes. A diagram does not need a push of many large
+    /// records in full.
     public static let recordedTextBytes = 8_192
-    /// How much longer an engine may take to stop on a slow processor, where timers are late.
+    /// The additional time that an engine may take to stop on a slow processor, where timers are late.
     public static let stopTolerance = Duration.seconds(60)
-    /// A device that is suspended for longer sleeps for days.
+    /// One day. A longer suspension counts as sleeping for days.
     public static let day = Duration.seconds(86_400)
-    /// The entries of an outbox that are read at once, where it is not needed whole.
+    /// The number of outbox entries to read at once where the whole outbox is not needed.
     public static let outboxPart = 16
-    /// For each so many entries in its outbox, a device is not looked at for one step.
+    /// The number of outbox entries per skipped check: a device is checked less often the longer its outbox is.
     public static let outboxEntriesPerLook = 24
-    /// The entries of an outbox that a recording lists at each step; it counts the others.
+    /// The number of outbox entries that a recording lists at each step. It counts the others.
     public static let recordedOutboxEntries = 100
 }

@@ -4,10 +4,10 @@ import SyncCore
 package import SyncModel
 
 extension AuthorityEndpoint {
-    /// The newest versions of `spaces`, and then what is committed in them.
+    /// Returns a stream of the newest versions of `spaces`, followed by a hint for each later commit.
     ///
-    /// Ends with the authority's feed. Of spaces that may not be read nothing is told; where that is all of them it ends at
-    /// once, as an HTTP server would.
+    /// The stream ends with the authority's feed. It leaves out spaces that the principal may not read. If none of them
+    /// may be read, it fails at once, as an HTTP server would.
     package func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let readable = spaces.filter { authority.mayRead($0, principal) }
         guard !readable.isEmpty else {
@@ -17,7 +17,7 @@ extension AuthorityEndpoint {
                     .forbidden, "there is none of these spaces, or none that you may read: \(names)")
             }
         }
-        // The heads are read after that: whoever has seen them misses no commit.
+        // The heads are read after the subscription starts, so that no commit is missed in between.
         let news = authority.commits.subscribe()
         do throws(AuthorityFailure) {
             let heads = try authority.heads(of: readable, for: principal, now: now())
@@ -30,11 +30,11 @@ extension AuthorityEndpoint {
     }
 }
 
-/// Takes the news of an authority apart into hints. One reader at a time.
+/// A source that splits an authority's announcements into hints. It supports one reader at a time.
 private actor HintSource {
     private let spaces: Set<SpaceID>
     private var news: Broadcast<SpaceHeads>.Subscription.Iterator
-    /// The last news, the first to be given out at the end.
+    /// The hints of the last announcement, in reverse order.
     private var waiting: [Hint]
 
     init(_ heads: SpaceHeads, _ subscription: Broadcast<SpaceHeads>.Subscription, spaces: Set<SpaceID>) {
@@ -43,7 +43,7 @@ private actor HintSource {
         waiting = Self.hints(heads, of: spaces)
     }
 
-    /// The last to be given out first.
+    /// Returns the hints for these spaces in reverse order.
     private static func hints(_ heads: SpaceHeads, of spaces: Set<SpaceID>) -> [Hint] {
         heads.heads.filter { spaces.contains($0.key) }
             .map { Hint(space: $0.key, head: $0.value) }

@@ -2,12 +2,12 @@ package import SyncAuthority
 package import SyncModel
 import SyncWire
 
-/// A call of the protocol that is one request and one reply.
+/// A call of the protocol that consists of one request and one reply.
 package enum ServerCall: String, Hashable, Sendable, CaseIterable {
     case hello, push, pull, fetch
 }
 
-/// The server's half of the in-process transport: bytes in, bytes out, like the routes of an HTTP server.
+/// The server's side of the in-process transport, which exchanges bytes like the routes of an HTTP server.
 package struct AuthorityEndpoint: Sendable {
     package let authority: any AuthorityService
     package let catalog: SchemaCatalog
@@ -24,9 +24,9 @@ package struct AuthorityEndpoint: Sendable {
         self.now = now
     }
 
-    /// Answers one call as `principal`; nil for a record that there is not.
+    /// Performs a call as `principal`. Returns nil when the requested record does not exist.
     ///
-    /// Throws an `AuthorityFailure`, or a `WireError` for a request that cannot be read.
+    /// Throws an `AuthorityFailure`, or a `WireError` when the request cannot be decoded.
     package func answer(_ call: ServerCall, _ body: [UInt8]) throws -> [UInt8]? {
         switch call {
         case .hello:

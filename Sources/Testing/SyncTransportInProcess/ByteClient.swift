@@ -2,10 +2,10 @@ package import SyncCore
 package import SyncModel
 import SyncWire
 
-/// The client's half of a transport that exchanges bytes: writes requests, reads replies.
+/// The client's side of a transport that exchanges bytes: encodes requests and decodes replies.
 package struct ByteClient: Sendable {
     package let catalog: SchemaCatalog
-    /// Sends the body of a call and returns that of its reply; nil for a record that there is not.
+    /// Sends the body of a call and returns the body of its reply; nil when the requested record does not exist.
     package let exchange: @Sendable (ServerCall, [UInt8]) async throws(TransportFailure) -> [UInt8]?
 
     package init(

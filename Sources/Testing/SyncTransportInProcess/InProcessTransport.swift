@@ -3,16 +3,16 @@ public import SyncCore
 public import SyncModel
 import SyncWire
 
-/// The way to a server in the same process: a function call, but through the wire's codec in both directions, so that
-/// client and server share no memory.
+/// A transport to a server in the same process.
 ///
-/// A call blocks its thread while the authority works.
+/// Calls pass through the wire codec in both directions, so that client and server share no memory. A call blocks its
+/// thread while the authority works.
 public struct InProcessTransport: RemoteTransport {
     private let endpoint: AuthorityEndpoint
     private let client: ByteClient
 
     /// - Parameters:
-    ///   - principal: who asks, as the server would have found it out.
+    ///   - principal: the authenticated user of the calls.
     ///   - now: the server's wall clock.
     public init(
         authority: any AuthorityService, catalog: SchemaCatalog, principal: Principal,
@@ -48,7 +48,7 @@ public struct InProcessTransport: RemoteTransport {
 }
 
 extension AuthorityEndpoint {
-    /// Answers one call, with the failures that a client would be told.
+    /// Performs a call, and throws the failure that a remote client would get.
     package func exchange(_ call: ServerCall, _ body: [UInt8]) throws(TransportFailure) -> [UInt8]? {
         do {
             return try answer(call, body)

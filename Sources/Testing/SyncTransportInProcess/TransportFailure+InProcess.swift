@@ -3,7 +3,7 @@ package import SyncCore
 package import SyncWire
 
 extension TransportFailure {
-    /// Translates an authority's failure for a client, as an HTTP server would.
+    /// Creates the failure that a client gets for an authority's failure, as an HTTP server would.
     package init(_ failure: AuthorityFailure) {
         let code: Code =
             switch failure.code {
@@ -15,17 +15,17 @@ extension TransportFailure {
         self.init(code, failure.message, retryAfter: failure.retryAfter, isDefinite: true)
     }
 
-    /// The server could not read the request.
+    /// Creates the failure for a request that the server could not decode.
     package init(unreadableRequest error: WireError) {
         self.init(.refused, error.message, isDefinite: true)
     }
 
-    /// The client could not read the reply.
+    /// Creates the failure for a reply that the client could not decode.
     package init(unreadableReply error: WireError) {
         self.init(.notUnderstood, error.message)
     }
 
-    /// The client could not write the request: a value in it has no form on the wire.
+    /// Creates the failure for a request that the client could not encode.
     package init(unwritableRequest error: WireError) {
         self.init(.refused, error.message, isDefinite: true)
     }

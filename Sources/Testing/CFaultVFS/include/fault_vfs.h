@@ -6,20 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A disk in memory under SQLite that fails on demand.
+// An in-memory disk under SQLite that fails on demand.
 //
-// A disk holds files, each as what is surely on the medium and a list of writes that were not synced yet. A mount is
-// one process that uses the disk: a sqlite3_vfs under a name of its own. Several mounts of one disk are several
-// processes beside each other, with locks and shared memory between them. When a process is killed, its files answer
-// every call with an error from then on, and its locks are gone; when the power fails, that happens to every
-// process, and of what was not synced a subset stays that the seed decides, in pieces of 512 bytes.
+// A disk holds files. Each file consists of the contents that are certainly on the medium and a list of unsynced
+// writes. A mount is a process that uses the disk: a sqlite3_vfs with a unique name. Several mounts of one disk act as
+// concurrent processes with locks and shared memory between them. When a process is killed, its files answer every
+// later call with an error, and its locks are released. When the power fails, that happens to every process, and only a
+// subset of the unsynced data survives, which the seed selects in pieces of 512 bytes.
 //
-// All calls are safe from any thread. Nothing here waits: a busy handler that sleeps gets its time at once.
+// All functions are safe to call from any thread. Nothing waits: the sleep of a busy handler returns at once.
 
 typedef struct fault_disk fault_disk;
 typedef struct fault_mount fault_mount;
 
-// What SQLite asks of a disk; a rule names a set of them.
+// The operations that SQLite performs on a disk. A rule contains a set of them.
 enum {
     FAULT_OPEN = 1 << 0,
     FAULT_READ = 1 << 1,
@@ -34,7 +34,7 @@ enum {
     FAULT_KIND_COUNT = 10,
 };
 
-// What a file is to SQLite; a rule names a set of them.
+// The kinds of files that SQLite uses. A rule contains a set of them.
 enum {
     FAULT_FILE_DATABASE = 1 << 0,
     FAULT_FILE_JOURNAL = 1 << 1,
@@ -43,14 +43,14 @@ enum {
     FAULT_FILE_ANY = 15,
 };
 
-// What a rule does to the operation that it hits.
+// The effect of a rule on an operation that it matches.
 enum {
     FAULT_EFFECT_FAIL = 0,
     FAULT_EFFECT_KILL = 1,
     FAULT_EFFECT_POWER_LOSS = 2,
 };
 
-// The same, told apart further: what the one who uses the disk sees.
+// The classes of faults, which are more precise than the effects.
 enum {
     FAULT_CLASS_ERROR = 0,
     FAULT_CLASS_FULL = 1,
@@ -63,18 +63,18 @@ enum {
 typedef struct {
     uint32_t kinds;
     uint32_t files;
-    /// So many matching operations pass first.
+    /// The number of matching operations that succeed first.
     uint64_t skip;
-    /// Then so many are hit; UINT64_MAX: all.
+    /// The number of operations to affect after that; UINT64_MAX for all.
     uint64_t times;
-    /// Of those that could be hit, this fraction is.
+    /// The fraction of the matching operations to affect.
     double rate;
     int32_t effect;
     /// The result of a failed operation: SQLITE_IOERR, SQLITE_FULL, SQLITE_BUSY, SQLITE_CANTOPEN.
     int32_t code;
 } fault_rule;
 
-/// One operation, as the log keeps it.
+/// An operation in the log.
 typedef struct {
     uint64_t number;
     uint32_t kind;
@@ -86,65 +86,69 @@ typedef struct {
 } fault_operation;
 
 fault_disk *fault_disk_create(uint64_t seed);
-/// Gives the disk up; it goes when its last mount and file have gone.
+/// Releases the disk. It is freed with its last mount and file.
 void fault_disk_release(fault_disk *disk);
 
-/// False when there is no room for another rule.
+/// Adds a rule. Returns false when there is no room for another rule.
 bool fault_disk_add_rule(fault_disk *disk, fault_rule rule);
 void fault_disk_clear_rules(fault_disk *disk);
-/// While anybody has set it no rule hits anything, nor counts down, and a read-only disk can be written to: for those who
-/// only look, whose connection may have to be one that writes.
+/// Suspends or resumes the rules. Calls can be nested.
+///
+/// While suspended, no rule affects an operation or counts down, and a read-only disk can be written to, because a
+/// caller that only reads may need a connection that writes.
 void fault_disk_set_lenient(fault_disk *disk, bool is_lenient);
 
-/// Kills every process that uses the disk, and loses what was not synced, but for a subset that the seed decides.
-/// Of the pieces that are lost, the fraction `garbage` is overwritten by noise.
+/// Kills every process that uses the disk and loses unsynced data, except for a subset that the seed selects.
+///
+/// The fraction set by `fault_disk_set_garbage` of the lost pieces is overwritten with noise.
 void fault_disk_lose_power(fault_disk *disk, uint64_t seed);
 void fault_disk_set_garbage(fault_disk *disk, double fraction);
 
-/// The bytes of all files together, beyond which writes fail with SQLITE_FULL. Negative: no bound.
+/// Sets the total size of all files above which writes fail with SQLITE_FULL. A negative value means no limit.
 void fault_disk_set_capacity(fault_disk *disk, int64_t bytes);
 void fault_disk_set_read_only(fault_disk *disk, bool is_read_only);
 
 uint64_t fault_disk_operations(fault_disk *disk);
 uint64_t fault_disk_operations_of_kind(fault_disk *disk, uint32_t kind);
-/// How many operations a rule has hit.
+/// The number of operations that a rule has affected.
 uint64_t fault_disk_hits(fault_disk *disk);
-/// How many of them were of one class, below FAULT_CLASS_COUNT.
+/// The number of those in one class, which must be below FAULT_CLASS_COUNT.
 uint64_t fault_disk_hits_of_class(fault_disk *disk, int class);
-/// How often the power has failed.
+/// The number of power losses.
 uint64_t fault_disk_power_losses(fault_disk *disk);
-/// Over kind, file, offset, size and result of every operation so far.
+/// A hash of the kind, file, offset, size, and result of every operation so far.
 uint64_t fault_disk_hash(fault_disk *disk);
-/// Copies the last operations, oldest first; returns how many.
+/// Copies the last operations, oldest first, and returns their number.
 size_t fault_disk_log(fault_disk *disk, fault_operation *operations, size_t capacity);
 
-/// The names of the files, one at a time, in the order of their bytes. False when there are not so many.
+/// Copies the name of the file at an index, in byte order. Returns false when there are fewer files.
 bool fault_disk_name_at(fault_disk *disk, size_t index, char *name, size_t capacity);
-/// The size of a file, or -1 when there is none.
+/// Returns the size of a file in bytes, or -1 when the file does not exist.
 int64_t fault_disk_size(fault_disk *disk, const char *name);
-/// Copies a file as processes see it; returns how many bytes.
+/// Copies the contents of a file as processes see it, and returns the number of bytes, or -1 when the file does not
+/// exist.
 int64_t fault_disk_read(fault_disk *disk, const char *name, void *buffer, int64_t capacity);
-/// Puts a file in the place of another one, durably. Who has the other one open keeps it.
+/// Replaces a file durably. Processes that have the old file open keep it. Returns false when the disk is full.
 bool fault_disk_replace(fault_disk *disk, const char *name, const void *bytes, int64_t size);
-/// Removes a file durably. Who has it open keeps it. False when there is none.
+/// Removes a file durably. Processes that have it open keep it. Returns false when the file does not exist.
 bool fault_disk_remove(fault_disk *disk, const char *name);
-/// Flips bits of one byte, as processes see it and on the medium. False when there is no such byte.
+/// Flips bits of one byte, both as processes see it and on the medium. Returns false when there is no such byte.
 bool fault_disk_flip(fault_disk *disk, const char *name, int64_t offset, uint8_t mask);
 
 /// Starts a process that uses the disk.
 fault_mount *fault_mount_create(fault_disk *disk);
 /// The name of its sqlite3_vfs.
 const char *fault_mount_name(fault_mount *mount);
-/// Ends the process as SIGKILL does: what it wrote stays, its locks are gone, its calls fail from now on.
+/// Kills the process as SIGKILL does: its completed writes stay, its locks are released, and its later calls fail.
 void fault_mount_kill(fault_mount *mount);
 bool fault_mount_is_dead(fault_mount *mount);
-/// How many files it has open, killed or not.
+/// The number of files that the process has open, whether it is dead or not.
 size_t fault_mount_open_files(fault_mount *mount);
-/// Gives the process up: its name goes with the last file that it has open.
+/// Releases the process. Its name is unregistered with its last open file.
 void fault_mount_release(fault_mount *mount);
 
-/// Lets SQLite count no memory in this process: the counts are under one lock, at which disks of several threads would wait
-/// for each other. False when SQLite is in use already.
+/// Turns off SQLite's memory statistics in this process. Their lock would make disks on different threads wait for each
+/// other. Returns false when SQLite is already in use.
 bool fault_vfs_stop_counting_memory(void);
 
 #endif

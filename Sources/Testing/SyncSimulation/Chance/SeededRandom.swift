@@ -1,6 +1,6 @@
-/// A generator of random numbers that gives the same numbers for the same seed, on every machine and in every build.
+/// A generator of random numbers that gives the same numbers for the same seed on every machine and in every build.
 ///
-/// It is xoshiro256** (Blackman and Vigna, 2018), its state filled by SplitMix64. Not for secrets.
+/// It is xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64. It is not suitable for secrets.
 public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
     private var state: (UInt64, UInt64, UInt64, UInt64)
 
@@ -9,9 +9,9 @@ public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
         state = (mixer.next(), mixer.next(), mixer.next(), mixer.next())
     }
 
-    /// A stream of its own under `seed`: a draw from one stream does not shift another.
+    /// Creates a separate stream of a seed. Draws from one stream do not affect another.
     ///
-    /// - Parameter stream: what the numbers are for: `"network"`, `"workload"`, `"device.phone"`.
+    /// - Parameter stream: the purpose of the numbers, such as `"network"`, `"workload"`, or `"device.phone"`.
     public init(seed: UInt64, stream: String) {
         var hash = StableHash()
         hash.combine(stream)
@@ -48,10 +48,10 @@ public struct SeededRandom: RandomNumberGenerator, Hashable, Sendable {
 }
 
 extension SeededRandom {
-    /// A number from 0 up to, not including, `bound`; 0 when `bound` is not positive.
+    /// Returns a number from 0 up to, but not including, `bound`; 0 when `bound` is not positive.
     ///
-    /// Not the standard library's `random(in:)`, whose algorithm may change with the toolchain and with it the meaning
-    /// of every seed. The bias of the multiplication is below 2⁻³² for the bounds used here.
+    /// It does not use the standard library's `random(in:)`, whose algorithm may change with the toolchain and would
+    /// change the meaning of every seed. The bias of the multiplication is below 2⁻³² for the bounds used here.
     public mutating func below(_ bound: Int) -> Int {
         bound <= 1 ? 0 : Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
     }
@@ -60,29 +60,30 @@ extension SeededRandom {
         range.lowerBound + below(range.upperBound - range.lowerBound + 1)
     }
 
-    /// A number from 0 up to, not including, 1.
+    /// Returns a number from 0 up to, but not including, 1.
     public mutating func fraction() -> Double {
         Double(next() >> 11) * 0x1p-53
     }
 
-    /// True in `probability` of all calls. Always draws, so that a rate of 0 does not shift the numbers after it.
+    /// Returns true with the given probability. It always draws a number, so that a rate of 0 does not shift later
+    /// numbers.
     public mutating func chance(_ probability: Double) -> Bool {
         fraction() < probability
     }
 
-    /// One of `choices`; nil when there are none.
+    /// Returns one of `choices`; nil when there are none.
     public mutating func pick<Choices: RandomAccessCollection>(_ choices: Choices) -> Choices.Element? {
         choices.isEmpty ? nil : choices[choices.index(choices.startIndex, offsetBy: below(choices.count))]
     }
 
-    /// A duration between the bounds, in whole microseconds.
+    /// Returns a duration in the range, in whole microseconds.
     public mutating func duration(in range: ClosedRange<Duration>) -> Duration {
         let span = (range.upperBound - range.lowerBound) / Duration.microseconds(1)
         return range.lowerBound + .microseconds(Int64(fraction() * (span + 1)))
     }
 }
 
-/// The generator that fills the state of others (Steele, Lea and Flood, 2014).
+/// The generator that seeds other generators (Steele, Lea and Flood, 2014).
 struct SplitMix64: Sendable {
     var state: UInt64
 

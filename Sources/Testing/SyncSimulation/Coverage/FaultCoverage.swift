@@ -1,5 +1,6 @@
-/// How often each fault has struck in each phase of an operation: a generator that has become too narrow shows as an
-/// empty cell.
+/// The number of times that each fault has happened in each phase of an operation.
+///
+/// An empty cell shows that the generator of scripts has become too narrow.
 public struct FaultCoverage: Hashable, Sendable {
     public struct Cell: Hashable, Sendable, CustomStringConvertible {
         public let fault: FaultKind
@@ -25,22 +26,22 @@ public struct FaultCoverage: Hashable, Sendable {
         counts.merge(other.counts, uniquingKeysWith: +)
     }
 
-    /// How often a fault has struck, in whatever phase.
+    /// Returns how often a fault has happened, in any phase.
     public func total(of fault: FaultKind) -> Int {
         counts.reduce(0) { $0 + ($1.key.fault == fault ? $1.value : 0) }
     }
 
-    /// Faults of all disks.
+    /// The number of disk faults.
     public var diskFaults: Int { FaultKind.toDisks.reduce(0) { $0 + total(of: $1) } }
 
-    /// Kinds of faults, with the phases that they can meet.
+    /// The groups of faults, with the phases in which they can happen.
     private static let blocks: [(faults: [FaultKind], phases: [OperationPhase])] = [
         (FaultKind.onTheWay, OperationPhase.exchanges),
         (FaultKind.toDevices + FaultKind.toServers, [.idle] + OperationPhase.exchanges),
         (FaultKind.toDisks, OperationPhase.ofStores + OperationPhase.ofServers),
     ]
 
-    /// The cells that a wide run has to fill: all that can occur.
+    /// The cells that can occur, all of which a wide run must fill.
     public static let reachable: [Cell] = blocks.flatMap { block in
         block.faults.flatMap { fault in
             block.phases.filter { isReachable(fault, $0) }.map { Cell(fault, $0) }
@@ -54,21 +55,21 @@ public struct FaultCoverage: Hashable, Sendable {
         case .staleAnswer: phase == .pullTravels || phase == .awaitingHello
         case .refused, .busy, .requestLost, .requestDamaged, .serverGone, .unauthorized, .forbidden, .requestTimeout,
             .retryLater, .serverError, .wrongShape:
-            // A fault of a request happens before the server has done anything.
+            // A fault of a request happens before the server has handled it.
             phase != .pushCommitted && phase != .pageTravels
         case .answerBroken, .answerLost, .answerDamaged: phase != .pushTravels && phase != .pullTravels
         case .doubled: phase != .pushCommitted && phase != .pageTravels
         case .diskFull, .diskKill, .diskPowerLost:
-            // Those who only read change nothing that could be full or cut short.
+            // Operations that only read make no changes that could fill the disk or be interrupted.
             phase != .reading && phase != .serverReading
         default: true
         }
     }
 
-    /// The cells that have to be filled and are not.
+    /// The reachable cells that are still empty.
     public var missing: [Cell] { Self.reachable.filter { counts[$0] == nil } }
 
-    /// Faults down, phases across; a dash where the two cannot meet.
+    /// The coverage as a table, with a row per fault and a column per phase. A dash marks a cell that cannot occur.
     public var table: [String] {
         Self.blocks.flatMap { block in
             [""] + [Self.line("", block.phases.map(\.rawValue))]

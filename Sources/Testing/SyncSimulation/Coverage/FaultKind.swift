@@ -1,6 +1,6 @@
-/// Everything that can go wrong in a world.
+/// The kinds of faults in a world.
 public enum FaultKind: String, Hashable, Sendable, CaseIterable {
-    // On the way between a device and the server.
+    // Faults between a device and the server.
     case refused = "connection refused"
     case busy = "server busy"
     case requestLost = "request lost"
@@ -21,20 +21,20 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case staleAnswer = "stale answer"
     case serverLies = "server lies"
 
-    // To a device.
+    // Faults of a device.
     case deviceKilled = "device killed"
     case engineStopped = "engine stopped"
     case devicePowerLost = "device lost power"
-    /// Of a device that does not flush each commit; counted beside `devicePowerLost`.
+    /// A power loss of a device that does not flush each commit. Counted in addition to `devicePowerLost`.
     case unflushedPowerLost = "lost power unflushed"
     case deviceSuspended = "device suspended"
-    /// Its monotonic clock stands still meanwhile; counted beside `deviceSuspended`.
+    /// A suspension that stops the monotonic clock. Counted in addition to `deviceSuspended`.
     case clockPaused = "monotonic clock paused"
     case deviceSleptForDays = "device slept for days"
     case deviceCutOff = "device cut off"
     case linkDown = "link down"
     case clockJumped = "clock jumped"
-    /// By a week or more; counted beside `clockJumped`.
+    /// A jump by a week or more. Counted in addition to `clockJumped`.
     case clockStray = "clock wrong for weeks"
     case deviceRolledBack = "device rolled back"
     case clockDrifts = "clock drifts"
@@ -45,12 +45,12 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case userChanged = "user changed"
     case deviceUpgraded = "device upgraded"
 
-    // To the server.
+    // Faults of the server.
     case serverKilled = "server killed"
     case serverPowerLost = "server lost power"
     case serverCompacted = "server compacted"
     case serverRestored = "server restored"
-    /// Counted beside `serverRestored`.
+    /// Counted in addition to `serverRestored`.
     case serverRestoredSilently = "server restored silently"
     case pushForged = "push forged"
     case serverEmptied = "server emptied"
@@ -62,7 +62,7 @@ public enum FaultKind: String, Hashable, Sendable, CaseIterable {
     case accessChanged = "access changed"
     case serverUpgraded = "server upgraded"
 
-    // To a disk, in the middle of one of its operations.
+    // Faults of a disk, in the middle of one of its operations.
     case diskError = "disk error"
     case diskFull = "disk full"
     case diskBusy = "disk busy"

@@ -1,6 +1,6 @@
 import SyncConcurrency
 
-/// Counts the faults of one world.
+/// A counter of the faults in one world.
 final class FaultTally: Sendable {
     private let state = Guarded(FaultCoverage())
 
@@ -12,7 +12,7 @@ final class FaultTally: Sendable {
         }
     }
 
-    /// Counts what the disk does to `body`.
+    /// Runs `body` and counts the disk faults that it meets.
     func watch<Result, Failure>(
         _ phase: OperationPhase, on disk: SimulatedDisk, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -21,7 +21,7 @@ final class FaultTally: Sendable {
         return try body()
     }
 
-    /// Counts what the disk has done since it was last asked.
+    /// Counts the disk's faults since the last call.
     private func note(_ phase: OperationPhase, on disk: SimulatedDisk) {
         let faults = disk.takeFaults()
         state.withLock { coverage in

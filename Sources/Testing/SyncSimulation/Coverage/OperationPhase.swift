@@ -1,14 +1,14 @@
-/// The activity that a fault has struck.
+/// The activity during which a fault happens.
 public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     // Between a device and the server.
     case idle
     case awaitingHello = "hello"
-    /// A push is on its way to the server.
+    /// A push is in transit to the server.
     case pushTravels = "push travels"
-    /// The server has done what a push asked, and the device has not heard of it.
+    /// The server has handled a push, and the device has not received the answer.
     case pushCommitted = "push committed"
     case pullTravels = "pull travels"
-    /// The server has answered a pull, and the page is on its way.
+    /// The server has answered a pull, and the page is in transit.
     case pageTravels = "page travels"
 
     // In the store of a device.
@@ -18,9 +18,9 @@ public enum OperationPhase: String, Hashable, Sendable, CaseIterable {
     case takingBatch = "taking batch"
     case recordingResults = "recording results"
     case applyingPage = "applying page"
-    /// A cursor is reset, an epoch adopted, an identity renewed.
+    /// A cursor is reset, a space vacated, an epoch adopted, or an identity renewed.
     case changingSession = "changing session"
-    /// Anything that only reads.
+    /// Any operation that only reads.
     case reading
 
     // In the store of the server.

@@ -1,6 +1,6 @@
 import SyncCore
 
-/// A short story that is told again and again, each time with a fault one operation later.
+/// A short script that is run many times, each time with a fault one operation later.
 public struct CrashScenario: Hashable, Sendable {
     public let name: String
     public let script: WorldScript

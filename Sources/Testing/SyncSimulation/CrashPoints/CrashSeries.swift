@@ -1,15 +1,16 @@
-/// One scenario with one kind of fault on one disk: at the first operation that it could hit, at the second, at the
-/// third … until the story ends without meeting it. After each, what died is opened again through the real recovery,
-/// and all oracles look.
+/// A scenario with one kind of fault on one disk, run once for each operation that the fault can affect.
+///
+/// The series ends when a run no longer meets the fault. After each fault, the dead processes are restarted through the
+/// real recovery, and all oracles check the result.
 public struct CrashSeries: Hashable, Sendable {
     public let scenario: CrashScenario
     public let party: Party
     public let operations: DiskOperations
     public let effect: DiskFault.Effect
-    /// Whether only that operation is hit, or that one and all after it until the world is healed.
+    /// Whether the fault affects all later operations until the world is healed, rather than only one operation.
     public let isSticky: Bool
 
-    /// Every series there is.
+    /// All series.
     public static let all: [CrashSeries] = CrashScenario.all.flatMap { scenario in
         let parties = [Party.server] + (0..<scenario.script.setting.devices).map(Party.device)
         return parties.flatMap { party in kinds.map { CrashSeries(scenario, party, $0.0, $0.1, isSticky: $0.2) } }
@@ -34,10 +35,10 @@ public struct CrashSeries: Hashable, Sendable {
         self.isSticky = isSticky
     }
 
-    /// The story with the fault at one point.
+    /// Returns the script with the fault at one point.
     public func script(at point: Int) -> WorldScript {
         var script = scenario.script
-        // Another point, other noise: what a loss of power leaves is drawn again.
+        // The effect of a power loss depends on the disk's random numbers, which are drawn again at each point.
         script.planned = [
             .init(
                 party, DiskFault(operations, skip: point, times: isSticky ? nil : 1, effect: effect))
@@ -45,12 +46,12 @@ public struct CrashSeries: Hashable, Sendable {
         return script
     }
 
-    /// Runs every so manieth point.
+    /// Runs the points of the series at a fixed distance.
     ///
     /// - Parameters:
-    ///   - stride: 1 for all points.
-    ///   - run: runs a world; what it throws ends the series.
-    /// - Returns: how many points were run.
+    ///   - stride: the distance between points; 1 for all points.
+    ///   - run: runs a world. An error that it throws ends the series.
+    /// - Returns: the number of points that were run.
     public func run(every stride: Int = 1, _ run: (WorldScript) throws -> WorldReport) rethrows -> Int {
         var point = 0
         var count = 0

@@ -1,6 +1,6 @@
 import CFaultVFS
 
-/// The operations that SQLite asks of a disk.
+/// The operations that SQLite performs on a disk.
 public struct DiskOperations: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -15,19 +15,19 @@ public struct DiskOperations: OptionSet, Hashable, Sendable {
     public static let sync = DiskOperations(rawValue: 1 << 4)
     public static let delete = DiskOperations(rawValue: 1 << 5)
     public static let lock = DiskOperations(rawValue: 1 << 6)
-    /// Locks in the shared memory of a write-ahead log.
+    /// Locks in the shared memory of a WAL.
     public static let sharedMemoryLock = DiskOperations(rawValue: 1 << 7)
     public static let sharedMemoryMap = DiskOperations(rawValue: 1 << 8)
     public static let access = DiskOperations(rawValue: 1 << 9)
 
-    /// Those that change what is on the disk.
+    /// The operations that change the contents of the disk.
     public static let changes: DiskOperations = [.write, .truncate, .sync, .delete]
     public static let all = DiskOperations(rawValue: (1 << 10) - 1)
 
     static let names = ["open", "read", "write", "truncate", "sync", "delete", "lock", "shmLock", "shmMap", "access"]
 }
 
-/// The kinds of files that SQLite has.
+/// The kinds of files that SQLite uses.
 public struct DiskFiles: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
 
@@ -38,36 +38,36 @@ public struct DiskFiles: OptionSet, Hashable, Sendable {
     public static let database = DiskFiles(rawValue: 1 << 0)
     /// A rollback journal.
     public static let journal = DiskFiles(rawValue: 1 << 1)
-    /// A write-ahead log.
+    /// A WAL file.
     public static let log = DiskFiles(rawValue: 1 << 2)
-    /// Temporary files, and those that do not exist.
+    /// Temporary files and files that do not exist.
     public static let other = DiskFiles(rawValue: 1 << 3)
 
     public static let all: DiskFiles = [.database, .journal, .log, .other]
 }
 
-/// A plan for one fault, or for many of one kind.
+/// A planned disk fault, which may affect several operations.
 public struct DiskFault: Hashable, Sendable {
     public var operations: DiskOperations
     public var files: DiskFiles
-    /// So many matching operations pass first.
+    /// The number of matching operations that succeed first.
     public var skip: Int
-    /// Then so many are hit; nil: all from then on.
+    /// The number of operations to affect after that; nil for all.
     public var times: Int?
-    /// Of those that could be hit, this fraction is.
+    /// The fraction of the matching operations to affect.
     public var rate: Double
     public var effect: Effect
 
     public enum Effect: Hashable, Sendable {
-        /// The operation fails; a write may have been done in part.
+        /// The operation fails. A write may have been done in part.
         case fail(Answer)
-        /// The process ends in the middle of the operation, as by SIGKILL. What it wrote stays.
+        /// The process ends in the middle of the operation, as by SIGKILL. Its completed writes stay.
         case kill
-        /// Every process ends, and of what was not synced only a part stays.
+        /// Every process ends, and only a part of the unsynced data stays.
         case losePower
     }
 
-    /// With what an operation fails.
+    /// The error of a failed operation.
     public enum Answer: Hashable, Sendable, CaseIterable {
         case inputOutput, full, busy, cannotOpen
     }

@@ -1,11 +1,12 @@
 import CFaultVFS
 
-/// One process that uses a simulated disk, as SQLite knows it: a VFS under a name of its own.
+/// A process that uses a simulated disk. SQLite sees it as a VFS with a unique name.
 ///
-/// When it is killed, or the power of its disk fails, its files answer every call with an error. Connections may be
-/// closed after that: they free their memory and change nothing.
+/// After the process is killed or the power of its disk fails, its files answer every call with an error. Connections
+/// may still be closed, which frees their memory and changes nothing.
 ///
-/// Keep it at least until a database has been opened by its name: the name goes with it, or with the last open file.
+/// Keep the process at least until a database has been opened by its name: the name is unregistered when the process is
+/// released and its last file is closed.
 public final class DiskProcess: Sendable {
     public let disk: SimulatedDisk
     private let address: UInt
@@ -27,20 +28,20 @@ public final class DiskProcess: Sendable {
     /// The name of the VFS, for `sqlite3_open_v2`.
     public var vfsName: String { String(cString: fault_mount_name(pointer)) }
 
-    /// Opens a file of the disk wherever SQLite takes URIs.
+    /// Returns a URI for a file on the disk, for use wherever SQLite accepts URIs.
     ///
-    /// - Parameter path: absolute, of letters, digits and "/.-_".
+    /// - Parameter path: an absolute path that consists of letters, digits, and "/.-_".
     public func uri(for path: String) -> String {
         "file:\(path)?vfs=\(vfsName)"
     }
 
-    /// Ends the process as SIGKILL does: what it wrote stays, its locks are gone.
+    /// Kills the process as SIGKILL does: its completed writes stay, and its locks are released.
     public func kill() {
         fault_mount_kill(pointer)
     }
 
     public var isDead: Bool { fault_mount_is_dead(pointer) }
 
-    /// The files that it has open, also after its death: 0 once every connection is closed.
+    /// The number of files that the process has open, even after its death; 0 once every connection is closed.
     public var openFileCount: Int { Int(fault_mount_open_files(pointer)) }
 }

@@ -1,22 +1,22 @@
 import CFaultVFS
 import SyncConcurrency
 
-/// The disk of one machine, in memory, under the real SQLite: it fails and loses power on demand.
+/// An in-memory disk of one machine for the real SQLite, which fails and loses power on demand.
 ///
-/// SQLite reaches it through the `DiskProcess` of each process that uses it. Disks are independent of each other, and
-/// may be used from any thread; which faults come, and what a loss of power leaves, depends on the seed and the
-/// operations alone.
+/// SQLite uses it through the `DiskProcess` of each process. Disks are independent of each other and may be used from
+/// any thread. Only the seed and the operations decide which faults happen and what survives a loss of power.
 public final class SimulatedDisk: Sendable {
     private let address: UInt
-    /// The faults that `takeFaults` has told of.
+    /// The fault counts that `takeFaults` has already returned.
     private let told = Guarded([FaultKind: Int]())
 
     public init(seed: UInt64) {
         address = UInt(bitPattern: fault_disk_create(seed))
     }
 
-    /// Lets worlds on several threads not wait for each other: SQLite counts its memory under one lock of the process. To be
-    /// called before anything uses SQLite, and without effect afterwards.
+    /// Turns off SQLite's memory statistics, whose process-wide lock would slow down worlds on several threads.
+    ///
+    /// Call this before anything uses SQLite; afterwards it has no effect.
     public static func prepareForManyThreads() {
         _ = fault_vfs_stop_counting_memory()
     }
@@ -37,7 +37,7 @@ public final class SimulatedDisk: Sendable {
 
     // MARK: Faults
 
-    /// Adds a plan to those that there are; the first that matches an operation decides.
+    /// Adds a planned fault. The first plan that matches an operation decides.
     public func plan(_ fault: DiskFault) {
         let fits = fault_disk_add_rule(pointer, fault.rule)
         precondition(fits, "a disk keeps 64 plans at most that still have something to do")
@@ -47,25 +47,27 @@ public final class SimulatedDisk: Sendable {
         fault_disk_clear_rules(pointer)
     }
 
-    /// Lets `body` look at what is on the disk without meeting a planned fault.
+    /// Runs `body` without planned faults.
     public func withoutFaults<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         fault_disk_set_lenient(pointer, true)
         defer { fault_disk_set_lenient(pointer, false) }
         return try body()
     }
 
-    /// Ends every process that uses the disk. Of what was not synced a subset stays, in pieces of 512 bytes; of files
-    /// that were made or deleted since their directory was synced, some are as before.
+    /// Kills every process that uses the disk and loses unsynced data.
+    ///
+    /// A subset of the unsynced writes survives, in pieces of 512 bytes. Files that were created or deleted since their
+    /// directory was last synced may be as they were before.
     public func losePower(seed: UInt64) {
         fault_disk_lose_power(pointer, seed)
     }
 
-    /// After a loss of power, this fraction of the lost pieces is noise instead of what was there before.
+    /// Sets the fraction of lost pieces that contain noise after a loss of power, instead of their previous contents.
     public func setGarbage(fraction: Double) {
         fault_disk_set_garbage(pointer, fraction)
     }
 
-    /// Beyond so many bytes in all files writes fail, as on a full disk; nil: no bound.
+    /// Sets the total size of all files above which writes fail, as on a full disk; nil for no limit.
     public func setCapacity(bytes: Int?) {
         fault_disk_set_capacity(pointer, bytes.map(Int64.init) ?? -1)
     }
@@ -74,7 +76,7 @@ public final class SimulatedDisk: Sendable {
         fault_disk_set_read_only(pointer, isReadOnly)
     }
 
-    /// Flips bits of one byte of a file, also on the medium. False when there is no such byte.
+    /// Flips bits of one byte of a file, including on the medium. Returns false when there is no such byte.
     @discardableResult
     public func corrupt(_ name: String, at offset: Int, flipping mask: UInt8 = 0xFF) -> Bool {
         fault_disk_flip(pointer, name, Int64(offset), mask)
@@ -82,7 +84,7 @@ public final class SimulatedDisk: Sendable {
 
     // MARK: Files
 
-    /// The names of all files, in the order of their bytes.
+    /// The names of all files, in byte order.
     public var fileNames: [String] {
         var names: [String] = []
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { buffer in
@@ -93,7 +95,7 @@ public final class SimulatedDisk: Sendable {
         return names
     }
 
-    /// The bytes of a file, as processes see it; nil when there is none.
+    /// Returns the contents of a file as processes see it; nil when the file does not exist.
     public func contents(of name: String) -> [UInt8]? {
         let size = fault_disk_size(pointer, name)
         guard size >= 0 else { return nil }
@@ -102,41 +104,42 @@ public final class SimulatedDisk: Sendable {
         }
     }
 
-    /// How many bytes a file has; nil when there is none.
+    /// Returns the size of a file in bytes; nil when the file does not exist.
     public func size(of name: String) -> Int? {
         let size = fault_disk_size(pointer, name)
         return size >= 0 ? Int(size) : nil
     }
 
-    /// Puts a file in the place of another, durably. Who has the other one open keeps it.
+    /// Replaces a file durably. Processes that have the old file open keep it.
     public func replace(_ name: String, with bytes: [UInt8]) {
         let done = fault_disk_replace(pointer, name, bytes, Int64(bytes.count))
         precondition(done, "there is no room on the disk for \(name)")
     }
 
-    /// Removes a file durably. Who has it open keeps it. False when there is none.
+    /// Removes a file durably. Processes that have it open keep it. Returns false when the file does not exist.
     @discardableResult
     public func remove(_ name: String) -> Bool {
         fault_disk_remove(pointer, name)
     }
 
-    /// All files as processes see them now: for a copy on another disk, or to roll back to.
+    /// Returns a copy of all files as processes see them, for another disk or for a rollback.
     public func image() -> DiskImage {
         DiskImage(
             files: fileNames.compactMap { name in contents(of: name).map { DiskImage.File(name: name, bytes: $0) } })
     }
 
-    /// Makes the disk hold exactly the image. Who has a file open keeps the old one: end the processes first.
+    /// Makes the disk hold exactly the files of the image. Processes keep the old files that they have open, so end
+    /// them first.
     public func restore(_ image: DiskImage) {
         for name in fileNames { remove(name) }
         for file in image.files { replace(file.name, with: file.bytes) }
     }
 
-    // MARK: What happened
+    // MARK: Statistics
 
     public var operationCount: Int { Int(fault_disk_operations(pointer)) }
 
-    /// How many operations of these kinds there have been.
+    /// Returns the number of operations of these kinds so far.
     public func count(of operations: DiskOperations) -> Int {
         (0..<DiskOperations.names.count).reduce(0) { sum, bit in
             operations.contains(DiskOperations(rawValue: 1 << UInt32(bit)))
@@ -144,10 +147,10 @@ public final class SimulatedDisk: Sendable {
         }
     }
 
-    /// How many operations a plan has hit.
+    /// The number of operations that a plan has affected.
     public var faultCount: Int { Int(fault_disk_hits(pointer)) }
 
-    /// The operations that a plan has hit since this was last called, by what befell them.
+    /// Returns the number of operations that plans have affected since the last call, by kind of fault.
     func takeFaults() -> [(FaultKind, Int)] {
         told.withLock { told in
             Self.classes.map { kind, number in
@@ -166,10 +169,10 @@ public final class SimulatedDisk: Sendable {
 
     public var powerLossCount: Int { Int(fault_disk_power_losses(pointer)) }
 
-    /// Over kind, file, place and result of all operations so far: the same for the same seed and program.
+    /// A hash of the kind, file, offset, and result of all operations so far, the same for the same seed and program.
     public var traceHash: UInt64 { fault_disk_hash(pointer) }
 
-    /// The last operations in words, oldest first.
+    /// Descriptions of the last operations, oldest first.
     public var lastOperations: [String] {
         withUnsafeTemporaryAllocation(of: fault_operation.self, capacity: 256) { buffer in
             let count = fault_disk_log(pointer, buffer.baseAddress, buffer.count)

@@ -1,15 +1,17 @@
 import SyncModel
 
-/// Visits every state that a small world can reach: two devices and a server, three writes each, some faults.
+/// A model checker that visits every reachable state of a small world: two devices, a server, up to three writes per
+/// device, and some faults.
 public struct Explorer: Sendable {
-    /// Faults in one run: a lost or repeated message, an impatient deadline, a crash.
+    /// The maximum number of faults in one run: a lost or repeated message, a premature deadline, a crash, a change of
+    /// access.
     public var faults: Int
-    /// Gives up, and says so, after this many states.
+    /// The maximum number of states. A run that reaches it ends with `isComplete` false.
     public var stateLimit: Int
     /// The writes of each device.
     private let scripts: [[ExplorerWrite]]
 
-    /// - Parameter writes: of each device, at most three.
+    /// - Parameter writes: the number of writes of each device, at most three.
     public init(writes: Int = 3, faults: Int = 2, stateLimit: Int = 20_000_000) {
         self.faults = faults
         self.stateLimit = stateLimit
@@ -32,12 +34,12 @@ public struct Explorer: Sendable {
 
     public struct Report: Hashable, Sendable {
         public internal(set) var states = 0
-        /// Moves between them.
+        /// The number of moves between the states.
         public internal(set) var moves = 0
-        /// States in which nothing can happen any more.
+        /// The number of states in which only faults can still happen.
         public internal(set) var rests = 0
         public internal(set) var isComplete = false
-        /// The first broken invariant, and the shortest way to it that was found.
+        /// The first violation found, with a shortest path to it.
         public internal(set) var violation: Violation?
     }
 
@@ -50,9 +52,9 @@ public struct Explorer: Sendable {
         }
     }
 
-    /// Explores breadth first, so that a violation comes with a shortest way to it.
+    /// Explores the states breadth first, so that a violation comes with a shortest path to it.
     ///
-    /// - Parameter progress: called now and then with the number of states so far.
+    /// - Parameter progress: called with the number of states after every 100,000.
     public func run(progress: (Int) -> Void = { _ in }) -> Report {
         var report = Report()
         let start = ExplorerWorld(scripts: scripts, faults: faults)
@@ -65,7 +67,7 @@ public struct Explorer: Sendable {
                 report.states += 1
                 if report.states % 100_000 == 0 { progress(report.states) }
                 let moves = world.moves
-                // Without a fault nothing else can come: the world has come to rest.
+                // The world is at rest when only faults can still happen.
                 let isAtRest = moves.allSatisfy(\.isFault)
                 if isAtRest { report.rests += 1 }
                 if let words = world.violation() ?? (isAtRest ? world.violationAtRest() : nil) {
@@ -103,8 +105,10 @@ public struct Explorer: Sendable {
         return words.reversed()
     }
 
-    /// 64 bits of a state: worlds themselves would not fit into memory. Of ten million states, two share theirs, and
-    /// one of them goes unvisited, with a probability of 3 in a million.
+    /// A 64-bit hash of a state, because the states themselves would not fit into memory.
+    ///
+    /// Among ten million states, two have the same hash with a probability of 3 in a million. One of them is then not
+    /// visited.
     private struct Digest: Hashable {
         let bits: Int
 

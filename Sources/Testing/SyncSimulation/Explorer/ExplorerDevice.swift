@@ -1,17 +1,17 @@
 import SyncCore
 import SyncModel
 
-/// One device of a small world: the real session machine over a model of its store, and what it waits for.
+/// A device of a small world: the real session machine over a model of its store, with its timers and messages.
 struct ExplorerDevice: Hashable, Sendable {
     let name: String
     private(set) var session = SessionMachine()
     var store: ModelStore
-    /// The writes that the application will still make, in order.
+    /// The writes that the application has not made yet, in order.
     var script: [ExplorerWrite]
     private(set) var timers: [Serial: Duration] = [:]
-    /// Requests on their way, and answers on their way back.
+    /// The requests in transit, and the answers on their way back.
     private(set) var mail: [Serial: Letter] = [:]
-    /// Pushes that the device has given up, and that may still arrive.
+    /// The pushes that the device has abandoned and that may still arrive.
     private(set) var strays: [PushRequest] = []
 
     enum Letter: Hashable, Sendable {
@@ -26,7 +26,7 @@ struct ExplorerDevice: Hashable, Sendable {
         restart()
     }
 
-    /// The process starts, or starts again after a crash: only the store is what it was.
+    /// Starts the process, or restarts it after a crash. Only the store survives.
     mutating func restart() {
         for serial in mail.keys.sorted() { letGo(of: serial) }
         session = SessionMachine()
@@ -35,7 +35,7 @@ struct ExplorerDevice: Hashable, Sendable {
         handle(.started(store.session, .up))
     }
 
-    /// Gives an event to the machine and carries out what it orders, as the engine does.
+    /// Passes an event to the machine and carries out its actions, as the engine does.
     mutating func handle(_ first: SyncEvent) {
         var queue = [first]
         while !queue.isEmpty {
@@ -61,7 +61,7 @@ struct ExplorerDevice: Hashable, Sendable {
         mail[serial] = .answer(answer)
     }
 
-    /// Takes a letter out of the mail for good.
+    /// Removes a message from transit and returns it.
     mutating func take(_ serial: Serial) -> Letter? {
         mail.removeValue(forKey: serial)
     }
@@ -70,7 +70,7 @@ struct ExplorerDevice: Hashable, Sendable {
         strays.popLast()
     }
 
-    /// Lets the timer that is due first fire.
+    /// Fires the timer that is due first.
     mutating func fireEarliest() {
         guard let next = timers.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return }
         fire(next.key)
@@ -88,7 +88,7 @@ struct ExplorerDevice: Hashable, Sendable {
     }
 }
 
-/// A write of the application, made once the record is there; creates need nothing.
+/// A write of the application. Updates and deletes wait until the record exists on the device.
 struct ExplorerWrite: Hashable, Sendable {
     let record: RecordID
     let kind: Kind

@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 
 extension ExplorerWorld {
-    /// The first invariant that this world breaks, in words; nil when all hold.
+    /// Describes the first invariant that this world violates; nil when all hold.
     func violation() -> String? {
         let payloads = server.applied
         if Set(payloads).count != payloads.count { return "I2: a payload took effect twice: \(payloads)" }
@@ -27,7 +27,7 @@ extension ExplorerWorld {
         return nil
     }
 
-    /// Returns the broken promise when nothing can happen any more; nil when all are kept.
+    /// Describes the first invariant that is violated at rest; nil when all hold.
     func violationAtRest() -> String? {
         for device in devices {
             if !device.store.outbox.isEmpty {

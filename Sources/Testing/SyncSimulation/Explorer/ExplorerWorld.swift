@@ -1,7 +1,8 @@
 import SyncCore
 import SyncModel
 
-/// Two devices and a server, and every move that can come next. A value: the explorer copies it at each branch.
+/// The state of two devices and a server, with all possible next moves. It is a value, which the explorer copies at
+/// each branch.
 struct ExplorerWorld: Hashable, Sendable {
     static let schema = ModelSchema(collection: "item", fields: [.integer("value")])
 
@@ -13,7 +14,7 @@ struct ExplorerWorld: Hashable, Sendable {
         return policy
     }()
 
-    /// Draws the same at every event: how long a wait is, is not what is explored.
+    /// A generator with a fixed state, because the explorer does not explore the lengths of waits.
     static let steady = SeededRandom(seed: 1, stream: "explorer")
 
     private(set) var devices: [ExplorerDevice]
@@ -28,26 +29,26 @@ struct ExplorerWorld: Hashable, Sendable {
         faultsLeft = faults
     }
 
-    /// One thing that can happen next.
+    /// One possible next step.
     enum Move: Hashable, Sendable {
         case write(Int)
-        /// The request arrives at the server, whose answer sets out.
+        /// The request arrives at the server, which sends its answer.
         case serve(Int, Serial)
         /// The answer arrives.
         case deliver(Int, Serial)
-        /// Nothing is on its way for the device: its next timer fires.
+        /// The device's next timer fires while no message is in transit.
         case wait(Int)
 
         // Faults.
         case loseRequest(Int, Serial)
         case loseAnswer(Int, Serial)
         case repeatRequest(Int, Serial)
-        /// The deadline fires although the answer is still on its way.
+        /// The next timer fires although a message is still in transit.
         case impatience(Int)
         case crash(Int)
-        /// The operator takes the device's access away, or gives it back.
+        /// The operator withdraws the device's access, or restores it.
         case changeAccess(Int)
-        /// A push that was given up arrives all the same.
+        /// An abandoned push arrives after all.
         case strayArrives(Int)
 
         var isFault: Bool {
@@ -58,7 +59,7 @@ struct ExplorerWorld: Hashable, Sendable {
         }
     }
 
-    /// Every move that is possible now, always in the same order. None: the world has come to rest.
+    /// All moves that are possible now, always in the same order.
     var moves: [Move] {
         var moves: [Move] = []
         for (index, device) in devices.enumerated() {
@@ -83,7 +84,7 @@ struct ExplorerWorld: Hashable, Sendable {
             if faultsLeft > 0 {
                 if !device.mail.isEmpty { moves.append(.impatience(index)) }
                 moves.append(.crash(index))
-                // One device's is enough: the other one may change its name with it.
+                // Changing the access of one device is enough to explore a loss of access.
                 if index == 0 { moves.append(.changeAccess(index)) }
             }
             if !device.strays.isEmpty { moves.append(.strayArrives(index)) }
@@ -104,7 +105,7 @@ struct ExplorerWorld: Hashable, Sendable {
         case .wait(let index), .impatience(let index): devices[index].fireEarliest()
         case .loseRequest(let index, let serial), .loseAnswer(let index, let serial): _ = devices[index].take(serial)
         case .repeatRequest(let index, let serial):
-            // The first copy is served and its answer lost with it; the second is still on its way.
+            // The first copy is served and its answer lost. The second copy is still in transit.
             guard case .request(let request)? = devices[index].mail[serial] else { return }
             _ = serve(request, of: index)
         case .crash(let index): devices[index].restart()
@@ -114,7 +115,7 @@ struct ExplorerWorld: Hashable, Sendable {
         }
     }
 
-    /// Whether the device holds what the server shows it, and owes nothing.
+    /// Returns whether the device holds what the server shows it and has nothing left to send.
     func isInStep(_ device: ExplorerDevice) -> Bool {
         let hasAccess = !server.shutOut.contains(device.store.client)
         return device.store.outbox.isEmpty && device.store.hasAccess == hasAccess

@@ -1,16 +1,17 @@
 import SyncModel
 
-/// A server as a plain value: one space, exactly-once by number and payload, a feed of exact commits. Written a second
-/// time and as simply as it can be, so that it agrees with the authority only when both are right.
+/// A simple model of the server as a value: one space, exactly-once by number and payload, and a feed of commits.
+///
+/// It is a second, independent implementation, so that it agrees with the authority only when both are right.
 struct ModelServer: Hashable, Sendable {
     let epoch = Epoch(rawValue: "epoch")
     private(set) var feed: [Commit] = []
-    /// The payloads that took effect, oldest first: the oracle's view.
+    /// The payloads that took effect, oldest first, for the oracles.
     private(set) var applied: [PayloadHash] = []
     private var alive: [RecordID: Record] = [:]
     private var stamps: [RecordID: Stamp] = [:]
     private var deleted: Set<RecordID> = []
-    /// The clients that may not use the space now.
+    /// The clients that currently have no access to the space.
     private(set) var shutOut: Set<ClientID> = []
     private var ledger: [ClientIdentity: [Answer]] = [:]
 
@@ -21,7 +22,7 @@ struct ModelServer: Hashable, Sendable {
 
     var head: Version { Version(Int64(feed.count)) }
 
-    /// The records after the first commits of the feed, told by a reducer that knows nothing else.
+    /// Returns the records after the commits up to `version`, computed from the feed alone.
     func records(upTo version: Version) -> [RecordID: Record] {
         feed.prefix(Int(version.rawValue)).reduce(into: [:]) { records, commit in
             for change in commit.changes { records.apply(change, at: commit.version) }
@@ -30,7 +31,7 @@ struct ModelServer: Hashable, Sendable {
 
     // MARK: Requests
 
-    /// The explorer has one user.
+    /// All devices of the explorer belong to one account.
     private static let account = AccountID(rawValue: "someone")
 
     func hello() -> ServerHello {
@@ -61,7 +62,7 @@ struct ModelServer: Hashable, Sendable {
         return .answered(results, epoch: epoch, serverTime: .zero)
     }
 
-    /// Takes a client's access away, or gives it back.
+    /// Withdraws a client's access, or restores it.
     mutating func changeAccess(of client: ClientID) {
         if shutOut.remove(client) == nil { shutOut.insert(client) }
     }
@@ -85,7 +86,7 @@ struct ModelServer: Hashable, Sendable {
 
     // MARK: Commits
 
-    /// One mutation a transaction: the last edit by stamp wins, a delete wins over an edit.
+    /// Applies a transaction of one mutation. The latest edit by stamp wins, and a delete wins over an edit.
     private mutating func commit(_ pushed: NumberedTransaction, by client: ClientID) -> Outcome {
         guard !shutOut.contains(client) else {
             return .rejected(Rejection(code: .forbidden, message: "shut out", mutation: nil))

@@ -1,8 +1,9 @@
 import SyncCore
 import SyncModel
 
-/// A client's durable store as a plain value, written a second time and as simply as it can be: what the explorer puts
-/// under the real session machine.
+/// A simple model of a client's durable store as a value, which the explorer uses with the real session machine.
+///
+/// It is a second, independent implementation of the store.
 struct ModelStore: Hashable, Sendable {
     let client: ClientID
     private(set) var incarnation = 0
@@ -10,11 +11,11 @@ struct ModelStore: Hashable, Sendable {
     private(set) var account: AccountID?
     private(set) var base: [RecordID: Record] = [:]
     private(set) var outbox: [Entry] = []
-    /// Sequences of transactions that were rejected.
+    /// The sequences of rejected transactions.
     private(set) var journal: Set<Int> = []
     /// The version of the cursor; nil before the first page.
     private(set) var cursor: Version?
-    /// Whether the server shows the space.
+    /// Whether the device has access to the space.
     private(set) var hasAccess = true
     private(set) var written = 0
     private var nextNumber = TransactionNumber.first
@@ -23,7 +24,7 @@ struct ModelStore: Hashable, Sendable {
         let sequence: Int
         let transaction: Transaction
         var number: TransactionNumber?
-        /// The version at which the server has applied it; nil until answered.
+        /// The version at which the server has applied the transaction; nil until it is answered.
         var answered: Version?
     }
 
@@ -33,7 +34,7 @@ struct ModelStore: Hashable, Sendable {
 
     // MARK: The application
 
-    /// The record as reads return it.
+    /// Returns the record as reads show it.
     func current(_ id: RecordID) -> Record? {
         Overlay.current(
             base: base[id], applying: outbox.flatMap(\.transaction.mutations).filter { $0.record == id },
@@ -69,7 +70,7 @@ struct ModelStore: Hashable, Sendable {
             isComplete: cursor != nil, hasAccess: hasAccess)
     }
 
-    /// Carries out an order as the real store would.
+    /// Carries out an action as the real store would, and returns the resulting event.
     mutating func answer(_ action: SyncAction) -> SyncEvent? {
         switch action {
         case .countOutbox: return .outboxCounted(summary)
@@ -78,7 +79,7 @@ struct ModelStore: Hashable, Sendable {
             for result in results { record(result) }
             return .resultsRecorded(summary)
         case .withdraw:
-            // Its server takes everything.
+            // The model server accepts every transaction, so nothing is ever withdrawn.
             return .transactionWithdrawn(summary)
         case .apply(let page, _, _):
             apply(page)
@@ -163,7 +164,7 @@ struct ModelStore: Hashable, Sendable {
 }
 
 extension [RecordID: Record] {
-    /// Applies a commit of the feed to the records that a client or a naive reducer holds.
+    /// Applies a change of the feed to the records of a client or of the model server.
     mutating func apply(_ change: RecordChange, at version: Version) {
         let schema = ExplorerWorld.schema
         switch change.effect {

@@ -1,15 +1,19 @@
-/// The damage that bytes can take on their way.
+/// Damage to the bytes of a message in transit.
 enum Damage: Hashable, Sendable {
-    /// One byte gets its highest bit, which no text that is read here has; the place is a fraction of the length.
-    /// (Damage that makes other valid text is found by TLS, not by us.)
+    /// Sets the highest bit of one byte. The position is a fraction of the length.
+    ///
+    /// In an ASCII byte, this makes the text invalid UTF-8. Damage that produces other valid text is out of scope: TLS
+    /// detects it.
     case flip(at: Double)
-    /// The end is missing.
+    /// Cuts off the end. The position is a fraction of the length.
     case cut(at: Double)
-    /// A captive portal answers instead.
+    /// Replaces the message with the page of a captive portal.
     case page
     case empty
 
-    /// Always draws the same numbers; nil in all but `rate` of the cases.
+    /// Draws the damage of one message; nil for all but a fraction `rate` of them.
+    ///
+    /// Every call draws the same count of numbers.
     static func drawn(_ random: inout SeededRandom, rate: Double) -> Damage? {
         let happens = random.chance(rate)
         let place = random.fraction()

@@ -1,35 +1,35 @@
 import SyncCore
 import SyncModel
 
-/// A lie of a hostile or broken server, told in the protocol's own form.
+/// A false reply of a hostile or broken server, in valid protocol form.
 ///
-/// A lie contradicts something that the device knows, or would keep it busy without end. None of them shows a value that the
-/// server does not have: a device has no means to doubt values.
+/// A lie contradicts something that the device knows, or would keep it busy forever. No lie shows a value that the
+/// server does not have, because a device has no means to verify values.
 public enum Lie: String, Hashable, Sendable, CaseIterable {
-    /// A page leads back to where it began, and says that more follows.
+    /// A page leads back to where it began and claims that more follows.
     case standingCursor
-    /// A page has no content, leads back to where it began, and says that more follows.
+    /// A page has no content, leads back to where it began, and claims that more follows.
     case emptyPage
-    /// The first page that the device was shown comes again, and says that more follows.
+    /// The first page that the device received comes again and claims that more follows.
     case cyclingPages
-    /// A commit of a page is left out.
+    /// A page omits a commit.
     case missingCommit
-    /// A commit of a page comes twice.
+    /// A page contains a commit twice.
     case repeatedCommit
-    /// The newest version of the space is said to lie before the one that the page leads to.
+    /// A page claims a head that is older than the page's own version.
     case headBehind
-    /// A page is of another space than the one that was asked for.
+    /// A page belongs to a space other than the requested one.
     case otherSpace
-    /// A push is answered with the outcome of a transaction that was not in it.
+    /// The reply to a push contains the outcome of a transaction that was not in it.
     case unknownTransaction
-    /// A transaction is said to have taken effect at a version that the space does not have.
+    /// A transaction is reported as applied at a version that the space does not have.
     case impossibleVersion
-    /// 400 in the server's own form, to each push with one of some transactions.
+    /// HTTP 400 in the server's own form, for each push that contains one of certain transactions.
     case refusal
-    /// 403 in the server's own form, to each push with one of some transactions.
+    /// HTTP 403 in the server's own form, for each push that contains one of certain transactions.
     case prohibition
 
-    /// Whether it concerns what the server answers to this call.
+    /// Returns whether the lie affects the reply to this call.
     func applies(to call: ServerCall) -> Bool {
         switch (self, call) {
         case (.unknownTransaction, .push), (.impossibleVersion, .push): true
@@ -41,7 +41,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The answer that is given in place of doing what was asked; nil when the server does that first.
+    /// The failure returned without performing the call; nil when the server performs it first.
     var failure: TransportFailure? {
         switch self {
         case .refusal: TransportFailure(.refused, "this transaction is malformed", isDefinite: true)
@@ -52,14 +52,16 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The same transactions are refused each time, about one in four, so that a device can find out which.
+    /// Returns whether the server refuses a transaction.
+    ///
+    /// The same transactions are refused each time, about one in four, so that a device can find out which ones.
     static func displeases(_ numbered: NumberedTransaction) -> Bool {
         numbered.hash.rawValue.utf8.first.map { $0 < UInt8(ascii: "4") } ?? false
     }
 
-    /// Returns the answer with the lie in it; the true one, where there is nothing to lie about.
+    /// Returns the answer with the lie in it, or the true answer where the lie does not apply.
     ///
-    /// - Parameter first: the first page of this space that the device was shown.
+    /// - Parameter first: the first page of this space that the device received.
     func told(_ truth: ServerAnswer, to call: ServerCall, first: PullPage?) -> ServerAnswer {
         switch (truth, call) {
         case (.pull(.page(let page)), .pull(let request)):
@@ -103,7 +105,8 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
             let next = TransactionNumber(last.number.rawValue + Int64(request.transactions.count) + 1)
             return results + [TransactionResult(number: next, outcome: last.outcome)]
         case .impossibleVersion:
-            // Without a receipt it is a repeated outcome, and the device would show its own older value until it finds out.
+            // An outcome without a receipt is a repeated one. A false version there would make the device show its own
+            // older value until it notices.
             guard case .applied(let version, let uids, let conflicts) = last.outcome, let receipt = last.receipt else {
                 return results
             }
@@ -118,7 +121,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
 }
 
 extension PullPage {
-    /// The same page, but for what is given.
+    /// Returns a copy of the page with the given properties replaced.
     fileprivate func with(
         _ content: Content? = nil, space: SpaceID? = nil, cursor: Cursor? = nil, head: Version? = nil,
         hasMore: Bool? = nil

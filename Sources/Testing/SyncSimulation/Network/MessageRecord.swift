@@ -1,7 +1,7 @@
 import SyncAuthority
 import SyncModel
 
-/// One message's line to the recording; does nothing when there is none.
+/// One message's entry in the recording. Does nothing when there is no recording.
 struct MessageRecord: Sendable {
     private let simulation: Simulation
     private let id: RecordedMessage.ID?
@@ -11,7 +11,7 @@ struct MessageRecord: Sendable {
 
     private var recording: WorldRecording? { simulation.recording }
 
-    /// A request of a device.
+    /// Records a request of a device.
     init(
         _ simulation: Simulation, _ number: Int?, _ call: ServerCall, copy: Int, from device: String, isLate: Bool
     ) {
@@ -24,7 +24,7 @@ struct MessageRecord: Sendable {
             at: simulation.now, isLate: isLate)
     }
 
-    /// A hint of the server's.
+    /// Records a hint of the server.
     init(_ simulation: Simulation, hint: SpaceHeads, to device: String) {
         self.simulation = simulation
         self.device = device
@@ -54,21 +54,21 @@ struct MessageRecord: Sendable {
         recording?.damaged(id, damage.words)
     }
 
-    // MARK: A request's
+    // MARK: Requests
 
-    /// The server takes it in hand.
+    /// Records that the server starts to handle the request.
     func requestArrived() {
         ended(.arrived)
         recording?.takenInHand(id)
     }
 
-    /// There was no server, or it has died over it.
+    /// Records that no server was running, or that the server died while handling the request.
     func nobodyAnswers() {
         _ = recording?.answered()
         recording?.changeFate(id, .nobodyThere)
     }
 
-    /// The server's answer to it sets out.
+    /// Records that the server sends its answer, and returns the entry of the answer.
     func answer(isLate: Bool) -> MessageRecord {
         let answer = recording?.answered()
         return MessageRecord(answer: answer?.label ?? "answer", answer?.detail ?? "", to: self, isLate: isLate)

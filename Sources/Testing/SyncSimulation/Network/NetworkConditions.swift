@@ -1,37 +1,38 @@
-/// The behavior of a network. Each rate is the fraction of messages that it happens to.
+/// The behavior of a network. Each rate is the fraction of messages that it affects.
 public struct NetworkConditions: Hashable, Sendable {
-    /// How long a message takes each way.
+    /// The time that a message takes in each direction.
     public var delay: ClosedRange<Duration>
-    /// Messages that take much longer, so that they overtake each other.
+    /// The fraction of messages that take much longer, so that later messages overtake them.
     public var lateRate: Double
     public var lateness: ClosedRange<Duration>
-    /// The connection is refused, or breaks at once; the server hears nothing.
+    /// The connection is refused or breaks at once. The server receives nothing.
     public var refuseRate: Double
-    /// The request is lost on its way, and nobody is told.
+    /// The request is lost on its way, without an error.
     public var loseRequestRate: Double
-    /// The server has done what it was asked, and its answer is lost.
+    /// The server handles the request, and its answer is lost.
     public var loseAnswerRate: Double
-    /// The server has done what it was asked, and the connection breaks before the answer is complete.
+    /// The server handles the request, and the connection breaks before the answer is complete.
     public var breakAnswerRate: Double
     /// The request arrives twice.
     public var duplicateRate: Double
     public var damageRequestRate: Double
-    /// Bits are flipped, the end is missing, or a captive portal answers instead.
+    /// A bit of the answer is changed, its end or its whole body is missing, or a captive portal answers instead.
     public var damageAnswerRate: Double
-    /// A proxy says that the server is busy, some of the time with a time to wait.
+    /// A proxy answers that the server is busy, in half of the cases with a time to wait.
     public var busyRate: Double
     /// A hint never arrives.
     public var loseHintRate: Double
     /// The stream of hints ends.
     public var endHintsRate: Double
 
-    /// Everything arrives, soon.
+    /// Every message arrives, with a short delay.
     public static let calm = NetworkConditions(
         delay: .milliseconds(5)...(.milliseconds(40)), lateRate: 0, lateness: .zero...(.zero), refuseRate: 0,
         loseRequestRate: 0, loseAnswerRate: 0, breakAnswerRate: 0, duplicateRate: 0, damageRequestRate: 0,
         damageAnswerRate: 0, busyRate: 0, loseHintRate: 0, endHintsRate: 0)
 
-    /// Rates of a seed: each is 0 in half of all worlds, so that a rare fault also meets a calm rest.
+    /// Draws the conditions of a seed. Each rate is 0 in half of all worlds, so that rare faults are tested without
+    /// others, too.
     public static func drawn(_ random: inout SeededRandom) -> NetworkConditions {
         let slow = random.within(10...2_000)
         return NetworkConditions(

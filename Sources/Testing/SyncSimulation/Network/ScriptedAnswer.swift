@@ -1,29 +1,29 @@
 import SyncCore
 import SyncModel
 
-/// The answers of something between a device and the server in its place: a proxy, a gateway, a cache, or the
-/// server's own door.
+/// An answer from something between a device and the server: a proxy, a gateway, a cache, or the server's own front
+/// end.
 public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
-    /// 401: the token has expired, until the device is given a new one.
+    /// HTTP 401: the token has expired, until the device is given a new one.
     case unauthorized
-    /// 403.
+    /// HTTP 403.
     case forbidden
-    /// 408.
+    /// HTTP 408.
     case requestTimeout
-    /// 413, to pushes of more than one transaction.
+    /// HTTP 413, for pushes of more than one transaction.
     case tooLarge
-    /// 429 or 503, with minutes to wait.
+    /// HTTP 429 or 503, with a wait of several minutes.
     case retryLater
-    /// 503, with a time to wait that nobody has.
+    /// HTTP 503, with an impractically long wait.
     case retryMuchLater
-    /// 500.
+    /// HTTP 500.
     case serverError
-    /// 200, with a body of another shape.
+    /// HTTP 200, with a body of a different format.
     case wrongShape
-    /// 200, with what was answered to the same request before; to what only reads.
+    /// HTTP 200, with an earlier answer to the same request. Only for calls that read.
     case stale
 
-    /// The failure that the device's transport makes of it; nil for those that come as bytes.
+    /// The failure that the device's transport reports; nil for answers that arrive as bytes.
     var failure: TransportFailure? {
         switch self {
         case .unauthorized: TransportFailure(.unauthorized, "the token has expired")

@@ -1,14 +1,14 @@
 public import SyncCore
 public import SyncModel
 
-/// One call to a server, as a device makes it.
+/// A call of a device to a server.
 public enum ServerCall: Hashable, Sendable {
     case hello
     case push(PushRequest)
     case pull(PullRequest)
     case fetch(FetchRequest)
 
-    /// For a recording: what the call carries.
+    /// The contents of the call, for a recording.
     var detail: String {
         switch self {
         case .hello: ""
@@ -22,7 +22,7 @@ public enum ServerCall: Hashable, Sendable {
         }
     }
 
-    /// For the trace.
+    /// The name of the call, for the trace.
     var word: String {
         switch self {
         case .hello: "hello"
@@ -39,16 +39,18 @@ public enum ServerAnswer: Hashable, Sendable {
     case push(PushReply)
     case pull(PullReply)
     case fetch(Record?, of: CollectionName)
-    /// The server did not do it.
+    /// The server did not perform the call.
     case failed(TransportFailure)
 }
 
-/// How calls and answers become bytes: the codec under test, so that damage on the way goes through it.
+/// The encoding of calls and answers.
+///
+/// It is the codec under test, so that damaged messages pass through it.
 public protocol SimulatedWire: Sendable {
     func encode(_ call: ServerCall) throws -> [UInt8]
-    /// Throws when the bytes are no call.
+    /// Decodes a call. Throws when the bytes are not a valid call.
     func decodeCall(_ bytes: [UInt8]) throws -> ServerCall
     func encode(_ answer: ServerAnswer) throws -> [UInt8]
-    /// Decodes the bytes as an answer to `call`. Throws what a client's transport would throw.
+    /// Decodes the answer to `call`. Throws the failure that a client's transport would throw.
     func decodeAnswer(_ bytes: [UInt8], to call: ServerCall) throws(TransportFailure) -> ServerAnswer
 }

@@ -2,10 +2,11 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// The way between devices and the server: it delays, loses, doubles, reorders and damages, as its conditions and
-/// its seed say.
+/// The network between the devices and the server.
+///
+/// It delays, loses, duplicates, reorders, and damages messages according to its conditions and its seed.
 public final class SimulatedNetwork: Sendable {
-    /// One way, or the other.
+    /// The direction of a message.
     public enum Direction: String, Hashable, Sendable, CaseIterable {
         case toServer, toDevice
     }
@@ -13,28 +14,29 @@ public final class SimulatedNetwork: Sendable {
     fileprivate struct State: Sendable {
         var random: SeededRandom
         var conditions = NetworkConditions.calm
-        /// Ways on which nothing passes.
+        /// The devices that are cut off in each direction.
         var cuts: [Direction: Set<String>] = [:]
-        /// The exchanges on their way, in the order of their beginning.
+        /// The exchanges in progress, in the order in which they began.
         var exchanges: [Int: Exchange] = [:]
         var nextExchange = 0
-        /// The answers that the next requests of a device meet on their way.
+        /// The scripted answers to the next requests of each device.
         var scripted: [String: (answer: ScriptedAnswer, times: Int)] = [:]
-        /// How the server lies to the next requests of a device.
+        /// The lies of the server to the next requests of each device.
         var lies: [String: (lie: Lie, times: Int)] = [:]
-        /// The first page of each space that each device was shown.
+        /// The first page of each space that each device received.
         var firstPages: [String: [SpaceID: PullPage]] = [:]
-        /// The contents of a cache. Without being told to, none gives one user what was meant for another (RFC 9111 §3.5).
+        /// The contents of a cache. By default, a shared cache does not give one user a response meant for another (RFC
+        /// 9111 §3.5).
         var cache: [Caller: [[UInt8]: [UInt8]]] = [:]
     }
 
-    /// A call that a device waits for.
+    /// A call whose answer a device is waiting for.
     fileprivate struct Exchange: Sendable {
         let device: String
         var phase: OperationPhase
     }
 
-    /// The fate of one copy of a request, drawn when it is sent.
+    /// The fate of one copy of a request, drawn when the request is sent.
     fileprivate struct Journey: Sendable {
         var requestDelay: Duration
         var isLate = false
@@ -49,19 +51,19 @@ public final class SimulatedNetwork: Sendable {
         var busy: Duration??
     }
 
-    /// The fate of a request.
+    /// The result of a request.
     enum Delivery: Sendable {
         case answer(Answer)
         case failed(TransportFailure)
     }
 
-    /// The bytes that come back, and whether they are a lie.
+    /// The bytes of an answer, and whether they contain a lie.
     struct Answer: Sendable {
         var bytes: [UInt8]
         var isLie = false
     }
 
-    /// After so long a request without an answer is given up by the device's own HTTP client.
+    /// The time after which a device's HTTP client abandons a request without an answer.
     private static let patience = Duration.seconds(100)
 
     private let simulation: Simulation
@@ -72,10 +74,10 @@ public final class SimulatedNetwork: Sendable {
     let watch: RequestWatch
 
     /// - Parameters:
-    ///   - wire: how a lie becomes bytes.
-    ///   - refused: is told of the transactions that a hostile server refuses.
-    ///   - spaces: how many each device follows.
-    ///   - isPunctual: whether things happen when they are due; not so on a slow processor.
+    ///   - wire: encodes lies.
+    ///   - refused: receives the transactions that a hostile server refuses.
+    ///   - spaces: the number of spaces that each device follows.
+    ///   - isPunctual: whether events happen on time, which they do not on a slow processor.
     init(
         simulation: Simulation, tally: FaultTally, wire: any SimulatedWire, spaces: Int, isPunctual: Bool,
         violations: ViolationLog, refused: @escaping @Sendable ([PayloadHash]) -> Void
@@ -93,7 +95,7 @@ public final class SimulatedNetwork: Sendable {
         set { state.withLock { $0.conditions = newValue } }
     }
 
-    /// From now on nothing of this device passes in this direction; what is on its way is lost.
+    /// Cuts a device off in one direction. Messages that are in transit in this direction are lost, too.
     public func cut(_ device: String, _ direction: Direction) {
         simulation.note("cut off \(direction.rawValue)", by: device, as: .cut)
         state.withLock { state in _ = state.cuts[direction, default: []].insert(device) }
@@ -116,13 +118,13 @@ public final class SimulatedNetwork: Sendable {
         }
     }
 
-    /// The next requests of this device get this answer, so many times.
+    /// Sets the answer to the device's next requests, for the given number of times.
     public func script(_ answer: ScriptedAnswer, times: Int, for device: String) {
         simulation.note("meets \(answer.rawValue) \(times) times", by: device)
         state.withLock { $0.scripted[device] = (answer, times) }
     }
 
-    /// The server lies to the next requests of this device that the lie is for, so many times.
+    /// Makes the server lie to the device's next requests that the lie applies to, for the given number of times.
     public func lie(_ lie: Lie, times: Int, to device: String) {
         simulation.note("is told \(lie.rawValue) \(times) times", by: device)
         state.withLock { $0.lies[device] = (lie, times) }
@@ -139,7 +141,8 @@ public final class SimulatedNetwork: Sendable {
         state.withLock { $0.cuts[direction]?.contains(device) ?? false }
     }
 
-    /// Returns the activities between a device and the server, or between any and the server.
+    /// Returns the activities between a device and the server, or between all devices and the server when `device` is
+    /// nil.
     func phases(of device: String?) -> Set<OperationPhase> {
         let phases = state.withLock { state in
             Set(state.exchanges.values.filter { device == nil || $0.device == device }.map(\.phase))
@@ -147,8 +150,9 @@ public final class SimulatedNetwork: Sendable {
         return phases.isEmpty ? [.idle] : phases
     }
 
-    /// Sends a request, and waits for what comes of it. When the caller's task is cancelled it stops waiting, but the
-    /// request goes on.
+    /// Sends a request and waits for the result.
+    ///
+    /// When the caller's task is cancelled, it stops waiting, but the request continues.
     func exchange(
         _ request: [UInt8], for call: ServerCall, from device: String, with server: SimulatedServer,
         as caller: Caller
@@ -158,7 +162,7 @@ public final class SimulatedNetwork: Sendable {
         let (deliveries, mailbox) = AsyncStream.makeStream(of: Delivery.self, bufferingPolicy: .bufferingOldest(1))
         let journeys = state.withLock { $0.drawJourneys() }
         if journeys.count > 1 { tally.count(.doubled, [call.phases.onItsWay]) }
-        // The same to each copy: a server that refuses one and takes the other would be worse than a liar.
+        // All copies get the same lie: refusing one copy and accepting the other would be worse than any lie.
         let lie = state.withLock { $0.takeLie(for: call, of: device) }
         let record = simulation.recording?.call()
         for (copy, journey) in journeys.enumerated() {
@@ -173,7 +177,7 @@ public final class SimulatedNetwork: Sendable {
             first = delivery
             break
         }
-        // Held to here: a stream that nobody can feed any more ends at once.
+        // The mailbox must live until here: the stream ends as soon as nothing can write to it.
         mailbox.finish()
         switch first {
         case .answer(let answer): return answer
@@ -188,7 +192,7 @@ public final class SimulatedNetwork: Sendable {
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) async {
         let network = simulation.clock(of: "network")
-        // The last leg ends at the device: while that sleeps, nothing reaches its programs.
+        // The last part of the route ends at the device: while it is suspended, nothing reaches its programs.
         let deviceClock = simulation.clock(of: device)
         guard (try? await network.sleep(for: journey.requestDelay)) != nil else { return }
         if journey.isRefused || isCut(device, .toServer) {
@@ -280,7 +284,7 @@ public final class SimulatedNetwork: Sendable {
         }
     }
 
-    /// Puts a lie in the place of the truth, where there is one, and remembers the first page of each space.
+    /// Replaces the answer with the lie, if there is one, and remembers the first page of each space.
     private func tell(_ lie: Lie?, instead answer: inout Answer, to call: ServerCall, of device: String) {
         guard let truth = try? wire.decodeAnswer(answer.bytes, to: call) else { return }
         var first: PullPage?
@@ -311,7 +315,9 @@ public final class SimulatedNetwork: Sendable {
 
     // MARK: Hints
 
-    /// Draws the fate of one hint: how long it takes, or nil when it is lost; and whether the stream ends with it.
+    /// Draws the fate of one hint.
+    ///
+    /// - Returns: the delay, or nil when the hint is lost; and whether the stream ends with it.
     func drawHint() -> (delay: Duration?, endsStream: Bool) {
         state.withLock { state in
             let delay = state.random.duration(in: state.conditions.delay)
@@ -341,7 +347,9 @@ extension SimulatedNetwork.State {
         return nextExchange
     }
 
-    /// One journey, or two. Always draws the same numbers, so that one rate does not shift the others.
+    /// Draws one journey, or two for a duplicated request.
+    ///
+    /// Every call draws the same count of random numbers, so that changing one rate does not affect the other faults.
     fileprivate mutating func drawJourneys() -> [SimulatedNetwork.Journey] {
         let isDoubled = random.chance(conditions.duplicateRate)
         let first = drawJourney()
@@ -372,7 +380,7 @@ extension SimulatedNetwork.State {
 }
 
 extension ServerCall {
-    /// The activities while this call travels, and while its answer does.
+    /// The activity while this call is in transit, and the activity while its answer is.
     fileprivate var phases: (onItsWay: OperationPhase, answered: OperationPhase) {
         switch self {
         case .hello: (.awaitingHello, .awaitingHello)

@@ -3,7 +3,7 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// A device's way to the server over the simulated network. Everything goes through the codec, as bytes.
+/// A device's transport to the server over the simulated network. All messages are encoded to bytes.
 public final class SimulatedTransport: RemoteTransport {
     private let simulation: Simulation
     private let network: SimulatedNetwork
@@ -15,8 +15,8 @@ public final class SimulatedTransport: RemoteTransport {
     private let isSevered = Guarded(false)
 
     /// - Parameters:
-    ///   - owner: to whom the device's database belongs.
-    ///   - bearer: whose token comes with a request; asked for each.
+    ///   - owner: the owner of the device's database.
+    ///   - bearer: returns the user whose token is sent. Called for each request.
     init(
         simulation: Simulation, network: SimulatedNetwork, server: SimulatedServer, wire: any SimulatedWire,
         device: String, owner: Principal, bearer: @escaping @Sendable () -> Principal
@@ -30,7 +30,7 @@ public final class SimulatedTransport: RemoteTransport {
         self.bearer = bearer
     }
 
-    /// The process that used this transport is dead: whatever still runs of it reaches nobody.
+    /// Cuts the transport off, because its process is dead. Its remaining tasks can reach nothing.
     public func sever() {
         isSevered.withLock { $0 = true }
     }
@@ -94,7 +94,7 @@ public final class SimulatedTransport: RemoteTransport {
             return hints
         }
         let subscription = commits.subscribe()
-        // After the subscription: what is committed in between is told twice, and never missed.
+        // The heads are read after the subscription starts: a commit in between is announced twice rather than never.
         let heads: SpaceHeads?
         do {
             heads = try server.disk.withoutFaults {
@@ -116,6 +116,8 @@ public final class SimulatedTransport: RemoteTransport {
         return hints
     }
 
+    /// Sends a hint.
+    ///
     /// - Returns: whether the stream ends with this hint.
     private func tell(
         _ news: SpaceHeads, about spaces: [SpaceID], to mailbox: AsyncThrowingStream<Hint, any Error>.Continuation
@@ -136,7 +138,7 @@ public final class SimulatedTransport: RemoteTransport {
 }
 
 extension ServerAnswer {
-    /// Whether it brought something new.
+    /// Returns whether the answer brought anything new.
     fileprivate func isUseful(to call: ServerCall) -> Bool {
         switch (self, call) {
         case (.push(.answered(let results, _, _)), _): !results.isEmpty

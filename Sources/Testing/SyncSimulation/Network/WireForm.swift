@@ -2,8 +2,8 @@ public import SyncCore
 public import SyncModel
 import SyncWire
 
-/// The real codec, with what HTTP carries beside a body: the route of a call; the status of an answer and how long to
-/// stay away.
+/// The real codec, with headers for what HTTP carries outside the body: the route of a call, the status of an answer,
+/// and the time to wait.
 public struct WireForm: SimulatedWire {
     private let catalog: SchemaCatalog
 
@@ -11,12 +11,12 @@ public struct WireForm: SimulatedWire {
         self.catalog = catalog
     }
 
-    /// Bytes that are no call, or no answer.
+    /// Bytes that are not a valid call or answer.
     public struct Unreadable: Error, CustomStringConvertible {
         public let description: String
     }
 
-    // MARK: Calls: a route, then the body
+    // MARK: Calls: route and body
 
     private enum Route: UInt8 {
         case hello, push, pull, fetch
@@ -44,12 +44,12 @@ public struct WireForm: SimulatedWire {
         }
     }
 
-    // MARK: Answers: a status and a wait, then the body
+    // MARK: Answers: status, wait, and body
 
     private static let done: UInt8 = 0
     private static let absent: UInt8 = 1
     private static let firstFailure: UInt8 = 2
-    /// Added to the status of a failure that the server itself told.
+    /// A flag in the status of a failure that the server itself reported.
     private static let definite: UInt8 = 0x80
 
     public func encode(_ answer: ServerAnswer) throws -> [UInt8] {

@@ -3,9 +3,9 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Knows who may use which space, as the operator has said, and watches that each is shown that and nothing else (I21).
+/// A record of each principal's access rights, as set by the operator, and a check that the server enforces them (I21).
 ///
-/// The server reads its rules when a process of it starts, so what is said here holds from then on.
+/// The server reads its access rules when a process starts, so the world restarts it after each change.
 final class AccessWatch: Sendable {
     private struct Right: Hashable, Sendable {
         let principal: Principal
@@ -17,7 +17,7 @@ final class AccessWatch: Sendable {
         var everWithdrawn: Set<Right> = []
     }
 
-    /// Reads in the place of a client that may see everything.
+    /// The principal of the world's own reader, which may read everything.
     static let reader = Principal(name: "operator")
 
     private let principals: Set<Principal>
@@ -25,16 +25,16 @@ final class AccessWatch: Sendable {
     private let violations: ViolationLog
     private let state = Guarded(State())
 
-    /// - Parameter principals: those whose rights may change.
+    /// - Parameter principals: the principals whose rights may change.
     init(principals: [Principal], spaces: [SpaceID], violations: ViolationLog) {
         self.principals = Set(principals)
         self.spaces = spaces
         self.violations = violations
     }
 
-    /// Takes a right away, or gives it back.
+    /// Withdraws a right, or restores it if it was withdrawn.
     ///
-    /// - Returns: whether the principal has it now.
+    /// - Returns: whether the principal has the right now.
     func change(of principal: Principal, in space: SpaceID) -> Bool {
         let right = Right(principal: principal, space: space)
         return state.withLock { state in
@@ -49,7 +49,7 @@ final class AccessWatch: Sendable {
         state.withLock { !$0.withdrawn.contains(Right(principal: principal, space: space)) }
     }
 
-    /// Whether the principal may have been told, at whatever time, that it has no access.
+    /// Returns whether the principal was ever without access, and may have been told so.
     func wasWithdrawn(from principal: Principal, _ space: SpaceID) -> Bool {
         state.withLock { $0.everWithdrawn.contains(Right(principal: principal, space: space)) }
     }
@@ -65,7 +65,7 @@ final class AccessWatch: Sendable {
             })
     }
 
-    /// Checks what a device holds of a refused space: the edits of its user since the refusal, and no more.
+    /// Checks the contents of a space that a device may not read: it may hold only records that its outbox creates.
     func check(
         _ held: [CollectionName: [Record]], in space: SpaceID, of device: String, owing entries: [OutboxEntry],
         _ journal: [JournalEntry]

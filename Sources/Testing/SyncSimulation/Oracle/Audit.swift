@@ -1,8 +1,8 @@
 public import SyncCore
 
-/// Looks at the files of one machine, through its process and past the code under test.
+/// A reader of the files of one machine, which works through its process but without the code under test.
 ///
-/// An open database is kept while the process lives: to open one takes longer than to read a small one.
+/// An open database is kept as long as the process lives: opening one takes longer than reading a small one.
 struct Audit<Look> {
     private let open: @Sendable (DiskProcess) throws -> Look
     private var opened: (process: DiskProcess, look: Look)?
@@ -11,7 +11,7 @@ struct Audit<Look> {
         self.open = open
     }
 
-    /// The look at the files of a process, which lives and whose disk works.
+    /// Returns a reader of the files of a process, which must be alive and have a working disk.
     mutating func look(through process: DiskProcess) throws -> Look {
         if let opened, opened.process === process { return opened.look }
         let look = try open(process)
@@ -20,7 +20,7 @@ struct Audit<Look> {
     }
 }
 
-/// How the files of one device are read, and what was read of them.
+/// The readers of a device's files, with a cache of its outbox.
 struct ReplicaFiles {
     private var audit: Audit<any ReplicaLook>
     private var reader = OutboxReader()
@@ -41,22 +41,22 @@ struct ReplicaFiles {
     }
 }
 
-/// An open look at the files of a device's process: each call reads them again.
+/// A reader of the files of a device's process. Each call reads them again.
 public protocol ReplicaLook {
     func facts() throws -> ReplicaFacts
-    /// Returns the contents of the file for each entry of the outbox, in their order.
+    /// Returns the stored contents of each outbox entry, in order.
     func outbox() throws -> [OutboxRow]
 }
 
-/// An open look at the files of the server's process: each call reads them again.
+/// A reader of the files of the server's process. Each call reads them again.
 public protocol AuthorityLook {
     func facts() throws -> AuthorityFacts
 }
 
-/// An entry of an outbox as its file holds it.
+/// An outbox entry as stored in the file.
 public struct OutboxRow: Hashable, Sendable {
     public let sequence: OutboxSequence
-    /// Equal bytes mean equal entries.
+    /// The stored contents. Equal bytes mean equal entries.
     public let bytes: [UInt8]
 
     public init(sequence: OutboxSequence, bytes: [UInt8]) {

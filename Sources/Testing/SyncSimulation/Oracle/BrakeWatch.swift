@@ -2,36 +2,39 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Watches that much of what a device shows never goes with a snapshot, unless its user has agreed (I15): whatever the
-/// engine asks of its store, it looks at what can be read before and after.
+/// A check that no snapshot removes a large part of a device's records without its user's consent (I15).
+///
+/// It compares what can be read before and after a page, regardless of what the engine asks of its store.
 final class BrakeWatch: PageWatch {
     typealias Place = NaiveModel.Place
 
     private let brake: DeleteBrake?
     private let violations: ViolationLog
-    /// The devices whose users have agreed to something that has not been done yet, and in which spaces.
+    /// The spaces in which each device's user has agreed to deletions that have not happened yet.
     private let agreed = Guarded([String: Set<SpaceID>]())
-    /// How many records a device held at least, and at most, when the snapshot in progress of a space began. The brake counts what
-    /// the server had shown, and here nobody knows whether that is true of a record with a pending edit.
+    /// The bounds on the number of records that each device held when the current snapshot of a space began.
+    ///
+    /// The brake counts the records that the server had shown. From outside, it is unknown whether that includes a
+    /// record with a pending edit.
     private let heldBefore = Guarded([String: [SpaceID: ClosedRange<Int>]]())
 
-    /// - Parameter brake: nil when users are not asked.
+    /// - Parameter brake: nil when users are not asked for consent.
     init(brake: DeleteBrake?, violations: ViolationLog) {
         self.brake = brake
         self.violations = violations
     }
 
-    /// The user agrees to what is held back.
+    /// Records that the user agrees to the deletions that are held back.
     func agrees(_ device: String, in space: SpaceID) {
         _ = agreed.withLock { $0[device, default: []].insert(space) }
     }
 
-    /// Another disk is in the device: nobody knows when its snapshots have begun.
+    /// Forgets the device's snapshots in progress, because its disk was replaced.
     func rolledBack(_ device: String) {
         heldBefore.withLock { $0[device] = nil }
     }
 
-    /// Another process starts, which knows nothing of what its user agreed to.
+    /// Forgets the user's consents, because a new process does not know of them.
     func beginsAnew(_ device: String) {
         agreed.withLock { $0[device] = nil }
     }
@@ -43,12 +46,12 @@ final class BrakeWatch: PageWatch {
             return nil
         }
         if isFirst { heldBefore.withLock { $0[device]?[page.space] = nil } }
-        // A cheap upper bound, over all spaces: most worlds are too small for the brake.
+        // This upper bound over all spaces is cheap. Most worlds are too small for the brake.
         var count = 0
         for schema in store.catalog.models { count += try store.count(matching: RecordQuery(schema.collection)) }
         guard count > brake.records else { return nil }
         let shown = try Self.places(in: store, page.space)
-        // The fate of what waits in the outbox is decided with its answers, not with the page.
+        // The server's answers decide about records with pending edits, not the page.
         let pending = try store.outbox(limit: .max).flatMap(\.transaction.mutations).map {
             Place(collection: $0.collection, id: $0.record)
         }
@@ -64,7 +67,10 @@ final class BrakeWatch: PageWatch {
         }
     }
 
-    /// A server whose history has shown nothing of a space does not prove that it may take it away.
+    /// Checks that records which only a lost history has shown are not removed with the access to a space without
+    /// consent.
+    ///
+    /// A server whose current history has shown nothing of a space does not prove that it may take the records away.
     func look(
         at store: SimulatedDevice.Store, beforeVacating space: SpaceID, on device: String
     ) throws(StoreFailure) -> Comparison? {

@@ -3,18 +3,20 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Watches how devices push: each thing once and in its order (I2, I3), under one name that changes only with a reason
-/// (I16), with a stamp of its own for each transaction (I22), whatever their wall clocks do.
+/// A check of how devices push, whatever their wall clocks do.
+///
+/// Each transaction must be pushed once and in order (I2, I3), under an identity that changes only for a reason (I16),
+/// and with its own stamp (I22).
 final class DeviceConduct: DeviceWitness, ServerWitness {
     private struct Device: Sendable {
-        /// Under which numbers of the present identity each transaction was sent.
+        /// The number under which each transaction was sent, with the identity that sent it.
         var numbers: [OutboxSequence: (identity: ClientIdentity, number: TransactionNumber)] = [:]
         var identity: ClientIdentity?
-        /// Its disk was rolled back or copied: that the server knows its numbers better is no wonder.
+        /// Whether the disk was rolled back or copied. The server may then know later numbers than the device does.
         var isOfDoubtfulOrigin = false
-        /// One engine of a database is not told what the other changes.
+        /// Whether two engines share the database. Neither is notified of the other's changes.
         var hasTwoEngines = false
-        /// It was answered with what is not true, or no more.
+        /// Whether the device may have received false or outdated answers.
         var isMisled = false
     }
 
@@ -26,7 +28,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     private struct State: Sendable {
         var devices: [String: Device] = [:]
         var stamps: [ClientIdentity: [TransactionNumber: Stamps]] = [:]
-        /// Whether the server was put back to a backup, and nobody said so: it may have forgotten numbers.
+        /// Whether the server was silently restored from a backup, and may have forgotten numbers.
         var serverMayHaveForgotten = false
     }
 
@@ -34,29 +36,30 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     private let violations: ViolationLog
     private let state = Guarded(State())
 
-    /// - Parameter mayOvertake: whether the server may be one that does not know yet what a device writes.
+    /// - Parameter mayOvertake: whether the server may run an earlier build that does not know all the models that
+    ///   devices write. Later transactions may then overtake those that are held back.
     init(mayOvertake: Bool, violations: ViolationLog) {
         self.mayOvertake = mayOvertake
         self.violations = violations
     }
 
-    // MARK: What the world does to a device
+    // MARK: Faults of devices
 
-    /// Another disk is in the device now.
+    /// Records that the device's disk was replaced.
     func rolledBack(_ device: String) {
         state.withLock { state in
-            // A cache or a liar on its way to the server stays there.
+            // A cache or a hostile server on the route to the server stays after the disk is replaced.
             let isMisled = state.devices[device]?.isMisled ?? false
             state.devices[device] = Device(isOfDoubtfulOrigin: true, isMisled: isMisled)
         }
     }
 
-    /// Another device has its disk, too.
+    /// Records that the device's disk was copied to another device.
     func copied(_ device: String) {
         state.withLock { $0.devices[device, default: Device()].isOfDoubtfulOrigin = true }
     }
 
-    /// Two engines push from one database: what one has acknowledged, the other may still be repeating.
+    /// Records that two engines push from one database. One may acknowledge a push that the other still repeats.
     func hasTwoEngines(_ device: String) {
         state.withLock { state in
             state.devices[device, default: Device()].isOfDoubtfulOrigin = true
@@ -64,20 +67,22 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
-    /// The server was put back to a backup that knows fewer numbers, and its history has the same name.
+    /// Records that the server was restored from an older backup, under the same epoch.
     func serverWasRestoredSilently() {
         state.withLock { $0.serverMayHaveForgotten = true }
     }
 
-    /// A cache answers in the server's place, or the server lies.
+    /// Records that a cache answers in the server's place, or that the server gives false answers.
     func isMisled(_ device: String) {
         state.withLock { $0.devices[device, default: Device()].isMisled = true }
     }
 
-    // MARK: What the device does
+    // MARK: Actions of devices
 
-    /// A page contradicts what is stored. The engine begins again with a snapshot then, but a page that an honest server
-    /// shows to an only engine follows on what is there (I8).
+    /// Reports a page that contradicts the stored state.
+    ///
+    /// The engine then starts over with a snapshot. But a page from an honest server must always continue the state of
+    /// a device with a single engine (I8).
     func pageRefused(_ failure: StoreFailure, by device: String) {
         state.withLock { state in
             let known = state.devices[device] ?? Device()
@@ -110,7 +115,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             switch refusal {
             case .epochChanged: break
             case .gap where state.serverMayHaveForgotten: break
-            // The server may have taken before what a liar has refused; the withdrawal has other contents.
+            // The server may have accepted the transaction before a hostile server refused it. The withdrawal under the
+            // same number has other contents.
             case .identityConflict where state.devices[device]?.isMisled == true: break
             case .gap, .identityConflict:
                 if state.devices[device]?.isOfDoubtfulOrigin != true {
@@ -147,7 +153,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         }
     }
 
-    /// Returns the error of a batch in comparison with the outbox that it was taken from; nil when it has none.
+    /// Compares a batch with the outbox that it was taken from. Returns the violation; nil when there is none.
     private func violation(in batch: PushBatch, _ entries: [OutboxEntry], _ device: String) -> Violation? {
         var sent: [TransactionNumber: Transaction] = [:]
         var last: TransactionNumber?
@@ -161,7 +167,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
                 sent[given] = entry.transaction
             case .answered(let given, _): number = given
             }
-            // A transaction waits for a server that knows its models; others that do not depend on it go first.
+            // A transaction that the server does not know the models for is held back. Independent transactions may
+            // overtake it.
             if let last, number <= last {
                 let isFree = overtaken.allSatisfy {
                     $0.number < number || !entry.transaction.depends(on: $0.transaction)
@@ -182,7 +189,7 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
             guard numbered.number.rawValue == first.rawValue + Int64(position) else {
                 return Violation(.I3, "\(device) sends \(numbers.prefix(20)): not in order")
             }
-            // One that the server refuses to take is withdrawn: an empty transaction takes its number.
+            // A transaction that the server cannot accept is withdrawn: an empty transaction takes its number.
             if batch.isWithdrawal, numbered.transaction.mutations.isEmpty { continue }
             guard sent[numbered.number] == numbered.transaction else {
                 return Violation(.I3, "\(device) sends as number \(numbered.number) what is not its transaction")
@@ -191,20 +198,20 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
         return nil
     }
 
-    // MARK: What the server hears
+    // MARK: Pushes on the server
 
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
         let name = String(device.prefix { $0 != "." })
         state.withLock { state in
-            // Of two devices that say to be the same, each has its own clock.
+            // Two devices that claim to be the same client have different clocks.
             guard state.devices[name]?.isOfDoubtfulOrigin != true else { return }
             for numbered in request.transactions {
                 let times = numbered.transaction.mutations.map(\.time)
                 guard let first = times.min(), let last = times.max() else { continue }
                 let stamps = Stamps(first: first, last: last)
-                // One number with two contents is a matter of identity, and noticed as such.
+                // Two contents under one number are an identity conflict, which other checks find.
                 guard state.stamps[request.identity]?[numbered.number] == nil else { continue }
-                // A clock that was ahead goes back when it is set right, but no two transactions have one stamp.
+                // A clock that was ahead may be set back, but no two transactions may have the same stamp.
                 if let before = state.stamps[request.identity]?[TransactionNumber(numbered.number.rawValue - 1)],
                     first == before.last
                 {
@@ -223,8 +230,10 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure) {}
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal) {}
 
-    /// Edits written under one account never take effect with the token of another, and what one may see never gets
-    /// into the other's database (I21).
+    /// Checks that the server never serves a database with another account's token (I21).
+    ///
+    /// Edits written under one account must not take effect with another's token, and data that one account may see
+    /// must not enter the other's database.
     func served(_ caller: Caller, on device: String) {
         guard caller.owner != caller.bearer else { return }
         violations.report(
@@ -236,7 +245,8 @@ final class DeviceConduct: DeviceWitness, ServerWitness {
 }
 
 extension Transaction {
-    /// Whether it changes what another one changes, or refers to what that one makes: then it must not go first.
+    /// Returns whether the transaction changes a record that the other changes, or refers to one that the other
+    /// creates. It must then not overtake the other.
     fileprivate func depends(on other: Transaction) -> Bool {
         func places(_ mutations: [Mutation]) -> Set<NaiveModel.Place> {
             Set(mutations.map { NaiveModel.Place(collection: $0.collection, id: $0.record) })

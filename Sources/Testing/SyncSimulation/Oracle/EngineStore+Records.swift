@@ -2,13 +2,13 @@ import SyncCore
 import SyncModel
 
 extension EngineStore where Self: LocalStore {
-    /// All records, by their spaces and collections.
+    /// Returns all records, by space and collection.
     func recordsBySpace() throws(StoreFailure) -> [SpaceID: [CollectionName: [Record]]] {
         let spaces = try session().spaces.map(\.space)
         var found: [SpaceID: [CollectionName: [Record]]] = [:]
         for schema in catalog.models {
             let records = try records(matching: RecordQuery(schema.collection))
-            // Most worlds have one space, and asking takes time.
+            // Most worlds have one space, and looking up each record's space is slow.
             if spaces.count == 1 {
                 found[spaces[0], default: [:]][schema.collection] = records
                 continue

@@ -2,18 +2,19 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 
-/// Watches what the server tells of its history: every version once, in order, the same to everyone (I9), and to who is
-/// below the horizon that it has to begin again, never a shorter story (I14).
+/// A check of the change feed that the server sends.
 ///
-/// It sees the answers before the network gets hold of them, and asks itself, too: see `World.followFeed`.
+/// Each version must appear once, in order, and with the same contents for everyone (I9). A client below the horizon
+/// must be told to start over, and never gets a feed with gaps (I14). The check sees the replies before the network can
+/// change them, and also reads the feed itself: see `World.followFeed`.
 final class FeedWitness: ServerWitness {
     fileprivate struct State: Sendable {
-        /// The version behind each cursor that was given out.
+        /// The version of each cursor that the server has issued.
         var versions: [Cursor: Version] = [:]
-        /// The commits as they were first told.
+        /// The commits as the server first sent them.
         var commits: [SpaceID: [Version: Commit]] = [:]
         var heads: [SpaceID: Version] = [:]
-        /// The horizons up to which the operator has removed commits.
+        /// The horizon of each space, up to which the operator has removed commits.
         var horizons: [SpaceID: Version] = [:]
     }
 
@@ -24,7 +25,7 @@ final class FeedWitness: ServerWitness {
         self.violations = violations
     }
 
-    /// The feed was trimmed when its head was known.
+    /// Records that the operator has trimmed a feed. The feed's head must be known.
     func compacted(_ space: SpaceID, keeping count: Int) {
         state.withLock { state in
             let last = Version((state.heads[space]?.rawValue ?? 0) - Int64(count))
@@ -32,7 +33,7 @@ final class FeedWitness: ServerWitness {
         }
     }
 
-    /// The server has been restored from a backup: another history begins, with another beginning.
+    /// Forgets everything, because the server was restored from a backup and a different history begins.
     func forget() {
         state.withLock { $0 = State() }
     }

@@ -1,9 +1,9 @@
-/// The promises that worlds are checked for, and by what.
+/// The invariants that worlds are checked for.
 public enum Invariant: String, Hashable, Sendable, CaseIterable {
     case I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13, I14, I15, I16, I17, I18, I19, I20, I21, I22, I23, I24,
         I25
 
-    /// The promise in a few words.
+    /// The invariant in a few words.
     public var promise: String {
         switch self {
         case .I1: "a committed write is in the outbox, on the server or in the journal"
@@ -34,7 +34,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Why it is not checked; nil when it is.
+    /// The reason why the invariant is not checked; nil when it is.
     public var reasonNotChecked: String? {
         switch self {
         case .I20: "there are no blobs yet"

@@ -2,41 +2,41 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Watches that journals stay within their limit (I19), and forget nothing that nobody has seen (I1).
+/// A check that journals stay within their limit (I19) and lose no entry that the user has not handled (I1).
 ///
-/// A store promises: while the journal holds more entries than its limit, the oldest handled ones are deleted; unhandled ones
-/// never are. So two looks at a file say more than one.
+/// While the journal holds more entries than its limit, a store deletes the oldest handled entries, and never an
+/// unhandled one. The check compares the file with its state at the previous check.
 final class JournalWatch: Sendable {
     private struct Device: Sendable {
-        /// The entries when the file was last looked at, and whether each was active.
+        /// The entries at the previous check, and whether each was active.
         var entries: [Int64: Bool] = [:]
-        /// The entries that the user may have dealt with.
+        /// The entries that the user may have handled.
         var dealtWith: Set<Int64> = []
-        /// The spaces of those of them that others have written.
+        /// The spaces of the entries that hold other devices' values.
         var others: [Int64: SpaceID] = [:]
-        /// The spaces that were vacated since the file was last looked at.
+        /// The spaces that were vacated since the previous check.
         var vacated: Set<SpaceID> = []
     }
 
     private let limit: Int?
     private let devices = Guarded([String: Device]())
 
-    /// - Parameter limit: of entries; nil when the parts state none.
+    /// - Parameter limit: the maximum number of entries; nil when the parts state none.
     init(limit: Int?) {
         self.limit = limit
     }
 
-    /// The user is about to dismiss an entry, or to send it again.
+    /// Records that the user is about to dismiss or resend an entry.
     func dealsWith(_ entry: Int64, on device: String) {
         _ = devices.withLock { $0[device, default: Device()].dealtWith.insert(entry) }
     }
 
-    /// The device has vacated a space: what others have written there went out of its journal, too.
+    /// Records that the device has vacated a space, which also removes other devices' values there from its journal.
     func hasVacated(_ space: SpaceID, on device: String) {
         _ = devices.withLock { $0[device, default: Device()].vacated.insert(space) }
     }
 
-    /// The file is another one now, or an older one.
+    /// Forgets the device's entries, because its file was replaced.
     func beginsAnew(_ device: String) {
         devices.withLock { $0[device] = nil }
     }

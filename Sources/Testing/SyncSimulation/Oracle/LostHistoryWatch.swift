@@ -2,32 +2,34 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Watches what a device does with records that only a lost history of the server has shown: what a restored server does
-/// not have goes out of sight, and is offered to the user in the journal, whole (I15).
+/// A check of how a device treats records that only a lost history of the server has shown (I15).
+///
+/// Records that a restored server does not have must disappear, and the journal must offer the user their complete
+/// values.
 final class LostHistoryWatch: PageWatch {
     typealias Place = NaiveModel.Place
 
     private let violations: ViolationLog
-    /// The versions that the fields of each device's records had in histories that are lost, until the present one has
-    /// shown what it knows of them.
+    /// The field versions of each device's records in lost histories, until the current history has shown its own
+    /// version of the record.
     private let former = Guarded([String: [Place: [Version]]]())
 
     init(violations: ViolationLog) {
         self.violations = violations
     }
 
-    /// Another disk is in the device now: what was seen of it before says nothing.
+    /// Forgets what was observed, because the device's disk was replaced.
     func rolledBack(_ device: String) {
         former.withLock { $0[device] = nil }
     }
 
-    /// Returns all that a store shows before it adopts a history; empty when that is the one it knows.
+    /// Returns all records of a store before it adopts a history; empty when it already follows that history.
     func look(at store: SimulatedDevice.Store, before epoch: Epoch) throws(StoreFailure) -> [Place: Record] {
         guard let known = try store.session().epoch, known != epoch else { return [:] }
         return try Self.places(in: store).mapValues(\.record)
     }
 
-    /// The store has adopted another history, and showed this before.
+    /// Records that the store has adopted another history, and which records it showed before.
     func adopted(_ shown: [Place: Record], by device: String) {
         former.withLock { former in
             for (place, record) in shown where record.version > .zero {
@@ -47,22 +49,22 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreFailure) in
             let after = try Self.places(in: store)
             var lost: [Place: [FieldName: FieldValue]] = [:]
-            // An edit that waits in another space may have come to light in its place.
+            // A pending edit of the same id in another space may have become visible instead.
             for (place, (old, space)) in before
             where old.version == .zero && after[place]?.space != space && told[place] == nil {
                 lost[place] = Self.values(of: old, at: place, in: store).filter { !$0.value.isNull }
             }
             for (place, record) in told {
-                // A page that does not continue what is stored changes nothing.
+                // A page that does not continue the stored state changes nothing.
                 guard let (old, space) = before[place], old.version == .zero, after[place]?.record.version != .zero,
                     let versions = former[place]
                 else { continue }
                 let fields = store.catalog[place.collection]?.fields ?? []
                 var values: [FieldName: FieldValue] = [:]
                 for (position, field) in fields.enumerated() where old.values[position] != record.values[position] {
-                    // A field that an earlier build did not know was not seen before the upgrade.
+                    // An earlier build had never seen a field that it did not know.
                     guard versions.indices.contains(position) else { continue }
-                    // Versions of two spaces say nothing about each other.
+                    // Versions of two spaces cannot be compared.
                     let isLost =
                         space == page.space
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
@@ -71,7 +73,7 @@ final class LostHistoryWatch: PageWatch {
                 if !values.isEmpty { lost[place] = values }
             }
             let offered = try Self.offers(in: store, after: newest).filter { place, _ in
-                // Nobody has seen what an older image of the disk knew of histories before it.
+                // Records that a rolled-back disk holds from earlier lost histories were not observed.
                 guard let (old, _) = before[place] else { return false }
                 return old.version > .zero || after[place] == nil || former[place] != nil
             }
@@ -93,7 +95,7 @@ final class LostHistoryWatch: PageWatch {
         return values.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
     }
 
-    /// All that a store shows, and where it lives.
+    /// Returns all records that a store shows, with their spaces.
     private static func places(
         in store: SimulatedDevice.Store
     ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
@@ -106,7 +108,7 @@ final class LostHistoryWatch: PageWatch {
         return records
     }
 
-    /// Returns the records that a page shows whole: the rows of a snapshot, and the creations in the feed.
+    /// Returns the records that a page contains in full: the rows of a snapshot, or the creations in a feed.
     private static func records(of page: PullPage, in catalog: SchemaCatalog) -> [Place: Record] {
         var records: [Place: Record] = [:]
         switch page.content {
@@ -127,7 +129,7 @@ final class LostHistoryWatch: PageWatch {
         return records
     }
 
-    /// Those that show what a server has shown, and no edit of this device; and where they live.
+    /// Returns the records that show the server's values without an edit of this device, with their spaces.
     private static func settledRecords(
         in store: SimulatedDevice.Store
     ) throws(StoreFailure) -> [Place: (record: Record, space: SpaceID)] {
@@ -135,7 +137,7 @@ final class LostHistoryWatch: PageWatch {
         for transaction in try store.outbox(limit: .max).map(\.transaction) {
             for mutation in transaction.mutations {
                 let place = Place(collection: mutation.collection, id: mutation.record)
-                // An edit that waits in another space has no part in what is shown in this one.
+                // A pending edit in another space does not affect the record shown in this one.
                 if records[place]?.space == transaction.space { records[place] = nil }
             }
         }
@@ -149,7 +151,7 @@ final class LostHistoryWatch: PageWatch {
         return Dictionary(zip(fields.map(\.name), record.values)) { $1 }
     }
 
-    /// Returns the journal's offers for each record, in the entries behind this one.
+    /// Returns the values that the journal offers for each record, in entries after the given number.
     private static func offers(
         in store: SimulatedDevice.Store, after number: Int64
     ) throws(StoreFailure) -> [Place: [FieldName: FieldValue]] {

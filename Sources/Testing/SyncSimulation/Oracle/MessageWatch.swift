@@ -3,14 +3,14 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// How large messages may be (I19).
+/// The bounds on the sizes of messages (I19).
 public struct MessageBounds: Hashable, Sendable {
-    /// The rows or changes of one page, whatever was asked for.
+    /// The maximum number of rows or changes in one page, whatever the request asked for.
     public var pageRows: Int
-    /// Stored bytes after which no further row or commit may be added to a page.
+    /// The number of stored bytes at which a page is full: no further row or commit may be added.
     public var pageBytes: Int
     public var pushTransactions: Int
-    /// The whole body of a push.
+    /// The maximum length of a push's body, in bytes.
     public var pushBytes: Int
 
     public init(pageRows: Int, pageBytes: Int, pushTransactions: Int, pushBytes: Int) {
@@ -21,10 +21,11 @@ public struct MessageBounds: Hashable, Sendable {
     }
 }
 
-/// Watches how large pages and pushes are (I19): a page is full with the row or the commit that reaches a bound, and a push
-/// of several transactions is within the bounds of its sender and of the server.
+/// A check of the sizes of pages and pushes (I19).
 ///
-/// It weighs by itself, and less than every store does: names and values, without what holds them together.
+/// The row or commit that reaches a bound ends the page. A push of several transactions must be within the bounds of
+/// both its sender and the server. The check computes sizes itself and never overestimates: it counts names and values
+/// only, without any encoding overhead.
 final class MessageWatch: ServerWitness {
     private let bounds: MessageBounds?
     private let batch: BatchLimit
@@ -32,8 +33,8 @@ final class MessageWatch: ServerWitness {
     private let violations: ViolationLog
 
     /// - Parameters:
-    ///   - bounds: nil when the parts know none.
-    ///   - batch: what a device puts into one push at most.
+    ///   - bounds: nil when the parts state none.
+    ///   - batch: the limits of a device's batch.
     init(bounds: MessageBounds?, batch: BatchLimit, catalog: SchemaCatalog, violations: ViolationLog) {
         self.violations = violations
         self.bounds = bounds
@@ -51,7 +52,7 @@ final class MessageWatch: ServerWitness {
         let count = request.transactions.count
         let most = min(batch.transactions, bounds?.pushTransactions ?? .max)
         if count > max(most, 1) { report("\(device) pushes \(count) transactions at once, \(most) at most") }
-        // One that is too large by itself cannot be made smaller.
+        // A single transaction that is too large cannot be split.
         guard count > 1 else { return }
         let weight = request.transactions.reduce(0) { $0 + Self.weight(of: $1.transaction) }
         if weight > batch.bytes { report("\(device) pushes \(weight) bytes of values at once, \(batch.bytes) at most") }
@@ -92,7 +93,7 @@ final class MessageWatch: ServerWitness {
         }
     }
 
-    /// The last one may go over the bound: it is whole.
+    /// Checks the size of a page. Its last item may exceed the bound, because items are not split.
     private func check(_ weights: [Int], of what: String, shownTo device: String, _ bounds: MessageBounds) {
         let weight = weights.dropLast().reduce(0, +)
         guard weight >= bounds.pageBytes else { return }
@@ -120,7 +121,7 @@ final class MessageWatch: ServerWitness {
         patch.reduce(0) { $0 + $1.field.rawValue.utf8.count + weight(of: $1.value) }
     }
 
-    /// Of a value in the shortest of all ways to write it down.
+    /// Returns the length of a value in its shortest possible encoding, in bytes.
     private static func weight(of value: FieldValue) -> Int {
         switch value {
         case .null, .boolean, .integer, .real: 1

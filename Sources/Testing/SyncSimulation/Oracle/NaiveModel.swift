@@ -1,7 +1,9 @@
 import SyncModel
 
-/// The contents of a space according to a reading of the rules that is as simple as can be: no database, no cursors, no
-/// outbox, and no code of the parts under test. The oracles compare everything with it.
+/// A model of a space's contents that follows the rules as simply as possible.
+///
+/// It has no database, no cursors, no outbox, and shares no code with the parts under test. The oracles compare
+/// everything with it.
 struct NaiveModel: Hashable, Sendable {
     struct Place: Hashable, Comparable, Sendable, CustomStringConvertible {
         let collection: CollectionName
@@ -11,7 +13,8 @@ struct NaiveModel: Hashable, Sendable {
             left.collection == right.collection ? left.id < right.id : left.collection < right.collection
         }
 
-        /// Records of two collections with one id are rare; names take long to hash.
+        /// Hashing only the id is faster, because names take long to hash. Records of two collections rarely share an
+        /// id.
         func hash(into hasher: inout Hasher) {
             hasher.combine(id)
         }
@@ -19,22 +22,25 @@ struct NaiveModel: Hashable, Sendable {
         var description: String { "\(collection) \(id)" }
     }
 
-    /// The author of a value, and the time.
+    /// The author and the time of a value.
     struct Origin: Hashable, Sendable {
         let identity: ClientIdentity
         let time: HybridTime
     }
 
-    /// A transaction as it came to the server.
+    /// A transaction as it arrived at the server.
     struct Arrival: Sendable {
         let transaction: NumberedTransaction
         let identity: ClientIdentity
-        /// The clock of the server.
+        /// The server's clock at the arrival.
         let now: WallTime
-        /// The newest version of the space before it: nobody can have seen a later one.
+        /// The newest version of the space before the arrival. No author can have seen a later one.
         let head: Version
 
-        /// A time that agrees with the age of the transaction stands; another is replaced by the server's time minus the age.
+        /// Returns the mutation's time if it agrees with the age of the transaction, and the server's time minus the
+        /// age otherwise.
+        ///
+        /// Without an age, the time is clamped to the server's time plus the permitted skew.
         fileprivate func time(of mutation: Mutation) -> HybridTime {
             let skew = SchemaLimits.permittedSkew.wholeMilliseconds
             guard let age = transaction.age?.wholeMilliseconds else {
@@ -46,17 +52,17 @@ struct NaiveModel: Hashable, Sendable {
             return HybridTime(wall: WallTime(milliseconds: written), counter: mutation.time.counter)
         }
 
-        /// Whether an id is that of the device, now or before.
+        /// Returns whether an id is, or was, the id of the client.
         fileprivate func isOrWas(_ client: ClientID) -> Bool {
             client == identity.client || transaction.formerly.contains { $0.identity.client == client }
         }
     }
 
-    /// One record; everything in the order of its schema.
+    /// One record, with values, origins, and versions in the order of its schema's fields.
     struct Row: Hashable, Sendable {
         var values: [FieldValue]
         var origins: [Origin]
-        /// When each field was last changed.
+        /// The version at which each field was last changed.
         var versions: [Version]
 
         fileprivate func prefix(_ count: Int) -> Row {
@@ -66,7 +72,7 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// Two values for one field, of which only one could stay.
+    /// A conflict between two values of a field.
     struct Conflict: Hashable, Sendable {
         let place: Place
         let field: FieldName
@@ -78,16 +84,16 @@ struct NaiveModel: Hashable, Sendable {
     /// A transaction's edit of one field.
     private struct Pushed {
         let value: FieldValue
-        /// The value that its author saw.
+        /// The value that the author saw before the edit.
         let before: FieldValue
         let origin: Origin
-        /// The version of the field that its author had seen; `.zero` for a claim that cannot be true.
+        /// The version of the field that the author claims to have seen; `.zero` when the claim is impossible.
         let seen: Version
     }
 
     private(set) var rows: [Place: Row] = [:]
     private(set) var dead: Set<Place> = []
-    /// By whom, and when by the clock of the device, however wrong that is.
+    /// The creator of each record, with the uncorrected time from the device's clock.
     private var created: [Place: Origin] = [:]
     private(set) var catalog: SchemaCatalog
 
@@ -95,10 +101,10 @@ struct NaiveModel: Hashable, Sendable {
         self.catalog = catalog
     }
 
-    /// Lets a transaction take effect that the server says to have applied.
+    /// Applies a transaction that the server reports as applied.
     ///
-    /// - Returns: the edits that met others, in their order.
-    /// - Throws: `Violation` when it cannot have been applied.
+    /// - Returns: the conflicts with other edits, in order.
+    /// - Throws: `Violation` when the server cannot have applied it.
     mutating func apply(_ arrival: Arrival, at version: Version) throws(Violation) -> [Conflict] {
         let transaction = arrival.transaction.transaction
         var conflicts: [Conflict] = []
@@ -112,7 +118,7 @@ struct NaiveModel: Hashable, Sendable {
             let origin = Origin(identity: arrival.identity, time: arrival.time(of: mutation))
             switch mutation.intent {
             case .create(let patch):
-                // A device whose disk was rolled back says again what it has said before: that has no effect.
+                // A device whose disk was rolled back may repeat an earlier creation, which has no effect.
                 if let known = created[place], known.time == mutation.time, arrival.isOrWas(known.identity.client) {
                     continue
                 }
@@ -120,7 +126,7 @@ struct NaiveModel: Hashable, Sendable {
                     throw Violation(.I12, "\(place) was deleted, and created again at \(version)")
                 }
                 guard rows[place] == nil else {
-                    // Two devices that made the same id mean the same record: the later create is an edit of it.
+                    // Two devices that create the same id mean the same record: the later creation is an edit of it.
                     for (field, value) in patch {
                         let pushed = Pushed(
                             value: value, before: .null, origin: origin, seen: .zero)
@@ -155,7 +161,7 @@ struct NaiveModel: Hashable, Sendable {
         return conflicts
     }
 
-    /// The part that these models show: the first fields of each collection that they have.
+    /// Returns the model as an earlier catalog shows it: only the first fields of each collection that the catalog has.
     func seen(with catalog: SchemaCatalog) -> NaiveModel {
         guard catalog != self.catalog else { return self }
         var seen = self
@@ -166,10 +172,10 @@ struct NaiveModel: Hashable, Sendable {
         return seen
     }
 
-    /// Whether there is such a record, or was.
+    /// Returns whether the record exists, or existed.
     func knows(_ place: Place) -> Bool { rows[place] != nil || dead.contains(place) }
 
-    /// Checks that all records have the ones that they need (I11).
+    /// Checks that no required reference is left dangling by a transaction (I11).
     func checkReferences(after transaction: Transaction, at version: Version) throws(Violation) {
         let touched = Set(transaction.mutations.map { Place(collection: $0.collection, id: $0.record) })
         var dangling: [String] = []
@@ -184,7 +190,7 @@ struct NaiveModel: Hashable, Sendable {
         if let first = dangling.min() { throw Violation(.I11, "version \(version) leaves \(first)") }
     }
 
-    /// The values that a delete destroys without having seen them, in the order of the fields' names.
+    /// Returns the values that a delete destroys without having seen them, in the order of the fields' names.
     private func destroyed(
         _ place: Place, by origin: Origin, seen: Version, of schema: ModelSchema
     ) -> [Conflict] {
@@ -199,7 +205,9 @@ struct NaiveModel: Hashable, Sendable {
         }.sorted { $0.field < $1.field }
     }
 
-    /// - Returns: the conflict, when the field has a value of somebody else that the author had not seen.
+    /// Applies an edit of one field.
+    ///
+    /// - Returns: the conflict, when the field has a different value from another author that this author had not seen.
     private mutating func edit(
         _ place: Place, _ name: FieldName, of schema: ModelSchema, _ pushed: Pushed, at version: Version
     ) throws(Violation) -> Conflict? {
@@ -222,7 +230,9 @@ struct NaiveModel: Hashable, Sendable {
             loser: isTaken ? stored : pushed.value)
     }
 
-    /// A version says when a field was last *changed*: to be given the value that it had is no change.
+    /// Restores the versions of fields whose values did not change.
+    ///
+    /// A field's version tells when it was last *changed*. Assigning the value that it already has is not a change.
     private mutating func keepVersions(of transaction: Transaction, from before: [Place: Row]) {
         for mutation in transaction.mutations {
             let place = Place(collection: mutation.collection, id: mutation.record)
@@ -233,13 +243,15 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// One's own earlier edits are seen, even those that were confirmed after this one was made. To have seen what the space
-    /// has not come to is no claim at all.
+    /// Returns whether the author of an edit has seen the field's current value.
+    ///
+    /// Authors have seen their own earlier edits, even those that were confirmed after this edit was made. A claim to
+    /// have seen a version that the space has not reached counts as having seen nothing.
     private static func hasSeen(_ pushed: Pushed, _ row: Row, _ position: Int) -> Bool {
         row.origins[position].identity == pushed.origin.identity || row.versions[position] <= pushed.seen
     }
 
-    /// The rules of merging, word by word.
+    /// Returns whether an edit replaces the stored value according to the merge rules.
     private static func takes(_ pushed: Pushed, over row: Row, at position: Int, _ rule: MergeRule) -> Bool {
         let (value, stored) = (row.values[position], row.origins[position])
         let isLater = (pushed.origin.time, pushed.origin.identity.client) > (stored.time, stored.identity.client)
@@ -251,12 +263,12 @@ struct NaiveModel: Hashable, Sendable {
         }
     }
 
-    /// In words, how what a replica shows differs from what should be, when it has these transactions still to send; nil
-    /// when it does not.
+    /// Describes how the records of a replica differ from the expected ones; nil when they do not.
     ///
     /// - Parameters:
     ///   - found: the records of each collection.
-    ///   - strange: of what nothing can be said.
+    ///   - pending: the transactions that the replica has not sent yet, or has no answer for.
+    ///   - strange: the records that are not checked.
     func difference(
         _ found: [CollectionName: [Record]], over pending: [Transaction], except strange: Set<Place> = []
     ) -> String? {
@@ -294,7 +306,8 @@ struct NaiveModel: Hashable, Sendable {
         return lines
     }
 
-    /// The records that pending transactions touch, as the device shows them; nil for one that is not shown.
+    /// Returns the records that pending transactions touch, as the device should show them; nil for one that should not
+    /// be shown.
     private func touched(by pending: [Transaction]) -> [Place: [FieldValue]?] {
         var touched: [Place: [FieldValue]?] = [:]
         for mutation in pending.lazy.flatMap(\.mutations) {
@@ -319,9 +332,10 @@ struct NaiveModel: Hashable, Sendable {
         return touched
     }
 
-    /// The records that the server has deleted and that a device believes still to have to create: one that has
-    /// heard of the deletion shows them no more (I12), one that has seen nothing but a snapshot without them cannot
-    /// know.
+    /// Returns the deleted records that a device still has to create.
+    ///
+    /// A device that knows of the deletion no longer shows them (I12). A device that has seen only a snapshot without
+    /// them cannot know.
     private func doubtful(in pending: [Transaction]) -> Set<Place> {
         guard !dead.isEmpty else { return [] }
         var doubtful: Set<Place> = []

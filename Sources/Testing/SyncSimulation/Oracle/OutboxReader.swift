@@ -1,14 +1,17 @@
 package import SyncCore
 
-/// Reads a device's outbox through its store, and again only what its file holds otherwise than before: to decode a long
-/// outbox at every step takes longer than all other checks.
+/// A reader of a device's outbox that goes through its store, but only for entries that have changed in the file.
+///
+/// Decoding a long outbox at every step would take longer than all other checks.
 package struct OutboxReader {
     private var kept: [OutboxSequence: (row: OutboxRow, entry: OutboxEntry)] = [:]
 
     package init() {}
 
-    /// - Parameter rows: what the file holds.
-    /// - Throws: `Violation` when the store shows other entries than the file holds; what `store` throws.
+    /// Returns all entries of the outbox, in order.
+    ///
+    /// - Parameter rows: the entries in the file.
+    /// - Throws: `Violation` when the store shows other entries than the file holds; any error from `store`.
     package mutating func entries(of store: any LocalStore, holding rows: [OutboxRow], on device: String) throws
         -> [OutboxEntry]
     {
@@ -16,7 +19,7 @@ package struct OutboxReader {
         entries.reserveCapacity(rows.count)
         var rest = rows[...]
         while !rest.isEmpty {
-            // As much at once as is not known.
+            // Read all consecutive unknown entries at once.
             let news = rest.prefix { kept[$0.sequence]?.row != $0 }
             if !news.isEmpty {
                 let read = try store.outbox(after: entries.last?.sequence, limit: news.count)

@@ -1,11 +1,11 @@
 import SyncCore
 import SyncModel
 
-/// Looks at what can be read in a device's store before and after it takes a page, whatever the engine asks of it.
+/// An observer that compares the readable contents of a device's store before and after it applies a page.
 protocol PageWatch: Sendable {
-    /// Looks before the page.
+    /// Observes the store before it applies a page.
     ///
-    /// - Returns: what to compare with it afterwards, if the store has taken the page; nil when there is nothing to compare.
+    /// - Returns: the comparison to run once the store has applied the page; nil when there is nothing to compare.
     func look(
         at store: SimulatedDevice.Store, before page: PullPage, on device: String
     ) throws(StoreFailure) -> Comparison?

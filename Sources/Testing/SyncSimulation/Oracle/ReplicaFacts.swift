@@ -1,11 +1,11 @@
 public import SyncModel
 
-/// The contents of a replica's files, read past the code under test with SQL of one's own.
+/// The contents of a replica's files, read with separate SQL and without the code under test.
 public struct ReplicaFacts: Hashable, Sendable {
-    /// Where a record stands as its server last showed it.
+    /// The versions of a record as the server last showed it.
     public struct Base: Hashable, Sendable {
         public var version: Version
-        /// In the order of the schema; empty when all are `version`.
+        /// The versions of the fields in the order of the schema; empty when all are equal to `version`.
         public var fields: [Version]
         public var isPending: Bool
 
@@ -17,37 +17,37 @@ public struct ReplicaFacts: Hashable, Sendable {
     }
 
     public var bases: [CollectionName: [RecordID: Base]] = [:]
-    /// Required references that point at no record that is here.
+    /// Descriptions of required references whose target is missing on this device.
     public var dangling: [String] = []
-    /// Of the newest transaction that was ever in the outbox; 0 when there was none.
+    /// The sequence of the newest transaction that was ever in the outbox; 0 when there was none.
     public var lastSequence: Int64 = 0
     public var outboxEntries = 0
     public var outboxBytes: Int64 = 0
-    /// The counts that the store keeps beside the outbox, where they differ from the outbox itself.
+    /// Descriptions of the stored outbox counts that differ from the outbox itself.
     public var wrongCounts: [String] = []
-    /// The entries of the journal by their numbers, and whether each is active.
+    /// The numbers of the journal's entries, and whether each is active.
     public var journal: [Int64: Bool] = [:]
-    /// Those of them that tell what others have written, by their spaces.
+    /// The journal entries that hold other devices' values, with their spaces.
     public var journalOfOthers: [Int64: SpaceID] = [:]
-    /// How many records and bases there are of each space that a server has shown.
+    /// The number of records and bases in each space that a server has shown.
     public var shown: [SpaceID: Int] = [:]
-    /// Conflicts without their entry of the journal.
+    /// The number of conflicts without a journal entry.
     public var strayConflicts = 0
-    /// How many rows there are in each table that is empty when nothing is owed and everything is shown.
+    /// The number of rows in each table that must be empty once everything is confirmed and shown.
     public var transients: [String: Int] = [:]
-    /// Bytes of the write-ahead log.
+    /// The size of the WAL, in bytes.
     public var logBytes = 0
 
     public init() {}
 }
 
-/// How much a replica may hold (I19).
+/// The bounds on the size of a replica (I19).
 public struct ReplicaBounds: Hashable, Sendable {
     public var outboxEntries: Int
     public var outboxBytes: Int64
-    /// Beyond so many entries, what was dealt with is forgotten.
+    /// The number of journal entries above which handled entries are deleted.
     public var journalEntries: Int
-    /// Of the write-ahead log, once the engine has come to rest.
+    /// The maximum size of the WAL once the engine is at rest, in bytes.
     public var logBytes: Int
 
     public init(outboxEntries: Int, outboxBytes: Int64, journalEntries: Int, logBytes: Int) {

@@ -1,15 +1,15 @@
 import SyncModel
 
-/// Where the records of one device stood when it was last looked at: no version goes back (I7).
+/// The versions of a device's records at the previous check, and the check that no version goes back (I7).
 struct ReplicaHistory {
     private var bases: [CollectionName: [RecordID: ReplicaFacts.Base]] = [:]
     private var session: (epoch: Epoch?, identity: ClientIdentity)?
 
     /// - Parameters:
-    ///   - epoch: the server's history that the device lives in; versions of two say nothing about each other.
-    ///   - identity: another incarnation may have gone to another epoch and come back.
-    ///   - catalog: the models that the device and its server knew at first. Of what came later it may name the version of the record until it
-    ///     is shown that of the field.
+    ///   - epoch: the server's history that the device follows. Versions of two histories cannot be compared.
+    ///   - identity: the device's identity. A different incarnation may have followed another history and come back.
+    ///   - catalog: the models that the device and its server knew at first. A field that was added later may have the
+    ///     record's version until the server shows the field's own.
     mutating func check(
         _ facts: ReplicaFacts, of device: String, in epoch: Epoch?, as identity: ClientIdentity,
         knowing catalog: SchemaCatalog

@@ -2,21 +2,24 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Counts what devices ask of the server: nobody may make a storm (I18), and nobody comes back before the time that
-/// the server has named.
+/// A check of how often devices send requests.
+///
+/// No device may cause a storm of requests (I18), or retry before the time that the server has named.
 final class RequestWatch: Sendable {
-    /// Requests of one minute that brought nothing, of each part that asks (hello, push, and a pull per space): it waits
-    /// 0.5 s on average before the second try, and then longer and longer.
+    /// The limit on useless requests per minute of each requesting part (hello, push, and a pull per space).
+    ///
+    /// A part waits 0.5 s on average before its second try, and longer before each later one.
     static let idleRequestsPerMinute = 50
 
     fileprivate struct Device: Sendable {
-        /// When requests were sent that are not known to have done any good.
+        /// The times of requests that are not known to have been useful.
         var idle: [Duration] = []
-        /// Identical requests that failed one after the other, and when the last failed.
+        /// The last failed request of each kind: a hash of its bytes, the time of the failure, and how often it was
+        /// retried too early.
         var failed: [Kind: (bytes: Int, at: Duration, hurried: Int)] = [:]
-        /// When the server wants to be asked again, at the earliest.
+        /// The earliest time at which the server accepts another request of each kind.
         var notBefore: [Kind: Duration] = [:]
-        /// How many requests of a minute may bring nothing.
+        /// The limit on useless requests per minute.
         let idleLimit: Int
     }
 
@@ -27,16 +30,16 @@ final class RequestWatch: Sendable {
     private let devices = Guarded([String: Device]())
     private let violations: ViolationLog
     private let isPunctual: Bool
-    /// How many requests of a device may bring nothing in a minute.
+    /// The limit on useless requests of a device per minute.
     private let idleLimit: Int
-    /// The shortest wait before a try that is like the one that failed.
+    /// The shortest wait before an identical retry of a failed request.
     private let floor: Duration
     private let longestRetryAfter = BackoffPolicy().longestRetryAfter
 
     /// - Parameters:
-    ///   - spaces: how many each device follows.
-    ///   - isPunctual: whether a failure is told when it happens. On a slow processor it may be told while the next try
-    ///     begins, and then the wait cannot be measured; or when the request has been given up, and then nobody listens.
+    ///   - spaces: the number of spaces that each device follows.
+    ///   - isPunctual: whether a failure is reported when it happens. On a slow processor the report may come while the
+    ///     next try begins, so the wait cannot be measured; or after the request was abandoned, so nothing receives it.
     init(spaces: Int, isPunctual: Bool, violations: ViolationLog) {
         idleLimit = Self.idleRequestsPerMinute * (2 + spaces)
         self.violations = violations
@@ -54,7 +57,7 @@ final class RequestWatch: Sendable {
     func ended(_ call: ServerCall, by device: String, wasUseful: Bool) {
         devices.withLock { devices in
             devices[device]?.failed[call.kind] = nil
-            // It may have met another history, in whose spaces it begins at once.
+            // The hello may have found another history, whose spaces may be pulled at once.
             if call.kind == .hello, let pauses = devices[device]?.notBefore {
                 devices[device]?.notBefore = pauses.filter { $0.key == .push }
             }
@@ -75,7 +78,7 @@ final class RequestWatch: Sendable {
         }
     }
 
-    /// A new life of the process, or a new link, makes another try worth it at once.
+    /// Allows immediate retries after a new process or a new link.
     func beginsAnew(_ device: String) {
         devices.withLock { devices in
             devices[device]?.failed = [:]
@@ -84,7 +87,8 @@ final class RequestWatch: Sendable {
         }
     }
 
-    /// The obstacle may be gone: another link, or other credentials.
+    /// Allows immediate retries of failed requests, because a new link or new credentials may have removed the
+    /// obstacle.
     func hasReason(toTryAgain device: String) {
         devices.withLock { devices in
             for name in devices.keys where name == device || name.hasPrefix(device + ".") {
@@ -93,7 +97,7 @@ final class RequestWatch: Sendable {
         }
     }
 
-    /// Another link may lead to another server, which nobody has asked for a pause.
+    /// Ends the pause for hello requests: another link may lead to another server, which has not requested a pause.
     func linkChanged(of device: String) {
         hasReason(toTryAgain: device)
         devices.withLock { devices in
@@ -115,7 +119,8 @@ extension RequestWatch.Device {
         }
         if let last = failed[kind], last.bytes == bytes, now - last.at < floor {
             failed[kind]?.hurried += 1
-            // When another request has lost the contact before, it may be back just after this one failed; once.
+            // One early retry is allowed: another request may have lost contact earlier, and contact may return just
+            // after this one failed.
             if last.hurried > 0 {
                 violations.report(
                     Violation(

@@ -1,25 +1,27 @@
 import SyncCore
 import SyncModel
 
-/// How a transaction has left a device's outbox, and whether it was right to.
+/// The way in which a transaction left a device's outbox, and the check that it was correct.
 struct Settlement {
     let device: String
     let sequence: OutboxSequence
     let debt: History.Owed
-    /// The server's answer, as far as is known.
+    /// The server's outcome, as far as it is known.
     let outcome: Outcome?
-    /// The server's answers in histories that it has lost.
+    /// The server's outcomes in histories that it has lost.
     let former: [Outcome]
-    /// The journal's entries about it.
+    /// The journal's events about the transaction.
     let told: [JournalEntry.Event]
-    /// The refused transactions among all that was written earlier, as the journal tells.
+    /// The rejected transactions among those written earlier, according to the journal.
     let refusedBefore: [Transaction]
-    /// Whether what it met may have gone with the access to its space.
+    /// Whether the notice of a conflict may have been removed with the access to the space.
     let mayBeUntold: Bool
-    /// Whether a hostile server has refused it.
+    /// Whether a hostile server has refused the transaction.
     let isRefusedByLiar: Bool
 
-    /// - Parameter wasCancelled: whether the user has taken it back.
+    /// Checks that the journal's events match the outcome.
+    ///
+    /// - Parameter wasCancelled: whether the user has cancelled the transaction.
     func check(wasCancelled: Bool) throws(Violation) {
         for event in told {
             switch event {
@@ -35,8 +37,8 @@ struct Settlement {
         if case .applied(_, _, let conflicts)? = outcome, !conflicts.isEmpty, !former.contains(where: \.isSmooth),
             !mayBeUntold
         {
-            // After the device's disk was rolled back it may have been refused under another number since, or taken back
-            // while it waited for one: it is in the journal, whole.
+            // After the device's disk was rolled back, the transaction may have been rejected under another number, or
+            // cancelled while it was waiting for one. The journal then holds it complete.
             let isTold = told.contains { event in
                 switch event {
                 case .merged(let said): said == conflicts || former.contains { $0.conflicts == said }
@@ -53,9 +55,9 @@ struct Settlement {
         }
     }
 
-    /// Nothing is refused for good but what the server has refused, and what depends on that (I17).
+    /// Checks that a rejection comes from the server, or depends on a transaction that the server rejected (I17).
     private func check(_ rejection: Rejection, of kept: Transaction) throws(Violation) {
-        // It was never sent.
+        // A dependent transaction was never sent.
         if rejection.code == .dependsOnRejected {
             guard refusedBefore.contains(where: kept.depends) else {
                 throw Violation(
@@ -73,7 +75,7 @@ struct Settlement {
         }
     }
 
-    /// The journal keeps all that the user had said (I1).
+    /// Checks that the journal holds the complete transaction (I1).
     private func checkIsWhole(_ kept: Transaction) throws(Violation) {
         guard let said = debt.transaction, !said.says(kept) else { return }
         throw Violation(.I1, "\(device) keeps \(kept) in its journal of transaction \(sequence), which was \(said)")
@@ -85,17 +87,19 @@ extension Outcome {
         if case .applied(_, _, let conflicts) = self { conflicts } else { nil }
     }
 
-    /// Whether there was nothing to tell.
+    /// Whether the transaction was applied without a conflict.
     fileprivate var isSmooth: Bool { conflicts?.isEmpty ?? false }
 }
 
 extension Transaction {
-    /// Whether both say the same. What their users had seen may differ: in a new history nobody has seen anything.
+    /// Returns whether both transactions make the same changes.
+    ///
+    /// The versions that their users had seen may differ: they are reset in a new history.
     func says(_ other: Transaction) -> Bool {
         space == other.space && mutations.map(\.blind) == other.mutations.map(\.blind)
     }
 
-    /// Whether this changes a record that the other changes, or refers to it.
+    /// Returns whether this transaction changes a record that the other changes, or refers to one.
     fileprivate func depends(on other: Transaction) -> Bool {
         let records = Set(other.mutations.map(\.record))
         return mutations.contains { mutation in
@@ -108,7 +112,7 @@ extension Transaction {
 }
 
 extension Mutation {
-    /// Without the versions that its user had seen.
+    /// The mutation without the versions that its user had seen.
     fileprivate var blind: Mutation {
         let intent: Intent =
             switch intent {

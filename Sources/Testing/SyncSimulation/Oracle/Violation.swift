@@ -1,4 +1,4 @@
-/// A promise that was broken.
+/// A violation of an invariant.
 public struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
     public let invariant: Invariant
     public let text: String

@@ -1,8 +1,8 @@
 import SyncConcurrency
 
-/// The broken promises that the witnesses of one world have found, in the order in which they found them.
+/// The violations that the witnesses of one world have found, in order.
 ///
-/// It calls nobody, so that a witness may report under a lock of its own.
+/// The log calls no other code, so a witness may report while it holds its own lock.
 final class ViolationLog: Sendable {
     private let found = Guarded([Violation]())
 
@@ -10,7 +10,7 @@ final class ViolationLog: Sendable {
         found.withLock { $0.append(violation) }
     }
 
-    /// The first that was found, and none of those that came with it.
+    /// Returns the first violation and discards the others.
     func take() -> Violation? {
         found.withLock { found in
             defer { found = [] }

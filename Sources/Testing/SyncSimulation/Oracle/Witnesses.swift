@@ -2,7 +2,7 @@ import SyncAuthority
 import SyncCore
 import SyncModel
 
-/// Tells several witnesses of everything.
+/// A witness that forwards every event of the server to several others.
 struct ServerWitnesses: ServerWitness {
     let all: [any ServerWitness]
 
@@ -27,7 +27,7 @@ struct ServerWitnesses: ServerWitness {
     }
 }
 
-/// Tells several witnesses of everything.
+/// A witness that forwards every event of a device to several others.
 struct DeviceWitnesses: DeviceWitness {
     let all: [any DeviceWitness]
 

@@ -1,29 +1,28 @@
-/// The kind of an event: how a report marks it, and by what a reader filters. It is no part of the trace:
-/// the trace's hash knows texts alone.
+/// The kind of an event, which determines how a report marks and filters it. The trace and its hash do not contain it.
 public enum EventKind: String, Hashable, Sendable, CaseIterable {
-    /// A turn of a machine, or anything that has no mark of its own.
+    /// A turn of a state machine, or an event without a specific kind.
     case note
-    /// A user's transaction, committed on a device.
+    /// A device has committed a user's transaction.
     case commit
-    /// The server has applied something for the first time.
+    /// The server has applied a transaction for the first time.
     case serverCommit
-    /// The server has applied something that met other edits.
+    /// The server has applied a transaction that conflicted with other edits.
     case conflict
-    /// The server has refused a transaction, or a whole push.
+    /// The server has rejected a transaction, or refused a whole push.
     case rejection
     /// A device has applied a page.
     case page
-    /// A process runs.
+    /// A process has started.
     case up
     /// A process has ended.
     case down
     case suspended, resumed
-    /// Nothing passes any more in one direction; and it does again.
+    /// A device is cut off in one direction, or connected again.
     case cut, connected
-    /// Any other fault: power, disk, clock, a backup put back.
+    /// Any other fault: power, disk, clock, a restored backup.
     case fault
     /// A new phase of the run.
     case phase
-    /// A promise was broken, or the run could not go on.
+    /// An invariant was violated, or the run could not continue.
     case violation
 }

@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 
 extension Holdings {
-    /// Reads a device's store.
+    /// Reads the contents of a device's store.
     mutating func read(_ store: SimulatedDevice.Store) throws {
         let session = try store.session()
         add("identity", "\(session.identity)")
@@ -24,7 +24,7 @@ extension Holdings {
         unlisted = summary.count - entries.count
     }
 
-    /// By event, and how many of them the user has not dealt with.
+    /// Returns the number of journal entries by event, and how many of them are active.
     private static func counts(of journal: [JournalEntry]) -> [(String, String)] {
         ["rejected", "merged", "overwritten", "cancelled"].map { event in
             let entries = journal.filter { $0.event.word == event }
@@ -35,7 +35,7 @@ extension Holdings {
         }
     }
 
-    /// Asks an authority.
+    /// Reads the contents of an authority.
     mutating func read(_ authority: any AuthorityService, now: WallTime) throws {
         let reader = AccessWatch.reader
         add("epoch", "\(try authority.hello(for: reader, now: now).epoch)")

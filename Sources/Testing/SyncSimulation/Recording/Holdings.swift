@@ -1,13 +1,14 @@
-/// The contents of one party at a moment, in words. Those of its disk are read from a copy of the disk, so that looking
-/// changes nothing.
+/// The contents of one party at one moment, as text.
+///
+/// The contents of a disk are read from a copy of it, so that reading does not change the run.
 public struct Holdings: Hashable, Sendable {
-    /// Whether its process runs.
+    /// Whether the party's process is running.
     public var isUp: Bool
-    /// In the order in which they are shown.
+    /// The facts, in display order.
     public var facts: [Fact] = []
-    /// The transactions in its outbox, oldest first.
+    /// Descriptions of the transactions in the outbox, oldest first.
     public var outbox: [String] = []
-    /// How many more there are than are listed.
+    /// The number of outbox entries that are not listed.
     public var unlisted = 0
 
     public struct Fact: Hashable, Sendable {

@@ -1,28 +1,28 @@
-/// A place in a recording. Numbers grow in the order in which things were recorded, also within one moment.
+/// A position in a recording. The numbers grow in recording order, even at the same virtual time.
 public struct RecordedMoment: Hashable, Sendable {
     public let number: Int
-    /// Virtual, since the simulation began.
+    /// The virtual time since the simulation began.
     public let time: Duration
 }
 
-/// Something that happened at one party.
+/// An event at one party.
 public struct RecordedEvent: Hashable, Sendable {
     public let moment: RecordedMoment
-    /// A device, the server, or the world.
+    /// The name of a device, "server", or "world".
     public let party: String
     public let kind: EventKind
     public let text: String
-    /// More than a line has room for; empty when there is no more.
+    /// Text that is too long for a line; empty when there is none.
     public let detail: String
-    /// The message over which it happened, when there was one.
+    /// The message that the server was handling at the time; nil when there was none.
     public let message: RecordedMessage.ID?
 }
 
 /// The state of the world at the end of a step.
 public struct RecordedStep: Hashable, Sendable {
-    /// "step 12", "at rest, second 3".
+    /// The name of the step, such as "step 12" or "coming to rest".
     public let name: String
     public let moment: RecordedMoment
-    /// By party; shared with the step before where nothing has changed.
+    /// The contents of each party.
     public let holdings: [String: Holdings]
 }

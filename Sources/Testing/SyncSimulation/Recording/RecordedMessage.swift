@@ -1,25 +1,25 @@
-/// One copy of one message: a request, its answer, or a hint.
+/// One copy of a message: a request, its answer, or a hint.
 public struct RecordedMessage: Hashable, Sendable, Identifiable {
     public typealias ID = Int
 
     public let id: ID
     public let kind: Kind
-    /// Requests and answers of one call have the same number.
+    /// The number of the call, which its requests and answers share.
     public let call: Int
-    /// Of a request that the network has doubled, the second copy is 1.
+    /// The number of the copy: 1 for the second copy of a duplicated request, otherwise 0.
     public let copy: Int
     public let sender: String
     public let receiver: String
     public internal(set) var label: String
-    /// The contents in words; empty when the label says it all.
+    /// A description of the contents; empty when the label is sufficient.
     public internal(set) var detail: String
     public let sent: RecordedMoment
-    /// When it arrived, or was lost; nil while it is on its way.
+    /// The moment when the message arrived or was lost; nil while it is in transit.
     public internal(set) var ended: RecordedMoment?
     public internal(set) var fate = Fate.onItsWay
-    /// Whether it takes much longer than others.
+    /// Whether the message takes much longer than others.
     public internal(set) var isLate = false
-    /// The damage to its bytes; nil when there is none.
+    /// A description of the damage to its bytes; nil when there is none.
     public internal(set) var damage: String?
 
     public enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -27,21 +27,21 @@ public struct RecordedMessage: Hashable, Sendable, Identifiable {
     }
 
     public enum Fate: String, Hashable, Sendable, CaseIterable {
-        /// Not there yet when the recording ended.
+        /// The message was still in transit when the recording ended.
         case onItsWay
         case arrived
         case lost
-        /// The connection was refused; the server heard nothing.
+        /// The connection was refused. The server received nothing.
         case refused
         /// A proxy answered that the server is busy.
         case busy
-        /// Something on the way answered in the server's place, as the script says.
+        /// A scripted answer was returned instead of the server's.
         case intercepted
         /// The connection broke before the answer was complete.
         case broken
-        /// It arrived, and nobody waited for it any more.
+        /// The message arrived, but nothing was waiting for it anymore.
         case unheard
-        /// There was no server, or it died over it.
+        /// No server was running, or the server died while handling the message.
         case nobodyThere
     }
 }

@@ -2,7 +2,7 @@ import SyncConcurrency
 import SyncCore
 
 extension WorldRecording {
-    /// A step of the world has ended: looks at what has changed since the step before.
+    /// Records the end of a step, with the contents of all parties.
     func stepEnded(_ name: String, _ simulation: Simulation, _ server: SimulatedServer, _ devices: [SimulatedDevice]) {
         var holdings: [String: Holdings] = [:]
         for device in devices {
@@ -20,7 +20,7 @@ extension WorldRecording {
             if let last = state.steps.last, last.name == name, last.moment.number == state.moments,
                 last.holdings == holdings
             {
-                // Nothing has happened since: the last step takes longer.
+                // Nothing has changed: extend the last step.
                 let moment = RecordedMoment(number: last.moment.number, time: now)
                 state.steps.replaceLast(with: RecordedStep(name: name, moment: moment, holdings: holdings))
             } else {
@@ -29,7 +29,8 @@ extension WorldRecording {
         }
     }
 
-    /// Reads the contents of a disk again when it has been written to, and marks the faults that it has met.
+    /// Returns the contents of a disk, which are read again only if the disk has changed, and records the faults that
+    /// the disk has met.
     private func look(
         at disk: SimulatedDisk, of party: String, isUp: Bool, _ simulation: Simulation, _ read: () -> Holdings
     ) -> Holdings {
@@ -55,7 +56,7 @@ extension WorldRecording {
 }
 
 extension VirtualWallClock {
-    /// How wrong it is.
+    /// A description of the clock's error.
     fileprivate var words: String {
         let error = error(since: Simulation.startTime)
         return error == 0 ? "right" : "wrong by \(error > 0 ? "+" : "")\(error / 1_000) ms"
@@ -63,7 +64,7 @@ extension VirtualWallClock {
 }
 
 extension SyncStatus {
-    /// For people, without what changes by itself as time goes on.
+    /// A description of the status, without the parts that change merely with time.
     fileprivate var words: String {
         let pulls = spaces.map { ", pull of \($0.space) \($0.pull.words), head \($0.head)" }.joined()
         return "\(connection.words), push \(push.words)\(pulls)"

@@ -1,9 +1,9 @@
 import SyncConcurrency
 
-/// A simulation kept whole for a report: events, messages, and the contents of every party after each step.
+/// A recording of a simulation for a report: events, messages, and the contents of every party after each step.
 ///
-/// It only listens. It draws no numbers, runs no jobs and touches no disk but copies: a run is the same with it and
-/// without it. Without one, nothing of it is done.
+/// Recording does not affect the run: it draws no random numbers, runs no jobs, and reads only copies of disks. A run
+/// without a recording does none of this work.
 public final class WorldRecording: Sendable {
     struct State: Sendable {
         var title = ""
@@ -15,13 +15,14 @@ public final class WorldRecording: Sendable {
         var events: BoundedLog<RecordedEvent>
         var traffic: BoundedLog<RecordedMessage>
         var steps: BoundedLog<RecordedStep>
-        /// The request that the server is working on.
+        /// The request that the server is handling.
         var inHand: RecordedMessage.ID?
-        /// The last thing that the server noted about it.
+        /// The server's last note about that request.
         var answer: (label: String, detail: String)?
-        /// Outcomes that have been given before: to give them again is no new commit.
+        /// The outcomes that the server has returned before. Repeating one is not a new commit.
         var outcomes: Set<String> = []
-        /// By party, how much was written to its disk when that was last looked at, and how often it had failed.
+        /// The state of each party's disk at the last check: the number of changes, the number of faults, and the
+        /// contents.
         var disks: [String: (changes: Int, faults: Int, holdings: Holdings)] = [:]
         var asleep: Set<String> = []
         var cutOff: Set<String> = []
@@ -32,7 +33,9 @@ public final class WorldRecording: Sendable {
     let state: Guarded<State>
 
     /// - Parameters:
-    ///   - events: how many of the last events are kept; `messages` and `steps` say it of those.
+    ///   - events: the number of last events to keep.
+    ///   - messages: the number of last messages to keep.
+    ///   - steps: the number of last steps to keep.
     public init(
         events: Int = SimulationLimits.recordedEvents, messages: Int = SimulationLimits.recordedMessages,
         steps: Int = SimulationLimits.recordedSteps
@@ -43,23 +46,23 @@ public final class WorldRecording: Sendable {
                 steps: BoundedLog(limit: max(steps, 1))))
     }
 
-    // MARK: What was recorded
+    // MARK: Contents
 
     /// The name of the run.
     public var title: String { state.withLock { $0.title } }
     /// Facts about the whole run, such as its seed and its faults.
     public var facts: [Holdings.Fact] { state.withLock { $0.facts } }
-    /// Devices and the server.
+    /// The names of the devices and of the server.
     public var parties: [String] { state.withLock { $0.parties } }
-    /// The last ones, in their order.
+    /// The last events, in order.
     public var events: [RecordedEvent] { state.withLock { $0.events.entries } }
-    /// The last ones, in the order in which they were sent.
+    /// The last messages, in the order in which they were sent.
     public var messages: [RecordedMessage] { state.withLock { $0.traffic.entries } }
-    /// The last ones, in their order.
+    /// The last steps, in order.
     public var steps: [RecordedStep] { state.withLock { $0.steps.entries } }
-    /// The broken promise; nil when none was found.
+    /// The failure of the run; nil when there was none.
     public var failure: String? { state.withLock { $0.failure } }
-    /// How many events, messages and steps at the beginning were too many to be kept.
+    /// The number of early events, messages, and steps that were not kept.
     public var forgotten: Int {
         state.withLock { $0.events.forgotten + $0.traffic.forgotten + $0.steps.forgotten }
     }
@@ -82,7 +85,7 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// The run is over, and all was well: what follows is tidying up.
+    /// Stops recording events after a successful run. Only cleanup follows.
     func close() {
         state.withLock { $0.isClosed = true }
     }
@@ -106,7 +109,8 @@ public final class WorldRecording: Sendable {
         state.withLock { $0.event(text, by: party, at: time, as: kind, detail: detail) }
     }
 
-    /// The run ends here, and nothing more is recorded but its last step. The event goes to the party that the words name first.
+    /// Records the failure of the run and stops recording events. The event belongs to the party that the text names
+    /// first.
     func fail(_ text: String, at time: Duration) {
         state.withLock { state in
             state.isClosed = false
@@ -119,14 +123,14 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// Whether this outcome is heard for the first time.
+    /// Returns whether this outcome is new.
     func isNew(_ outcome: String) -> Bool {
         state.withLock { $0.outcomes.insert(outcome).inserted }
     }
 
     // MARK: Messages
 
-    /// A new call; its messages carry the number.
+    /// Returns the number of a new call, which its messages carry.
     func call() -> Int {
         state.withLock { state in
             state.calls += 1
@@ -164,12 +168,12 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// It had arrived, but that was not all.
+    /// Changes the fate of a message that has already arrived.
     func changeFate(_ id: RecordedMessage.ID?, _ fate: RecordedMessage.Fate) {
         state.withLock { $0.change(id) { $0.fate = fate } }
     }
 
-    /// From now to `answered` the server works on this request, and what it notes belongs to it.
+    /// Records that the server starts to handle a request. Its events belong to the request until `answered` is called.
     func takenInHand(_ id: RecordedMessage.ID?) {
         state.withLock { state in
             state.inHand = id
@@ -177,7 +181,7 @@ public final class WorldRecording: Sendable {
         }
     }
 
-    /// Returns the server's note about the request in hand.
+    /// Ends the handling of the current request and returns the server's last note about it.
     func answered() -> (label: String, detail: String)? {
         state.withLock { state in
             state.inHand = nil
@@ -204,7 +208,7 @@ extension WorldRecording.State {
         return RecordedMoment(number: moments, time: time)
     }
 
-    /// Identifiers are places in the log; nothing is left to change of one that was forgotten.
+    /// Changes a message. Has no effect on a message that is no longer kept.
     fileprivate mutating func change(_ id: RecordedMessage.ID?, _ body: (inout RecordedMessage) -> Void) {
         guard let id, var message = traffic[id] else { return }
         body(&message)
@@ -224,7 +228,9 @@ extension WorldRecording.State {
 }
 
 extension WorldRecording.State {
-    /// A party that recovers is woken and connected whether it slept or not: only the end of something is marked.
+    /// Returns the kind of an event, or `note` for a resumption or connection that ended nothing.
+    ///
+    /// A recovering party is resumed and connected even if it was neither suspended nor cut off.
     private mutating func settled(_ kind: EventKind, of party: String) -> EventKind {
         switch kind {
         case .suspended: asleep.insert(party)
@@ -237,7 +243,7 @@ extension WorldRecording.State {
     }
 }
 
-/// The last entries of a log. Places count from the first one ever.
+/// The last entries of a log. Indices count from the first entry that was ever added.
 struct BoundedLog<Entry: Sendable>: Sendable {
     private(set) var entries: [Entry] = []
     private(set) var forgotten = 0
@@ -256,7 +262,7 @@ struct BoundedLog<Entry: Sendable>: Sendable {
 
     mutating func append(_ entry: Entry) {
         if entries.count == limit {
-            // Many at once, so that an entry costs the same however long the log is.
+            // Many entries are removed at once, so that the cost per entry does not depend on the length of the log.
             let count = max(limit / 4, 1)
             entries.removeFirst(count)
             forgotten += count
@@ -274,7 +280,7 @@ struct BoundedLog<Entry: Sendable>: Sendable {
 }
 
 extension String {
-    /// Where `part` begins, in bytes; nil when it is not there.
+    /// Returns the byte offset of `part`; nil when it does not occur.
     fileprivate func offset(of part: String) -> Int? {
         let (text, part) = (Array(utf8), Array(part.utf8))
         guard !part.isEmpty, text.count >= part.count else { return nil }

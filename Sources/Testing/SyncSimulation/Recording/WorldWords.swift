@@ -1,7 +1,7 @@
 import SyncModel
 
 extension Transaction {
-    /// For people: what it does to which records.
+    /// A description of the transaction's changes.
     var words: String { mutations.map(\.words).joined(separator: "; ") }
 }
 
@@ -25,7 +25,7 @@ extension Patch {
 }
 
 extension PushReply {
-    /// Returns whether an answer to a push is something new to the server, or one that it has given before.
+    /// Returns the kind of event for the reply to a push: a note when all its outcomes have been returned before.
     func kind(to request: PushRequest, _ recording: WorldRecording) -> EventKind {
         guard case .answered(let results, let epoch, _) = self else { return .rejection }
         var kind = EventKind.note

@@ -1,4 +1,4 @@
-/// Base64 with padding (RFC 4648, §4), as a content security policy writes hashes.
+/// Base64 with padding (RFC 4648, §4), the encoding of hashes in a content security policy.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 

@@ -1,9 +1,9 @@
 import Crypto
 
-/// A recording as one page that needs nothing but a browser: a space-time diagram of the run.
+/// A recording as a self-contained HTML page with a space-time diagram of the run.
 ///
-/// The page loads nothing and may load nothing: its policy allows only the script and the style that are in it, by
-/// their hashes. What was recorded is in it as JSON, and reaches the screen as text alone.
+/// The page loads no other resources: its content security policy allows only its own script and style, by their
+/// hashes. The recorded data is embedded as JSON and displayed only as text.
 public struct HTMLReport: Sendable {
     private let recording: WorldRecording
 
@@ -11,7 +11,7 @@ public struct HTMLReport: Sendable {
         self.recording = recording
     }
 
-    /// The page, in UTF-8.
+    /// Returns the page, encoded in UTF-8.
     public func write() -> [UInt8] {
         let style = PackageResources.report_css
         let script = PackageResources.report_js
@@ -24,7 +24,7 @@ public struct HTMLReport: Sendable {
             "DATA": ReportData(recording).write(),
         ]
         var page: [UInt8] = []
-        // A mark is a name between two signs; the template has them nowhere else.
+        // A placeholder is a name between two "@" characters, which the template uses nowhere else.
         let pieces = PackageResources.report_html.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         for piece in pieces {
             page.append(contentsOf: parts[String(decoding: piece, as: UTF8.self)] ?? Array(piece))
@@ -32,14 +32,17 @@ public struct HTMLReport: Sendable {
         return page
     }
 
-    /// A source expression of a content security policy that allows exactly these bytes.
+    /// Returns a source expression for a content security policy that allows exactly these bytes.
     private static func source(allowing bytes: [UInt8]) -> String {
         "'sha256-\(Base64.encode(Array(SHA256.hash(data: bytes))))'"
     }
 }
 
 extension String {
-    /// By scalars: a sign with a combining mark behind it is one character, and would still end an element.
+    /// The text with HTML's special characters escaped.
+    ///
+    /// It works on scalars: a special character followed by a combining mark is one `Character`, and would still end an
+    /// element.
     fileprivate var escapedForHTML: String {
         unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

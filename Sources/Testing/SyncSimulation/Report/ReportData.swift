@@ -1,23 +1,27 @@
 import SyncJSON
 
-/// A recording as the JSON that the page's script reads. Texts are in one table, each once, and named by their place.
+/// A recording as the JSON that the page's script reads.
+///
+/// Each distinct text is stored once in a table and referred to by its index.
 struct ReportData {
     private let recording: WorldRecording
     private var texts: [String] = []
-    /// By their bytes: texts that are written differently are different, also where Unicode calls them equivalent.
+    /// The index of each text, by its bytes. Texts with different bytes are different even if Unicode considers them
+    /// equivalent.
     private var places: [[UInt8]: Int] = [:]
 
     init(_ recording: WorldRecording) {
         self.recording = recording
     }
 
-    /// Fit for a `<script>` element: there is no `<` in it, so that nothing recorded can end the element.
+    /// Returns the JSON in a form that is safe in a `<script>` element: it contains no `<`, so that recorded text
+    /// cannot end the element.
     consuming func write() -> [UInt8] {
         let plain = writeJSON()
         var safe: [UInt8] = []
         safe.reserveCapacity(plain.count)
         for byte in plain {
-            // In JSON these stand in strings alone, where an escape means the same.
+            // JSON has these characters in strings only, where an escape has the same meaning.
             switch byte {
             case UInt8(ascii: "<"): safe.append(contentsOf: Array(#"\u003C"#.utf8))
             case UInt8(ascii: ">"): safe.append(contentsOf: Array(#"\u003E"#.utf8))
@@ -55,7 +59,7 @@ struct ReportData {
         return writer.bytes
     }
 
-    /// [number, time, party, kind, text, detail, message]
+    /// Writes events as [number, time, party, kind, text, detail, message].
     private mutating func write(_ events: [RecordedEvent], _ parties: [String], to writer: inout JSONWriter) {
         writer.beginArray()
         for event in events {
@@ -71,7 +75,8 @@ struct ReportData {
         writer.endArray()
     }
 
-    /// [id, kind, call, copy, from, to, label, detail, sent number, sent time, end number, end time, fate, late, damage]
+    /// Writes messages as [id, kind, call, copy, from, to, label, detail, sent number, sent time, end number, end time,
+    /// fate, late, damage].
     private mutating func write(_ messages: [RecordedMessage], _ parties: [String], to writer: inout JSONWriter) {
         writer.beginArray()
         for message in messages {
@@ -99,7 +104,7 @@ struct ReportData {
         writer.endArray()
     }
 
-    /// Steps name holdings by their place, in the order of the parties; equal ones are written once.
+    /// Writes the steps. A step refers to the contents of each party by index, so that equal contents are written once.
     private mutating func write(_ steps: [RecordedStep], to writer: inout JSONWriter) {
         var known: [PlacedHoldings: Int] = [:]
         var distinct: [PlacedHoldings] = []
@@ -132,7 +137,7 @@ struct ReportData {
         writer.endArray()
     }
 
-    /// Holdings with the places of their texts.
+    /// The contents of a party, with the indices of their texts.
     private struct PlacedHoldings: Hashable {
         let isUp: Bool
         let facts: [Int]
@@ -148,7 +153,7 @@ struct ReportData {
         return PlacedHoldings(isUp: holdings.isUp, facts: facts, outbox: outbox, unlisted: holdings.unlisted)
     }
 
-    /// [is up, [name, value, name, value …], [entry …], entries that are not listed]
+    /// Writes contents as [is up, [name, value, name, value …], [entry …], number of entries not listed].
     private static func write(_ holdings: PlacedHoldings, to writer: inout JSONWriter) {
         writer.beginArray()
         writer.boolean(holdings.isUp)
@@ -174,7 +179,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Two numbers: its own, and the time in microseconds.
+    /// Writes a moment as its number and its time in microseconds.
     fileprivate mutating func moment(_ moment: RecordedMoment) {
         integer(moment.number)
         integer(moment.time.wholeMicroseconds)

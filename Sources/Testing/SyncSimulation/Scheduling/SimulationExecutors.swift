@@ -1,5 +1,5 @@
-/// Where the tasks of a simulation run: given as a preference, it takes their jobs, those of their child tasks, and
-/// those of ordinary actors that they call.
+/// The executor of a simulation's tasks. As a task executor preference, it runs their jobs, those of their child tasks,
+/// and those of the default actors that they call.
 public final class SimulationTaskExecutor: TaskExecutor {
     private let scheduler: SimulationScheduler
 
@@ -12,8 +12,8 @@ public final class SimulationTaskExecutor: TaskExecutor {
     }
 }
 
-/// Where one actor of a simulation runs. Its jobs stand in the same queue as all others, so that a call from actor to
-/// actor is a place where something else may come between.
+/// The executor of one actor in a simulation. Its jobs are in the same queue as all others, so that other jobs may run
+/// between a call to the actor and its execution.
 public final class SimulationSerialExecutor: SerialExecutor {
     private let scheduler: SimulationScheduler
 

@@ -7,9 +7,9 @@ private import Glibc
 private import Musl
 #endif
 
-/// Which of the jobs that are ready runs next.
+/// The choice of the next job among those that are ready.
 public enum SchedulingPolicy: String, Hashable, Sendable, CaseIterable {
-    /// Any of them, by the seed: finds what depends on an order that nobody promised.
+    /// A random one, chosen by the seed: finds code that depends on an unspecified order.
     case random
     /// The one that became ready first.
     case fifo
@@ -17,7 +17,7 @@ public enum SchedulingPolicy: String, Hashable, Sendable, CaseIterable {
 
 /// The queue of all jobs of one simulation. One thread runs them, one at a time.
 ///
-/// It is locked although one thread drains it: work that has left the simulation comes back from another thread,
+/// The queue has a lock although one thread runs it: work that has left the simulation may return from another thread,
 /// and is counted as foreign.
 public final class SimulationScheduler: Sendable {
     private struct Entry: Sendable {
@@ -25,7 +25,7 @@ public final class SimulationScheduler: Sendable {
         let place: Place
     }
 
-    /// Where a job runs. Holds the executor, which must live as long as its jobs.
+    /// The executor that runs a job. The executor must live as long as its jobs.
     enum Place: Sendable {
         case task(SimulationTaskExecutor)
         case actor(SimulationSerialExecutor)
@@ -33,7 +33,8 @@ public final class SimulationScheduler: Sendable {
 
     private struct State: Sendable {
         var ready: [Entry] = []
-        /// Of `ready`, those before this one are gone: taking the oldest must not move all the others.
+        /// The index of the oldest job in `ready`. The entries before it are done, and are removed in batches to avoid
+        /// moving the others.
         var oldest = 0
         var random: SeededRandom
         var owner: pthread_t
@@ -43,7 +44,7 @@ public final class SimulationScheduler: Sendable {
     }
 
     public let policy: SchedulingPolicy
-    /// Whether jobs that go to Swift's global pool are counted; needs a hook of the runtime.
+    /// Whether jobs that go to Swift's global pool are counted, which needs a hook of the runtime.
     public let hasTripwire: Bool
     private let state: Guarded<State>
 
@@ -61,13 +62,13 @@ public final class SimulationScheduler: Sendable {
         }
     }
 
-    /// Says that the calling thread is the one of this simulation from now on.
+    /// Makes the calling thread the simulation's thread.
     func adoptCurrentThread() {
         let thread = pthread_self()
         state.withLock { $0.owner = thread }
     }
 
-    /// Runs one job; false when none is ready.
+    /// Runs one job. Returns false when none is ready.
     func step() -> Bool {
         guard let entry = takeNext() else { return false }
         tripwire_enter()
@@ -105,12 +106,12 @@ public final class SimulationScheduler: Sendable {
         }
     }
 
-    /// How many jobs have run.
+    /// The number of jobs that have run.
     public var jobCount: Int { state.withLock { $0.jobs } }
 
-    /// How many jobs came from a thread that is not the simulation's.
+    /// The number of jobs that came from a thread other than the simulation's.
     public var foreignCount: Int { state.withLock { $0.foreign } }
 
-    /// How many jobs were handed to Swift's global pool by jobs of the simulation; 0 without a tripwire.
+    /// The number of jobs that jobs of the simulation handed to Swift's global pool; 0 without a tripwire.
     public var escapedCount: Int { state.withLock { Int(clamping: $0.escaped) } }
 }

@@ -1,13 +1,14 @@
-/// One thing that happens in a world. What is impossible when its turn comes does not happen: nobody kills the dead.
+/// One event in a world. An event that is impossible at its time is skipped, such as killing a process that is already
+/// dead.
 public enum Happening: Hashable, Sendable {
-    /// A user does something; what, depends on the seed and on what the device shows.
+    /// A user performs an operation, which depends on the seed and on the records that the device shows.
     case operation(device: Int, seed: UInt64)
     case device(Int, DeviceFault)
     case server(ServerFault)
-    /// A fault waits among the next operations of a disk.
+    /// A disk gets a fault for one of its next operations.
     case disk(Party, DiskFault)
 
-    /// The device that this happens to.
+    /// The device that the event affects; nil for the server.
     public var place: Int? {
         switch self {
         case .operation(let place, _), .device(let place, _), .disk(.device(let place), _): place
@@ -16,43 +17,43 @@ public enum Happening: Hashable, Sendable {
     }
 }
 
-/// The faults of a device, its process and its link.
+/// The faults of a device, its process, and its link.
 public enum DeviceFault: Hashable, Sendable {
-    /// A dead device starts, a sleeping one wakes, and one that is cut off is connected again.
+    /// The device starts if it is dead, wakes if it is suspended, and is reconnected if it is cut off.
     case recovers
     case killed
-    /// Its engine is asked to stop, as when an application is closed; a new process starts when it recovers.
+    /// The engine is asked to stop, as when an application is closed. A new process starts when the device recovers.
     case stops
-    /// The seed chooses what of the unsynced stays.
+    /// The device loses power. The seed chooses which unsynced writes survive.
     case losesPower(seed: UInt64)
     case suspended
     case cutOff(SimulatedNetwork.Direction)
     case losesLink
-    /// Its wall clock is wrong by so much from now on.
+    /// The wall clock is wrong by this much from now on.
     case clock(wrongBy: Duration)
-    /// Someone keeps an image of its disk.
+    /// An image of the disk is kept.
     case imageKept
-    /// Someone puts the image back.
+    /// The kept image is restored.
     case rolledBack
-    /// Its wall clock goes too fast by so many parts in a million; negative is too slow.
+    /// The wall clock runs fast by this many parts per million; negative values run slow.
     case clockDrifts(Int)
-    /// The next requests meet this.
+    /// The next requests get this answer.
     case meets(ScriptedAnswer, times: Int)
-    /// The server lies to the next requests that the lie is for.
+    /// The server lies to the next requests that the lie applies to.
     case isToldLies(Lie, times: Int)
-    /// Someone copies another device's disk to this one.
+    /// Another device's disk is copied to this one.
     case cloned(from: Int)
-    /// A second engine starts on the same database, without having asked for the lease.
+    /// A second engine starts on the same database.
     case rivalStarts
-    /// Other programs leave so many bytes of its disk.
+    /// Other programs fill the disk except for this many bytes.
     case diskFilled(leaving: Int)
-    /// As the kernel makes a file system after an error: what is there can be read, and nothing written.
+    /// The file system becomes read-only, as the kernel makes it after an error.
     case diskReadOnly
-    /// Someone else logs in. An application should tell its engine; not all do.
+    /// Another user logs in. An application should tell its engine, but not all do.
     case userChanges(isTold: Bool)
-    /// Its user agrees to deletions that the engine holds back.
+    /// The user agrees to the deletions that the engine holds back.
     case deletesAllowed
-    /// A device of the earlier build gets the current one, and starts again.
+    /// A device with the earlier build is upgraded to the current one and restarted.
     case upgraded
 }
 
@@ -60,29 +61,29 @@ public enum ServerFault: Hashable, Sendable {
     case recovers
     case killed
     case losesPower(seed: UInt64)
-    /// It forgets how it came to the older part of what it holds, but for so many commits.
+    /// The server removes all but the newest commits from its change feeds.
     case compacted(keeping: Int)
     case backedUp
-    /// The last backup is put back, under a new epoch.
+    /// The last backup is restored and a new epoch begins.
     case restored
-    /// The last backup is put back, and nobody says so: the server has to find out.
+    /// The last backup is restored without telling the server, which has to detect it.
     case restoredSilently
-    /// Somebody with an account of their own pushes what no client of ours would: under the client id of a device, or with
-    /// claims that cannot be true. The seed chooses which.
+    /// A stranger with a valid account pushes what no real client would: under the client id of a device, or with false
+    /// claims. The seed chooses which.
     case forged(seed: UInt64)
-    /// Another server answers under the same address: it knows nothing.
+    /// An empty server takes over the same address.
     case emptied
     case diskFilled(leaving: Int)
-    /// As the kernel makes a file system after an error: what is there can be read, and nothing written.
+    /// The file system becomes read-only, as the kernel makes it after an error.
     case diskReadOnly
-    /// A second process serves the same database beside the first; what kills one of them leaves the other.
+    /// A second process serves the same database beside the first. Killing one of them leaves the other running.
     case secondStarts
-    /// A server of the earlier build gets the current one, and starts again.
+    /// A server with the earlier build is upgraded to the current one and restarted.
     case upgraded
-    /// Each request waits so long for its turn.
+    /// Each request waits this long before it is handled.
     case slowed(by: Duration)
-    /// Its wall clock is wrong by so much from now on.
+    /// The wall clock is wrong by this much from now on.
     case clock(wrongBy: Duration)
-    /// The owner of a device loses its access to a space, or gets it back: it starts with other rules.
+    /// The owner of a device loses access to a space, or gets it back. The server restarts with the new rules.
     case accessChanged(device: Int, space: Int)
 }

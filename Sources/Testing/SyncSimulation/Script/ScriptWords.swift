@@ -1,6 +1,6 @@
-/// The words of one line of a script, read from the left.
+/// The words of one line of a script, read from left to right.
 struct ScriptWords {
-    /// A word that is not what belongs there.
+    /// The error for a word that does not belong there.
     struct Unexpected: Error {
         let message: String
 
@@ -14,7 +14,7 @@ struct ScriptWords {
         }
     }
 
-    /// Of all times in a script: ten years in microseconds, which no clock of a world overflows with.
+    /// The longest time in a script: ten years in microseconds, which does not overflow any clock of a world.
     static let longestTime: Int64 = 10 * 366 * 86_400 * 1_000_000
 
     private var rest: ArraySlice<String>
@@ -74,7 +74,7 @@ struct ScriptWords {
         return value
     }
 
-    /// The places of names that are joined by "+".
+    /// Reads names that are joined by "+", and returns their indices.
     mutating func names(among names: [String]) throws(Unexpected) -> [Int] {
         let places = (first ?? "").split(separator: "+").map { name in names.firstIndex(of: String(name)) }
         guard !places.isEmpty, !places.contains(nil) else {

@@ -1,5 +1,5 @@
 extension WorldPlan {
-    /// The happenings in the world of this plan.
+    /// The script of this plan's world.
     public var script: WorldScript {
         var author = Author(plan: self)
         var script = WorldScript(setting: setting)
@@ -12,11 +12,15 @@ extension WorldPlan {
         return script
     }
 
-    /// Draws for every kind of fault at each step, whether it is on or not, so that one rate does not shift the others.
+    /// The generator of a script.
+    ///
+    /// It draws the numbers for every kind of fault at each step, whether the fault is enabled or not, so that changing
+    /// one rate does not affect the others.
     private struct Author {
         let plan: WorldPlan
         var random: SeededRandom
-        /// Of what was thought of later: so that the worlds of seeds stay what they were, but for that.
+        /// The random numbers of faults that were added later. Each group has its own stream, so that the worlds of
+        /// existing seeds stay the same except for the new faults.
         var rare: SeededRandom
         var users: SeededRandom
         var later: SeededRandom
@@ -43,7 +47,7 @@ extension WorldPlan {
             builds = SeededRandom(seed: plan.setting.seed, stream: "script.builds")
         }
 
-        /// How many operations come at the next instant.
+        /// Draws the number of operations at the next instant.
         mutating func nextBurst(atMost most: Int) -> Int {
             min(bursts.within(1...max(plan.burst, 1)), most)
         }
@@ -64,7 +68,7 @@ extension WorldPlan {
             guard later.chance(plan.rates.sleepForDays) else {
                 return WorldScript.Moment(happenings, pause: isLong ? sleep : pause)
             }
-            // One that is awake would ask for news all the time, which takes the simulation longer than it is worth.
+            // All devices sleep: an awake device would keep polling, which takes too much simulation time.
             happenings += (0..<plan.setting.devices).map { .device($0, .suspended) }
             return WorldScript.Moment(happenings, pause: days)
         }
@@ -113,7 +117,7 @@ extension WorldPlan {
             if outside.chance(rates.strayClock) { faults.append(.clock(wrongBy: SimulationLimits.day * days)) }
             if outside.chance(3 * rates.strayClock) { faults.append(.clock(wrongBy: .zero)) }
             let lie = lies.below(Lie.allCases.count)
-            // Some lies end soon, others go on until the server is set right.
+            // Some lies end soon. Others last until the faults end.
             let count = lies.chance(0.5) ? lies.within(1...6) : 1_000
             if lies.chance(rates.lie) { faults.append(.isToldLies(Lie.allCases[lie], times: count)) }
             if builds.chance(rates.upgrade) { faults.append(.upgraded) }
@@ -156,7 +160,7 @@ extension WorldPlan {
 }
 
 extension SeededRandom {
-    /// Some fault among the next operations of a disk.
+    /// Draws a fault for one of the next operations of a disk.
     fileprivate mutating func diskFault() -> DiskFault {
         let skip = below(60)
         let times = chance(0.8) ? 1 : within(2...30)

@@ -1,18 +1,19 @@
 import SyncCore
 
-/// How a script is drawn: how much happens, and how likely each fault is at a step. Rates are drawn per seed, so that
-/// each world has another character and many know only a few faults.
+/// The parameters for drawing a script: the number of operations, and the probability of each fault at each step.
+///
+/// The rates are drawn per seed, so that worlds differ in character and many have only a few kinds of faults.
 public struct WorldPlan: Hashable, Sendable {
     public var setting: WorldSetting
-    /// How many operations users do, over all devices.
+    /// The number of user operations, over all devices.
     public var steps: Int
-    /// How long users think between two operations, or between two bursts of them.
+    /// The pause between two operations, or between two bursts of operations.
     public var pause: ClosedRange<Duration>
-    /// At most so many operations come at one instant, of one user or of several.
+    /// The maximum number of operations at one instant, of one user or of several.
     public var burst = 1
     public var rates = Rates()
 
-    /// How likely each of these is at a step.
+    /// The probability of each event at a step.
     public struct Rates: Hashable, Sendable {
         public var killDevice = 0.0
         public var losePowerOfDevice = 0.0
@@ -20,17 +21,17 @@ public struct WorldPlan: Hashable, Sendable {
         public var cutDevice = 0.0
         public var dropLink = 0.0
         public var jumpClock = 0.0
-        /// Someone keeps an image of the device's disk, or puts the last one back.
+        /// An image of the device's disk is kept, or the last one is restored.
         public var rollBackDevice = 0.0
-        /// A fault of the disk somewhere among the next operations: an error, a kill, or a loss of power.
+        /// One of the disk's next operations meets a fault: an error, a kill, or a loss of power.
         public var deviceDiskFault = 0.0
         public var killServer = 0.0
         public var losePowerOfServer = 0.0
         public var compactServer = 0.0
-        /// Someone keeps a backup of the server's disk, or restores the last one and starts a new epoch.
+        /// A backup of the server's disk is taken, or the last one is restored and a new epoch begins.
         public var restoreServer = 0.0
         public var serverDiskFault = 0.0
-        /// A gateway between a device and the server answers in its place.
+        /// A gateway between a device and the server answers instead of the server.
         public var scriptAnswer = 0.0
         public var driftClock = 0.0
         /// Another device's disk is copied to this one.
@@ -41,55 +42,55 @@ public struct WorldPlan: Hashable, Sendable {
         public var fillDisk = 0.0
         /// A file system is made read-only.
         public var protectDisk = 0.0
-        /// An empty server takes the place of the one that was there.
+        /// An empty server replaces the existing one.
         public var emptyServer = 0.0
         /// A second process serves the same database.
         public var secondServer = 0.0
-        /// The server takes its time for a while.
+        /// The server is slow for a while.
         public var slowServer = 0.0
         public var jumpClockOfServer = 0.0
-        /// An application is closed as it should be.
+        /// An application is closed properly.
         public var stopDevice = 0.0
-        /// Nobody does anything for hours.
+        /// Nothing happens for hours.
         public var longPause = 0.0
-        /// Someone else logs in on a device.
+        /// Another user logs in on a device.
         public var changeUser = 0.0
-        /// All devices sleep for days, and wake one after the other.
+        /// All devices sleep for days.
         public var sleepForDays = 0.0
-        /// A user agrees to deletions that the engine holds back.
+        /// A user agrees to the deletions that the engine holds back.
         public var allowDeletes = 0.0
-        /// A device's owner loses the access to a space, or gets it back.
+        /// A device's owner loses access to a space, or gets it back.
         public var changeAccess = 0.0
-        /// Someone puts the server's last backup back, and tells nobody.
+        /// The server's last backup is restored without telling the server.
         public var restoreServerSilently = 0.0
-        /// Somebody pushes under a foreign client id, or with false claims.
+        /// A stranger pushes under another's client id, or with false claims.
         public var forgePush = 0.0
-        /// A device's clock is wrong by weeks, until somebody sets it right.
+        /// A device's clock is wrong by weeks, until it is corrected.
         public var strayClock = 0.0
         /// The server lies to a device for a while.
         public var lie = 0.0
-        /// A device or server of the earlier build gets the current one.
+        /// A device or server with the earlier build is upgraded to the current one.
         public var upgrade = 0.0
         public var recover = 0.3
 
         public init() {}
     }
 
-    /// A world without faults.
+    /// Returns the plan of a world without faults.
     public static func calm(seed: UInt64, devices: Int = 2, steps: Int = 100) -> WorldPlan {
         WorldPlan(
             setting: WorldSetting(seed: seed, devices: devices), steps: steps,
             pause: .milliseconds(1)...(.seconds(5)))
     }
 
-    /// The world of a seed.
+    /// Returns the plan of a seed's world.
     public static func drawn(seed: UInt64, steps: Int = 500) -> WorldPlan {
         var random = SeededRandom(seed: seed, stream: "plan")
         var plan = WorldPlan.calm(seed: seed, devices: random.within(1...4), steps: steps)
         plan.setting.scheduling = random.chance(0.1) ? .fifo : .random
         plan.setting.slowProcessor = random.rate(upTo: 0.02)
         plan.setting.network = .drawn(&random)
-        // From bursts to hours of leisure: each order of magnitude is as likely as the next.
+        // Each order of magnitude, from short to hour-long pauses, is equally likely.
         let leisure = [10, 100, 1_000, 10_000][random.below(4)]
         plan.pause = .milliseconds(1)...(.milliseconds(random.within(leisure...leisure * 10)))
         plan.setting.policy.listensForHints = random.chance(0.7)
@@ -125,14 +126,15 @@ public struct WorldPlan: Hashable, Sendable {
         return plan
     }
 
-    /// Everybody has the current build from the beginning.
+    /// Gives all devices and the server the current build from the beginning.
     public mutating func useCurrentBuilds() {
         setting.earlierDevices = []
         setting.isServerEarlier = false
         rates.upgrade = 0
     }
 
-    /// In one world of five, some begin with the earlier build. A few are upgraded only when everything heals.
+    /// Draws the builds. In one of five worlds, some participants start with the earlier build. A few are upgraded only
+    /// when all faults end.
     private mutating func drawBuilds() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.builds")
         let isMixed = random.chance(0.2)
@@ -145,7 +147,8 @@ public struct WorldPlan: Hashable, Sendable {
         rates.upgrade = upgrade
     }
 
-    /// Faults that were found from outside, with chances of their own.
+    /// Draws the faults that come from outside (silent restores, forged pushes, clocks wrong by weeks, lies), each with
+    /// its own probability.
     private mutating func drawOutside() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.outside")
         let restore = random.fraction() * 0.01
@@ -158,7 +161,8 @@ public struct WorldPlan: Hashable, Sendable {
         if random.chance(0.2) { rates.lie = lie }
     }
 
-    /// Draws later faults with chances of their own, so that the worlds of seeds stay as they were, but for these.
+    /// Draws faults that were added later, each with its own probability, so that the worlds of existing seeds stay the
+    /// same except for these faults.
     private mutating func drawLater() {
         var random = SeededRandom(seed: setting.seed, stream: "plan.later")
         let brake = DeleteBrake(records: random.below(20), percent: random.within(5...60))
@@ -170,7 +174,8 @@ public struct WorldPlan: Hashable, Sendable {
         }
         let sleep = random.rate(upTo: 0.01)
         if random.chance(0.3) { rates.sleepForDays = sleep }
-        // Two at once, or what an import or a script does: each order of magnitude is as likely as the next.
+        // A burst ranges from two simultaneous operations to the many of an import or a script. Each order of magnitude
+        // is equally likely.
         let most = [2, 4, 8, 16][random.below(4)]
         if random.chance(0.4) { burst = most }
         let pauses = random.chance(0.4)
@@ -198,7 +203,7 @@ public struct WorldPlan: Hashable, Sendable {
 }
 
 extension SeededRandom {
-    /// A rate that is 0 in half of all worlds. Always draws the same count of numbers.
+    /// Draws a rate that is 0 in half of all cases. Every call draws the same count of numbers.
     mutating func rate(upTo most: Double) -> Double {
         let isOn = chance(0.5)
         let value = fraction() * most

@@ -1,6 +1,6 @@
 import SyncCore
 
-/// Scripts as text: one setting or happening a line, so that a kept script can be read, changed and compared.
+/// The text form of a script: one setting or event per line, so that a saved script can be read, edited, and compared.
 ///
 /// ```
 /// tombolo-world 1
@@ -12,14 +12,14 @@ import SyncCore
 /// wait 350000
 /// ```
 ///
-/// Times are in microseconds. A setting that is left out has its calm value; `wait` ends a moment. Empty lines, and
-/// what follows a `#`, say nothing.
+/// Times are in microseconds. An omitted setting has its fault-free default. `wait` ends a moment. Empty lines and text
+/// after a `#` are ignored.
 extension WorldScript {
     private static let header = "tombolo-world 1"
 
-    /// A line that is not understood.
+    /// A line that cannot be parsed.
     public struct Unreadable: Error, Hashable, Sendable, CustomStringConvertible {
-        /// From 1.
+        /// The line number, starting at 1.
         public let line: Int
         public let message: String
 
@@ -37,7 +37,9 @@ extension WorldScript {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// - Throws: `Unreadable`, which names the line and what was expected there.
+    /// Parses a script.
+    ///
+    /// - Throws: `Unreadable`, with the line number and the expected contents.
     public init(text: String) throws(Unreadable) {
         self.init(setting: WorldSetting(seed: 0, devices: 1))
         var happenings: [Happening] = []
@@ -78,10 +80,10 @@ extension WorldScript {
     }
 }
 
-// MARK: The setting
+// MARK: Settings
 
 extension WorldSetting {
-    /// A setting a line.
+    /// The settings, one per line.
     public var lines: [String] {
         var lines = ["seed \(seed)", "devices \(devices)", "scheduling \(scheduling.rawValue)"]
         lines.append("slowProcessor \(slowProcessor)")
@@ -151,7 +153,7 @@ extension Set<Int> {
 }
 
 extension ScriptWords {
-    /// Of devices, one at least.
+    /// Reads the indices of one or more devices.
     fileprivate mutating func places() throws(Unexpected) -> Set<Int> {
         var places: Set<Int> = []
         repeat { places.insert(Int(try number(0...63))) } while !isEmpty
@@ -160,7 +162,7 @@ extension ScriptWords {
 }
 
 extension NetworkConditions {
-    // Computed: key paths are not Sendable.
+    // These are computed properties because key paths are not `Sendable`.
     fileprivate static var spans: [(String, WritableKeyPath<NetworkConditions, ClosedRange<Duration>>)] {
         [("delay", \.delay), ("lateness", \.lateness)]
     }
@@ -175,7 +177,7 @@ extension NetworkConditions {
     }
 }
 
-// MARK: Happenings
+// MARK: Events
 
 extension Happening {
     var words: String {
@@ -207,7 +209,7 @@ extension Happening {
     }
 }
 
-/// The faults of a device and of the server alike.
+/// The faults that a device and the server have in common.
 private protocol MachineFault {
     static var recovers: Self { get }
     static var killed: Self { get }
@@ -220,7 +222,7 @@ extension DeviceFault: MachineFault {}
 extension ServerFault: MachineFault {}
 
 extension MachineFault {
-    /// Nil, and nothing is read, when the next word says something else.
+    /// Reads one of these faults. Returns nil and reads nothing when the next word is different.
     fileprivate static func ofAnyMachine(_ words: inout ScriptWords) throws(ScriptWords.Unexpected) -> Self? {
         guard let word = words.first,
             ["recovers", "killed", "losesPower", "diskFilled", "diskReadOnly"].contains(word)
@@ -351,7 +353,7 @@ extension ServerFault {
     }
 }
 
-// MARK: Faults of disks
+// MARK: Disk faults
 
 extension DiskFault {
     fileprivate var words: String {

@@ -1,13 +1,12 @@
 public import SyncCore
 public import SyncModel
 
-/// All that happens in a world, one thing after the other: drawn from a seed, or read from a file.
+/// All events in a world, in order, drawn from a seed or read from a file.
 ///
-/// Each happening stands for itself: taking one out shifts none of the others, so that a script which fails can be
-/// made smaller.
+/// Events are independent: removing one does not change the others, so that a failing script can be shrunk.
 public struct WorldScript: Hashable, Sendable {
     public var setting: WorldSetting
-    /// Faults that wait on disks before anything is opened.
+    /// The disk faults that are set before anything is opened.
     public var planned: [PlannedFault] = []
     public var moments: [Moment] = []
 
@@ -21,7 +20,7 @@ public struct WorldScript: Hashable, Sendable {
         }
     }
 
-    /// Happenings at one instant, in their order, and how long it is until the next.
+    /// The events at one instant, in order, and the time until the next instant.
     public struct Moment: Hashable, Sendable {
         public var happenings: [Happening]
         public var pause: Duration
@@ -38,14 +37,14 @@ public struct WorldScript: Hashable, Sendable {
         self.moments = moments
     }
 
-    /// How many happenings there are.
+    /// The number of events and planned faults.
     public var size: Int { moments.reduce(planned.count) { $0 + $1.happenings.count } }
 }
 
-/// A member of a world.
+/// A participant of a world.
 public enum Party: Hashable, Sendable, CustomStringConvertible {
     case server
-    /// By its place, from 0.
+    /// A device by its index, from 0.
     case device(Int)
 
     public var description: String {
@@ -56,36 +55,36 @@ public enum Party: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The properties of a world from its beginning to its end.
+/// The properties of a world that stay the same throughout a run.
 public struct WorldSetting: Hashable, Sendable {
-    /// Of everything that is not in the script: the scheduler, the network, the noise on disks.
+    /// The seed of everything that is not in the script: the scheduler, the network, the noise on disks.
     public var seed: UInt64
     public var devices: Int
-    /// The places of devices that do not flush each commit: a loss of power may take their newest ones.
+    /// The indices of devices that do not flush each commit: a loss of power may take their newest commits.
     public var unflushed: Set<Int> = []
-    /// The places of devices on which those who read have connections of their own.
+    /// The indices of devices on which readers have their own connections.
     public var readers: Set<Int> = []
-    /// The places of devices whose monotonic clock stands still while they are suspended.
+    /// The indices of devices whose monotonic clock stops while they are suspended.
     public var pausing: Set<Int> = []
-    /// The places of devices that begin with the build before the current one.
+    /// The indices of devices that start with the previous build.
     public var earlierDevices: Set<Int> = []
-    /// Whether the server begins with the build before the current one.
+    /// Whether the server starts with the previous build.
     public var isServerEarlier = false
-    /// The first so many of `allSpaces` are used.
+    /// The number of spaces in use, from the start of `allSpaces`.
     public var spaceCount = 1
     public var policy = SyncPolicy()
     public var scheduling = SchedulingPolicy.random
-    /// How likely, at each job, a timer fires although work still waits.
+    /// The probability, at each job, that a timer fires although other work is ready.
     public var slowProcessor = 0.0
     public var network = NetworkConditions.calm
 
-    /// The spaces that there may be in a world.
+    /// The spaces that a world may use.
     public static let allSpaces: [SpaceID] = [.default, "north", "south"]
 
-    /// Where records live: each in one of these, all its life.
+    /// The spaces in use. A record stays in one space for its whole life.
     public var spaces: [SpaceID] { Array(Self.allSpaces.prefix(max(spaceCount, 1))) }
 
-    /// Whether anybody begins with the build before the current one.
+    /// Whether any participant starts with the previous build.
     public var hasEarlierBuilds: Bool { isServerEarlier || !earlierDevices.isEmpty }
 
     public init(seed: UInt64, devices: Int) {

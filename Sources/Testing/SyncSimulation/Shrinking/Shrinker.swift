@@ -1,10 +1,10 @@
-/// Makes a failing script small: fewer devices, operations and faults, and a better network, as long as it fails in the
-/// same way.
+/// A tool that shrinks a failing script: fewer devices, operations, and faults, and a better network, as long as it
+/// fails in the same way.
 ///
-/// It is delta debugging (Zeller and Hildebrandt, 2002) over the moments and then over the happenings, after whole
-/// kinds of trouble have been tried at once.
+/// It first removes whole kinds of faults, then applies delta debugging (Zeller and Hildebrandt, 2002) to the moments
+/// and the events.
 public struct Shrinker {
-    /// The kind of a failure: only scripts that fail alike count as smaller forms of it.
+    /// The kind of a failure. A smaller script must fail in the same way.
     public struct Failure: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
@@ -17,18 +17,19 @@ public struct Shrinker {
         }
     }
 
-    /// Runs a script: how it fails, or nil when all is well.
+    /// Runs a script and returns its failure; nil when it succeeds.
     private let run: (WorldScript) -> Failure?
-    /// Runs that may still be made.
+    /// The number of runs left.
     private var budget: Int
-    /// Runs that were made.
+    /// The number of runs so far.
     public private(set) var runs = 0
-    /// Told of each smaller script.
+    /// Called with each smaller script.
     private let progress: (WorldScript) -> Void
 
     /// - Parameters:
-    ///   - budget: how many runs it may take; after that the smallest script so far is the answer.
-    ///   - run: how a script fails, or nil when all is well; the same script must always give the same answer.
+    ///   - budget: the maximum number of runs, after which the smallest script so far is returned.
+    ///   - progress: called with each smaller script.
+    ///   - run: returns a script's failure, or nil when it succeeds. It must be deterministic.
     public init(
         budget: Int = 2_000, progress: @escaping (WorldScript) -> Void = { _ in },
         run: @escaping (WorldScript) -> Failure?
@@ -38,7 +39,7 @@ public struct Shrinker {
         self.run = run
     }
 
-    /// The smallest script that was found and fails as `script` does; nil when `script` does not fail.
+    /// Returns the smallest script found that fails as `script` does; nil when `script` does not fail.
     public mutating func shrink(_ script: WorldScript) -> WorldScript? {
         guard let failure = attempt(script) else { return nil }
         var smallest = script
@@ -55,7 +56,7 @@ public struct Shrinker {
         return smallest
     }
 
-    // MARK: Ways to make it smaller
+    // MARK: Reductions
 
     private mutating func calmNetwork(_ script: inout WorldScript, _ failure: Failure) {
         simplify(&script, failure) { $0.setting.network = .calm }
@@ -78,7 +79,7 @@ public struct Shrinker {
         if script.setting.scheduling != .fifo { simplify(&script, failure) { $0.setting.scheduling = .fifo } }
     }
 
-    /// All happenings of one kind at once: most kinds have nothing to do with the failure.
+    /// Removes all events of one kind at once: most kinds are unrelated to the failure.
     private mutating func dropKinds(_ script: inout WorldScript, _ failure: Failure) {
         for kind in Set(script.moments.flatMap(\.happenings).compactMap(\.kind)).sorted() {
             simplify(&script, failure) { $0.removeHappenings { $0.kind == kind } }
@@ -89,13 +90,13 @@ public struct Shrinker {
         for place in (0..<script.setting.devices).reversed() {
             simplify(&script, failure) { $0.removeHappenings { $0.place == place } }
         }
-        // Those at the end that nothing happens to need not be there at all.
+        // Devices at the end without events can be removed altogether.
         let used = script.moments.flatMap(\.happenings).compactMap(\.place).max() ?? 0
         if used + 1 < script.setting.devices { simplify(&script, failure) { $0.setting.devices = used + 1 } }
     }
 
     private mutating func dropMoments(_ script: inout WorldScript, _ failure: Failure) {
-        // Nothing after the failure can be its cause; half by half is quicker than step by step.
+        // Removing large parts first is faster, and starts at the end, because nothing after the failure can cause it.
         var length = script.moments.count / 2
         while length > 0, budget > 0 {
             var start = script.moments.count - length
@@ -117,7 +118,7 @@ public struct Shrinker {
         }
     }
 
-    /// Moments in which nothing is left to happen become a longer pause of the one before.
+    /// Replaces moments without events by a longer pause of the moment before.
     private mutating func joinMoments(_ script: inout WorldScript, _ failure: Failure) {
         for place in script.moments.indices.dropFirst().reversed() where script.moments[place].happenings.isEmpty {
             simplify(&script, failure) { script in
@@ -127,7 +128,7 @@ public struct Shrinker {
         }
     }
 
-    // MARK: Trying
+    // MARK: Attempts
 
     private mutating func simplify(
         _ script: inout WorldScript, _ failure: Failure, _ change: (inout WorldScript) -> Void
@@ -153,7 +154,7 @@ extension WorldScript {
 }
 
 extension Happening {
-    /// The kind of trouble that it is; nil for what the users do.
+    /// The kind of the fault; nil for operations of users.
     fileprivate var kind: String? {
         switch self {
         case .operation: nil

@@ -1,12 +1,12 @@
-/// A clock of a simulation: it stands still until the simulation moves it, and a sleep on it takes no real time.
+/// A clock that advances only when the simulation moves it. Sleeping on it takes no real time.
 ///
-/// The clocks of one simulation show the same time, but for those that have paused. Each belongs to a device: while that device is suspended none of
-/// its sleepers wakes, and those whose deadline passes meanwhile wake together when it goes on. A clock that pauses is
-/// behind from then on, and what slept by it sleeps on.
+/// Each clock belongs to a device. All clocks of a simulation show the same time, except those that have paused. While
+/// a device is suspended, none of its sleepers wakes; those whose deadline passes meanwhile wake together when the
+/// device resumes. A clock that pauses stays behind afterwards, and its sleepers sleep that much longer.
 public struct VirtualClock: Clock {
     /// A moment of the simulation.
     public struct Instant: InstantProtocol {
-        /// Since the simulation began.
+        /// The time since the simulation began.
         public let offset: Duration
 
         public init(offset: Duration) {
@@ -34,8 +34,10 @@ public struct VirtualClock: Clock {
 
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Waits for virtual time to reach `deadline`. Throws `CancellationError` when the task is cancelled, before or
-    /// meanwhile. A deadline in the past still waits for the simulation to become idle.
+    /// Waits until virtual time reaches `deadline`. A deadline in the past still waits for the simulation to become
+    /// idle.
+    ///
+    /// Throws `CancellationError` when the task is cancelled before or during the wait.
     public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         try await timeline.sleep(until: deadline.offset, device: device)
     }

@@ -1,21 +1,21 @@
 import SyncConcurrency
 
-/// The time of a simulation: it moves only when it is told to, and wakes those who wait for the moment it moves to.
+/// The time of a simulation. It advances only on request and wakes the sleepers whose deadline it reaches.
 ///
-/// Each sleeper belongs to a device, so that the sleepers of a suspended device can be held back. The clock of a device
-/// whose clock pauses falls behind by as long as the device was suspended.
+/// Each sleeper belongs to a device, so that the sleepers of a suspended device can be held back. A pausing clock falls
+/// behind by the time that its device was suspended.
 final class VirtualTimeline: Sendable {
     fileprivate struct State: Sendable {
         var now = Duration.zero
         var nextID: UInt64 = 0
         var heap = DeadlineHeap()
         var sleepers: [UInt64: Sleeper] = [:]
-        /// Cancelled before their continuation was stored: a cancellation handler may run first.
+        /// The sleepers that were cancelled before their continuation was stored: a cancellation handler may run first.
         var cancelledEarly: Set<UInt64> = []
         var suspended: [String: Suspension] = [:]
-        /// Past their time, but of a suspended device; in the order of their times.
+        /// The sleepers of suspended devices whose time has passed, in the order of their times.
         var held: [UInt64] = []
-        /// How far the clocks of devices are behind.
+        /// The amounts by which devices' clocks are behind.
         var lags: [String: Duration] = [:]
     }
 
@@ -26,7 +26,7 @@ final class VirtualTimeline: Sendable {
 
     struct Sleeper: Sendable {
         let device: String
-        /// When it is due, unless the device's clock pauses before.
+        /// The time when the sleeper is due, unless the device's clock pauses before.
         fileprivate(set) var time: Duration
         fileprivate let continuation: CheckedContinuation<Void, any Error>
     }
@@ -47,7 +47,9 @@ final class VirtualTimeline: Sendable {
         }
     }
 
-    /// - Parameter deadline: on the clock of the device.
+    /// Waits until the device's clock reaches `deadline`.
+    ///
+    /// - Parameter deadline: a time on the device's clock.
     func sleep(until deadline: Duration, device: String) async throws {
         try Task.checkCancellation()
         let id = state.withLock { state in
@@ -68,7 +70,8 @@ final class VirtualTimeline: Sendable {
         } onCancel: {
             let continuation = state.withLock { state in
                 guard let sleeper = state.sleepers.removeValue(forKey: id) else {
-                    // Not stored yet, or awake already: an id that woke is taken out again below.
+                    // The continuation is not stored yet, or the sleeper is already awake. In the latter case, the id
+                    // is removed again below.
                     state.cancelledEarly.insert(id)
                     return nil as CheckedContinuation<Void, any Error>?
                 }
@@ -80,7 +83,7 @@ final class VirtualTimeline: Sendable {
         state.withLock { state in _ = state.cancelledEarly.remove(id) }
     }
 
-    /// The earliest moment for which a sleeper waits that is not held back; may lie in the past.
+    /// The earliest deadline of a sleeper that is not held back. It may be in the past.
     var nextDeadline: Duration? {
         state.withLock { state in
             state.dropOutdated()
@@ -88,9 +91,10 @@ final class VirtualTimeline: Sendable {
         }
     }
 
-    /// Moves time to `target`, never back, and wakes all who are due then. All are resumed before any of them runs.
+    /// Advances time to `target`, never back, and wakes all sleepers that are due. All of them are resumed before any
+    /// of them runs.
     ///
-    /// - Returns: how many woke.
+    /// - Returns: the number of sleepers that woke.
     @discardableResult
     func advance(to target: Duration) -> Int {
         let due = state.withLock { state in
@@ -101,7 +105,7 @@ final class VirtualTimeline: Sendable {
         return due.count
     }
 
-    /// From now on no sleeper of the device wakes, until `resume`; and its clock stands still, when it is one that pauses.
+    /// Holds back the sleepers of a device until `resume`, and stops its clock if it is one that pauses.
     func suspend(_ device: String, pausingClock: Bool) {
         state.withLock { state in
             guard state.suspended[device] == nil else { return }
@@ -109,7 +113,7 @@ final class VirtualTimeline: Sendable {
         }
     }
 
-    /// Wakes the device, and those of its sleepers whose deadline has passed on its clock.
+    /// Resumes the device, and wakes those of its sleepers whose deadline has passed on its clock.
     func resume(_ device: String) {
         let due = state.withLock { state in
             guard let suspension = state.suspended.removeValue(forKey: device) else {
@@ -132,7 +136,7 @@ final class VirtualTimeline: Sendable {
         for continuation in due { continuation.resume() }
     }
 
-    /// The devices that sleep and until when, in the order of these times and then of falling asleep.
+    /// The devices of all sleepers and their times, ordered by time and then by the start of the sleep.
     var sleepers: [(device: String, time: Duration)] {
         state.withLock { state in
             state.sleepers.sorted { ($0.value.time, $0.key) < ($1.value.time, $1.key) }
@@ -142,12 +146,12 @@ final class VirtualTimeline: Sendable {
 }
 
 extension VirtualTimeline.State {
-    /// Takes out of the heap who was cancelled while waiting in it, or waits for another time now.
+    /// Removes heap entries of sleepers that were cancelled or have a new time.
     fileprivate mutating func dropOutdated() {
         while let first = heap.first, sleepers[first.id]?.time != first.deadline { heap.removeFirst() }
     }
 
-    /// The clock of a device has stood still for so long.
+    /// Records that the clock of a device has stopped for the given time.
     fileprivate mutating func delay(_ device: String, by pause: Duration) {
         guard pause > .zero else { return }
         lags[device, default: .zero] += pause
@@ -175,7 +179,7 @@ extension VirtualTimeline.State {
     }
 }
 
-/// A binary heap of deadlines, the earliest first; equal ones in the order of their ids.
+/// A binary heap of deadlines, earliest first. Equal deadlines are ordered by id.
 struct DeadlineHeap: Sendable {
     struct Entry: Comparable, Sendable {
         let deadline: Duration

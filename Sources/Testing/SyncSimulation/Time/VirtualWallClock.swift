@@ -1,13 +1,13 @@
 import SyncConcurrency
 public import SyncModel
 
-/// The wall clock of one device: it follows virtual time, but can be wrong, jump and drift.
+/// The wall clock of one device. It follows virtual time, but can be wrong, jump, and drift.
 public final class VirtualWallClock: Sendable {
     private struct State: Sendable {
-        /// Its time at the virtual moment `since`, in microseconds.
+        /// The clock's time at the virtual moment `since`, in microseconds.
         var shown: Int64
         var since: Duration
-        /// How much too fast it goes, in parts per million; negative is too slow.
+        /// The drift in parts per million. Positive values run fast, negative values run slow.
         var drift: Int64 = 0
 
         func reading(at now: Duration) -> Int64 {
@@ -35,18 +35,18 @@ public final class VirtualWallClock: Sendable {
         return WallTime(milliseconds: Int64((Double(microseconds) / 1_000).rounded(.down)))
     }
 
-    /// How much it shows too much, in microseconds, against a clock that showed `startTime` when time began.
+    /// Returns the clock's error in microseconds, compared with a clock that showed `startTime` at the beginning.
     func error(since startTime: WallTime) -> Int64 {
         let moment = timeline.now
         return state.withLock { $0.reading(at: moment) } - startTime.milliseconds * 1_000 - moment.wholeMicroseconds
     }
 
-    /// Someone sets the clock forward, or back.
+    /// Sets the clock forward, or back if `duration` is negative.
     public func jump(by duration: Duration) {
         state.withLock { $0.shown += duration.wholeMicroseconds }
     }
 
-    /// Someone sets the clock to `time`.
+    /// Sets the clock to `time`.
     public func set(to time: WallTime) {
         let moment = timeline.now
         state.withLock { state in
@@ -55,7 +55,7 @@ public final class VirtualWallClock: Sendable {
         }
     }
 
-    /// From now on the clock goes too fast by so many parts in a million, or too slow.
+    /// Sets the drift. Positive values run fast, negative values run slow.
     public func drift(partsPerMillion: Int64) {
         let moment = timeline.now
         state.withLock { state in
@@ -66,7 +66,7 @@ public final class VirtualWallClock: Sendable {
 }
 
 extension Duration {
-    /// In whole microseconds; simulations are shorter than the 292,000 years that fit.
+    /// The duration in whole microseconds. Simulations are shorter than the 292,000 years that fit.
     var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000

@@ -1,8 +1,8 @@
 import SyncConcurrency
 
-/// The events of a simulation, in their order: a hash over everything, and the last lines in words.
+/// The events of a simulation in order: a hash of all lines, and the text of the last ones.
 ///
-/// Lines must not hold addresses, task ids, or anything whose order depends on hashing: two runs of one seed are
+/// Lines must not contain addresses, task ids, or anything whose order depends on hashing, because runs of one seed are
 /// compared by the hash.
 public final class SimulationTrace: Sendable {
     private struct State: Sendable {
@@ -12,9 +12,9 @@ public final class SimulationTrace: Sendable {
         var next = 0
     }
 
-    /// One thing that happened.
+    /// One event.
     public struct Line: Hashable, Sendable, CustomStringConvertible {
-        /// Since the simulation began.
+        /// The virtual time since the simulation began.
         public let time: Duration
         /// The party of an event: a device, the server, the network.
         public let party: String
@@ -26,7 +26,7 @@ public final class SimulationTrace: Sendable {
     private let state = Guarded(State())
     private let capacity: Int
 
-    /// - Parameter capacity: how many of the last lines are kept in words.
+    /// - Parameter capacity: the number of last lines to keep as text.
     public init(capacity: Int = 512) {
         self.capacity = max(capacity, 1)
     }
@@ -49,10 +49,10 @@ public final class SimulationTrace: Sendable {
         }
     }
 
-    /// Over the time, party and text of all lines so far.
+    /// A hash of the time, party, and text of all lines so far.
     public var hash: UInt64 { state.withLock { $0.hash.value } }
 
-    /// How many lines there have been.
+    /// The number of lines so far.
     public var count: Int { state.withLock { $0.count } }
 
     /// The last lines, oldest first.

@@ -1,4 +1,4 @@
-/// FNV-1a of 64 bits: the same for the same bytes in every process, unlike `Hasher`.
+/// A 64-bit FNV-1a hash. Unlike `Hasher`, it gives the same value for the same bytes in every process.
 public struct StableHash: Hashable, Sendable {
     public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -8,7 +8,7 @@ public struct StableHash: Hashable, Sendable {
         value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
     }
 
-    /// Takes the bytes and then an end mark, so that "ab", "c" and "a", "bc" differ.
+    /// Adds the bytes of a text and an end mark, so that "ab", "c" and "a", "bc" differ.
     public mutating func combine(_ text: String) {
         for byte in text.utf8 { combine(byte) }
         combine(0xFF)

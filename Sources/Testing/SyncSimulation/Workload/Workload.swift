@@ -1,21 +1,21 @@
 import SyncCore
 import SyncModel
 
-/// The users' operations: everything that an application may ask of its local store, at random.
+/// A generator of random user operations, which covers everything that an application may ask of its local store.
 struct Workload: Sendable {
     private var random: SeededRandom
     private var identifiers: SeededRandom
-    /// Makes the texts of this operation unlike those of others.
+    /// A name derived from the seed, which makes the texts of this operation unique.
     private let name: String
     private var written = 0
     private var choice: SeededRandom
     private let spaces: [SpaceID]
-    /// Where this operation is done.
+    /// The space of this operation.
     private let space: SpaceID
 
     /// - Parameters:
-    ///   - seed: of one operation; the same for the same device in the same state gives the same operation.
-    ///   - spaces: where users may write.
+    ///   - seed: the seed of one operation. The same seed gives the same operation on a device in the same state.
+    ///   - spaces: the spaces that users may write to.
     init(seed: UInt64, spaces: [SpaceID]) {
         choice = SeededRandom(seed: seed, stream: "space")
         self.spaces = spaces
@@ -27,15 +27,15 @@ struct Workload: Sendable {
 
     enum Operation: Hashable, Sendable {
         case write([RecordEdit], in: SpaceID)
-        /// Takes back an entry that waits, so many places from the newest.
+        /// Cancels an unsent entry, at this distance from the newest one.
         case cancel(back: Int)
         case resendNewest
         case dismissNewest
     }
 
-    /// Draws the next operation of a user of this store; nil when there is nothing to do it to.
+    /// Draws the next operation of this store's user; nil when there is nothing that it could apply to.
     ///
-    /// An application of the earlier build offers its users what it knows, and nothing else.
+    /// Operations are limited to the models that the store's build knows.
     mutating func next(_ store: any LocalStore, now: WallTime) throws -> Operation? {
         guard let operation = try drawOperation(store, now: now) else { return nil }
         guard case .write(let edits, let space) = operation else { return operation }
@@ -76,12 +76,12 @@ struct Workload: Sendable {
         .make(at: now, random: &identifiers)
     }
 
-    /// One of a few that every device makes in the same way, as when all import one list.
+    /// Returns one of a few identifiers that every device makes the same way, as when all import the same list.
     private mutating func importedIdentifier() -> RecordID {
         RecordID(bits: Identifier128(high: 0x019B_0000_0000_7000, low: 0x8000_0000_0000_0000 | UInt64(random.below(6))))
     }
 
-    /// Texts that occur once, so that no two writes look the same.
+    /// Returns a text that occurs only once, so that every write can be told apart.
     private mutating func text() -> String {
         written += 1
         return random.chance(0.1) ? "\(name).\(written) \u{1F3DD} \"'\\\u{0301}" : "text \(name).\(written)"
@@ -99,7 +99,7 @@ struct Workload: Sendable {
         ["title": .text(text()), "painter": .reference(painter), "tags": .json("{\"n\":\"\(name).\(written)\"}")]
     }
 
-    /// An islander and a picture that name each other, in one transaction.
+    /// Returns the creations of an islander and a picture that refer to each other, for one transaction.
     private mutating func circle(_ now: WallTime) -> [RecordEdit] {
         let painter = identifier(now)
         let work = identifier(now)
@@ -130,10 +130,10 @@ struct Workload: Sendable {
         return .update("islander", id, patch)
     }
 
-    /// One of the records that the device shows; often an old one, so that devices meet on the same.
+    /// Picks one of the records that the device shows, often an old one, so that devices edit the same records.
     private mutating func pick(_ collection: CollectionName, _ store: any LocalStore) throws -> RecordID? {
         guard store.catalog[collection] != nil else { return nil }
-        // Now and then someone takes one of another space, and is refused.
+        // In 5 percent of the cases, the record may be in another space, and the store refuses the edit.
         if spaces.count > 1, !choice.chance(0.05) {
             let known = try store.records(matching: RecordQuery(collection)).map(\.id)
             let start = index(among: known.count)
@@ -150,7 +150,7 @@ struct Workload: Sendable {
 }
 
 extension RecordEdit {
-    /// The part of it that is about these models; nil when nothing is left to say.
+    /// Returns the part of the edit that these models know; nil when nothing is left.
     fileprivate func limited(to catalog: SchemaCatalog) -> RecordEdit? {
         guard let schema = catalog[collection] else { return nil }
         func known(_ patch: Patch) -> Patch {

@@ -1,7 +1,7 @@
 public import SyncModel
 
-/// The models of the simulated world: every kind of field and of merge, references that are required and ones that
-/// are not, and circles of them.
+/// The models of the simulated world, with every type of field and merge rule, and with required, optional, and
+/// circular references.
 public enum WorldCatalog {
     public static let catalog = SchemaCatalog([
         ModelSchema(collection: "islander", fields: earlierFields + laterFields),
@@ -14,7 +14,7 @@ public enum WorldCatalog {
             ]),
     ])
 
-    /// The models of the build before: one collection less, and the last fields of the other are missing.
+    /// The models of the previous build, without the second collection and the last fields of the first.
     static let earlierCatalog = SchemaCatalog([ModelSchema(collection: "islander", fields: earlierFields)])
 
     private static let earlierFields: [FieldSchema] = [
@@ -31,7 +31,7 @@ public enum WorldCatalog {
     ]
 }
 
-/// A build of the application, or of the server: each knows the models of its time.
+/// A build of the application or of the server, which determines the models that it knows.
 public enum WorldBuild: Int, Hashable, Comparable, Sendable {
     case earlier
     case current

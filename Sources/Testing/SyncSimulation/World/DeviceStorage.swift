@@ -1,17 +1,18 @@
-/// How a device keeps its store.
+/// The settings of a device's store.
 public struct DeviceStorage: Hashable, Sendable {
     public var durability = Durability.full
-    /// Whether those who read have connections of their own, as an application's screens have.
+    /// Whether readers have their own connections, as the screens of an application have.
     public var hasReaders = false
 
-    /// The build of the application that opens it.
+    /// The build of the application that opens the store.
     public var build = WorldBuild.current
 
-    /// The store's promise for a commit that has returned.
+    /// The store's guarantee for a commit that has returned.
     public enum Durability: Hashable, Sendable {
-        /// It survives a loss of power.
+        /// The commit survives a loss of power.
         case full
-        /// It survives the death of the process. With the power, the newest commits may be lost, back to the last flush.
+        /// The commit survives the death of the process. A loss of power may lose the newest commits, back to the last
+        /// flush.
         case normal
     }
 

@@ -4,15 +4,17 @@ import SyncConcurrency
 public import SyncCore
 import SyncModel
 
-/// One device: its disk, its clocks and its network link, and the application's process, which can die and come back.
+/// A device with its disk, its clocks, its network link, and the application's process, which can die and restart.
 public final class SimulatedDevice: Sendable {
     public typealias Store = any LocalStore & EngineStore
 
     public let name: String
     private let initialStorage: DeviceStorage
-    /// Whether its monotonic clock stands still while it is suspended.
+    /// Whether the device's monotonic clock stops while the device is suspended.
     let pausesClock: Bool
-    /// Whether the server may be one that does not know yet what the device writes.
+    /// Whether the server may run an earlier build that does not know all the models that the device writes.
+    ///
+    /// Later transactions may then overtake those that are held back.
     private let mayOvertake: Bool
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
@@ -30,18 +32,20 @@ public final class SimulatedDevice: Sendable {
     private let recorder: Recorder?
     private let state: Guarded<State>
 
-    /// Opens the local store of a process over its disk.
+    /// Opens the local store of a process on its disk.
     typealias Opening = @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> Store
 
-    /// Makes the transport of a process: of this name and build, for the database of this owner, with the token of whoever is
-    /// logged in.
+    /// Makes the transport of a process from its name, its build, the owner of the database, and the user who is logged
+    /// in.
+    ///
+    /// Each request carries the token of the user who is logged in at that time.
     typealias Connect =
         @Sendable (String, WorldBuild, Principal, @escaping @Sendable () -> Principal) -> SimulatedTransport
 
     /// Makes the flight recorder of a process over its store.
     package typealias Recorder = @Sendable (Store, EngineRuntime) -> (any FlightRecorder)?
 
-    /// One life of the application's process.
+    /// One run of the application's process.
     private struct Life: Sendable {
         let number: Int
         let process: DiskProcess
@@ -59,31 +63,32 @@ public final class SimulatedDevice: Sendable {
 
     private struct State: Sendable {
         var life: Life?
-        /// To whom the device's database belongs.
+        /// The owner of the device's database.
         var owner: Principal
-        /// The user who has logged in instead.
+        /// The user who is logged in instead of the owner.
         var guest: Principal?
-        /// Another engine on the same database.
+        /// A second process on the same database.
         var rival: Life?
-        /// Of the application, from the next start of a process on.
+        /// The build of the application, from the next start of a process on.
         var build: WorldBuild
         var lives = 0
-        /// Why the engine of this life has ended by itself.
+        /// The reason why the engine of the current process ended without being asked to.
         var ending: String?
-        /// When the engine of this life was asked to stop, or woke up after that.
+        /// The time when the current engine was asked to stop, or when the device last woke up after that.
         var stopping: Duration?
-        /// Counts the events that may move versions back: starts and new identities those of all spaces, a reset of a cursor that of one.
+        /// The number of events after which the versions of all spaces may go back: starts and new identities.
         var setbacks = 0
+        /// The number of events after which the version of one space may go back: cursor resets and losses of access.
         var resets: [SpaceID: Int] = [:]
     }
 
     /// - Parameters:
-    ///   - storage: how it keeps its store; its build is that of the first processes.
-    ///   - open: called at each start of the process.
+    ///   - storage: the settings of the store. Its build is the one that the device starts with.
+    ///   - open: opens the store. Called at each start of a process.
     ///   - connect: makes the transport of a process.
-    ///   - wrap: puts something between the engine and its transport.
-    ///   - witness: is told of what the engine takes out of the store to send.
-    ///   - brakes: is told what the user agrees to, and shown what pages do to the store.
+    ///   - wrap: wraps the engine's transport, for tests that intercept its calls.
+    ///   - witness: observes the batches that the engine takes from the store.
+    ///   - brakes: checks the mass-delete brake against the user's consent and the effects of pages.
     init(
         name: String, simulation: Simulation, policy: SyncPolicy, storage: DeviceStorage, pausesClock: Bool,
         mayOvertake: Bool, witness: any DeviceWitness, tally: FaultTally, lostHistory: LostHistoryWatch,
@@ -115,27 +120,28 @@ public final class SimulatedDevice: Sendable {
 
     public var isUp: Bool { state.withLock { $0.life != nil } }
 
-    /// The store of the process that runs; nil when none does.
+    /// The store of the running process; nil when none is running.
     public var store: Store? { state.withLock { $0.life?.store } }
 
-    /// The process that runs; nil when none does.
+    /// The running process; nil when none is running.
     var process: DiskProcess? { state.withLock { $0.life?.process } }
 
-    /// How it keeps its store, with the build of the processes that start from now on.
+    /// The settings of the store, with the build that the next process will have.
     var storage: DeviceStorage {
         var storage = initialStorage
         storage.build = build
         return storage
     }
 
-    /// The build of the processes that start from now on.
+    /// The build that the next process will have.
     var build: WorldBuild {
         get { state.withLock { $0.build } }
         set { state.withLock { $0.build = newValue } }
     }
 
-    /// To whom the device's database belongs, from the next start of a process on: of its own name at first. Whoever has
-    /// logged in instead is logged out.
+    /// The owner of the device's database. A new owner takes effect at the next start of a process.
+    ///
+    /// The owner is initially a user with the device's name. Setting the owner logs out a guest.
     var owner: Principal {
         get { state.withLock { $0.owner } }
         set {
@@ -146,31 +152,31 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// Someone else logs in, whose token comes with all requests from now on.
+    /// Logs in a guest, whose token is sent with all requests from now on.
     func changeUser() {
         state.withLock { $0.guest = Principal(name: "guest") }
         simulation.note("is used by someone else", by: name, as: .fault)
     }
 
-    /// The owner is back.
+    /// Logs out the guest.
     func changeUserBack() {
         state.withLock { $0.guest = nil }
     }
 
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
 
-    /// Why the engine has stopped by itself, when it has.
+    /// The reason why the engine ended without being asked to; nil when it has not.
     public var ending: String? { state.withLock { $0.ending } }
 
-    /// Whether no engine runs, or only one that was asked to stop.
+    /// Whether no engine is running, or only one that was asked to stop.
     var needsStart: Bool { state.withLock { $0.life == nil || $0.ending != nil || $0.stopping != nil } }
 
-    /// How often something has happened after which the version of a space may have gone back.
+    /// Returns the number of events so far after which the version of a space may have gone back.
     func setbackCount(of space: SpaceID) -> Int {
         state.withLock { $0.setbacks + $0.resets[space, default: 0] }
     }
 
-    /// Starts the application's process: opens the store and lets the engine run. Throws what `open` throws.
+    /// Starts the application's process: opens the store and runs the engine. Throws any error from `open`.
     public func start() throws {
         kill()
         brakes.beginsAnew(name)
@@ -211,7 +217,7 @@ public final class SimulatedDevice: Sendable {
         let engine = SyncEngine(
             store: store, transport: wrap(transport, runtime), reachability: reachability, runtime: runtime,
             policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
-            // One ring keeps the turns of one engine: that of the holder of the lease.
+            // A recorder's ring holds the turns of one engine: the one that holds the lease.
             recorder: isRival ? nil : recorder?(opened, runtime),
             trace: { [weak self] turn in self?.note(turn, opened, process) })
         let task = simulation.start(name) { [weak self] in
@@ -239,12 +245,12 @@ public final class SimulatedDevice: Sendable {
                 let numbered = try disk.withoutFaults { try numberedEntries(of: store) }
                 witness.batchTaken(batch, by: name, among: numbered)
             } catch {
-                // The process may have died over what it did before.
+                // The process may have died in an earlier call.
                 if !process.isDead { witness.unreadable(error, on: name) }
             }
         }
         switch turn.event {
-        // The process before this one may have died over a change that was durable already.
+        // The previous process may have died after the change was durable but before its engine reported it.
         case .started(let session, _), .sessionChanged(let session):
             witness.sessionChanged(session, of: name)
             state.withLock { $0.setbacks += 1 }
@@ -256,8 +262,10 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// The beginning of an outbox, up to where nothing has a number. All of it where a server may not know what is written:
-    /// what has waited for that stands before what has a number.
+    /// Returns the outbox from its oldest entry to the last one that may have a number.
+    ///
+    /// When the server may not know all models, returns the whole outbox: entries that were held back precede entries
+    /// that have numbers.
     private func numberedEntries(of store: Store) throws -> [OutboxEntry] {
         var entries: [OutboxEntry] = []
         while true {
@@ -267,7 +275,7 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// Ends the process as SIGKILL does. What still runs of it reaches neither disk nor network.
+    /// Kills the process as SIGKILL does. Its remaining tasks can reach neither the disk nor the network.
     public func kill() {
         let life = state.withLock { state in
             defer { state.life = nil }
@@ -279,7 +287,7 @@ public final class SimulatedDevice: Sendable {
         simulation.note("killed", by: name, as: .down)
     }
 
-    /// The process has died over a fault of its disk, if it has.
+    /// Cleans up after processes that died of a disk fault.
     func endIfDead() {
         if state.withLock({ $0.life?.process })?.isDead == true { kill() }
         if state.withLock({ $0.rival?.process })?.isDead == true { endRival() }
@@ -291,7 +299,7 @@ public final class SimulatedDevice: Sendable {
         kill()
     }
 
-    /// Asks the engine to stop. The process stays, with its store.
+    /// Asks the engine to stop. The process and its store stay.
     func stop() {
         simulation.note("is asked to stop", by: name, as: .fault)
         let engine = state.withLock { state in
@@ -301,24 +309,24 @@ public final class SimulatedDevice: Sendable {
         engine?.requestStop()
     }
 
-    /// It has slept meanwhile, and has its time again to stop.
+    /// Restarts the time that the engine has to stop, after the device was suspended.
     func hasSlept() {
         state.withLock { state in
             if state.stopping != nil { state.stopping = simulation.now }
         }
     }
 
-    /// How long the engine has been stopping; nil when nobody has asked for it, or it has ended.
+    /// The time since the engine was asked to stop; nil when it was not asked, or has ended.
     var timeToStop: Duration? {
         state.withLock { state in state.ending == nil ? state.stopping.map { simulation.now - $0 } : nil }
     }
 
-    /// Says that the device has a new token.
+    /// Notifies the engines that the device has a new token.
     func renewCredentials() {
         state.withLock { [$0.life?.engine, $0.rival?.engine] }.forEach { $0?.credentialsChanged() }
     }
 
-    /// Starts a second process with an engine of its own on the same database, beside the one that runs.
+    /// Starts a second process with its own engine on the same database, beside the running one.
     func startRival() throws {
         endRival()
         guard isUp else { return }
@@ -334,7 +342,7 @@ public final class SimulatedDevice: Sendable {
         rival?.end()
     }
 
-    /// The user agrees to what the mass-delete brake holds back, where it holds anything back.
+    /// Lets the user agree to the deletions that the mass-delete brake holds back, if there are any.
     func allowDeletes() {
         guard let engine = state.withLock({ $0.life?.engine }) else { return }
         for status in engine.currentStatus.spaces {
@@ -345,7 +353,7 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
-    /// Returns the contents of the device's disk, as a copy of it shows.
+    /// Returns the contents of the device's disk, read from a copy of it.
     func holdings() -> Holdings {
         var holdings = Holdings(isUp: isUp)
         guard !disk.fileNames.isEmpty else {
@@ -360,7 +368,7 @@ public final class SimulatedDevice: Sendable {
         return holdings
     }
 
-    /// The records that a copy of the device's disk shows; nil when it cannot be read.
+    /// Calls `body` with the store of a copy of the device's disk. Returns nil when the copy cannot be read.
     func readCopy<Result>(_ body: (Store) throws -> Result) -> Result? {
         disk.fileNames.isEmpty ? nil : try? withCopy(body)
     }
@@ -382,18 +390,18 @@ public final class SimulatedDevice: Sendable {
     }
 }
 
-/// Sees what a device's engine takes out of its store.
+/// An observer of the changes that a device's engine makes in its store.
 protocol DeviceWitness: Sendable {
-    /// - Parameter numbered: the beginning of the outbox, in which are all entries that have a number.
+    /// - Parameter numbered: the oldest entries of the outbox, including every entry that has a number.
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry])
-    /// The store of a living process cannot be read, although its disk works.
+    /// Reports that the store of a running process cannot be read although its disk works.
     func unreadable(_ error: any Error, on device: String)
-    /// The store has told its engine of a new identity, or a new history.
+    /// Reports that the store has given its engine a new identity or a new history.
     func sessionChanged(_ session: StoredSession, of device: String)
     func pushRefused(_ refusal: PushRefusal, of device: String)
-    /// The store has written its log back, and flushed it before.
+    /// Reports that the store has checkpointed its WAL, and has flushed the WAL first.
     func logFlushed(of device: String)
-    /// The store could not apply a page.
+    /// Reports that the store could not apply a page.
     func pageRefused(_ failure: StoreFailure, by device: String)
 }
 

@@ -1,7 +1,7 @@
 public import SyncConcurrency
 public import SyncCore
 
-/// Links that go up and down when a test says so.
+/// Network links that a test sets up or down.
 public final class SimulatedReachability: Reachability {
     public let changes = Broadcast<LinkState>()
     private let state = Guarded(LinkState.up)
@@ -10,7 +10,7 @@ public final class SimulatedReachability: Reachability {
 
     public var current: LinkState { state.withLock { $0 } }
 
-    /// There is nothing to watch: `set` tells all there is to tell.
+    /// Waits until the task is cancelled. `set` publishes every change, so there is nothing to watch.
     public func run() async throws {
         for await _ in changes.subscribe() {}
         try Task.checkCancellation()

@@ -3,8 +3,9 @@ import SyncConcurrency
 import SyncCore
 public import SyncModel
 
-/// The server's machine: its disk, its clock, and the authority's process, which can die and come back; for a while there
-/// may be two, between which a balancer divides the requests.
+/// The server's machine: its disk, its clock, and the authority's process, which can die and restart.
+///
+/// Two processes may run for a while. A load balancer then divides the requests between them.
 public final class SimulatedServer: Sendable {
     public let disk: SimulatedDisk
     public let wallClock: VirtualWallClock
@@ -13,21 +14,21 @@ public final class SimulatedServer: Sendable {
     public typealias Opening = @Sendable (DiskProcess, WorldBuild) throws -> any AuthorityService
 
     private let open: Opening
-    /// Finds out what became of a push that failed.
+    /// Determines the outcome of a push that failed.
     private let settle: @Sendable (any AuthorityService, DiskProcess) -> Void
     private let witness: any ServerWitness
     private let tally: FaultTally
     private let state: Guarded<State>
 
     private struct State: Sendable {
-        /// The oldest first.
+        /// The running processes, oldest first.
         var instances: [Instance] = []
-        /// Which of several instances takes a request.
+        /// Chooses the process that handles a request.
         var balancer: SeededRandom
         var delay: Duration?
-        /// Of the processes that start from now on.
+        /// The build of the processes that start from now on.
         var build: WorldBuild
-        /// How many processes have died.
+        /// The number of processes that have died.
         var deaths = 0
 
         mutating func choose() -> Instance? {
@@ -35,7 +36,7 @@ public final class SimulatedServer: Sendable {
         }
     }
 
-    /// One process of the authority.
+    /// A process of the authority.
     private struct Instance: Sendable {
         let process: DiskProcess
         let authority: any AuthorityService
@@ -43,10 +44,11 @@ public final class SimulatedServer: Sendable {
     }
 
     /// - Parameters:
-    ///   - build: of its first processes.
-    ///   - wire: the codec of a build.
-    ///   - open: makes the authority over the process's disk; called at each start.
-    ///   - witness: is told of every push that arrives, and what became of it.
+    ///   - build: the build of the first processes.
+    ///   - wire: returns the codec of a build.
+    ///   - settle: determines the outcome of a push that failed.
+    ///   - open: opens the authority on the process's disk. Called at each start.
+    ///   - witness: observes every push that arrives, and its outcome.
     init(
         simulation: Simulation, build: WorldBuild, wire: @escaping @Sendable (WorldBuild) -> any SimulatedWire,
         witness: any ServerWitness, tally: FaultTally,
@@ -66,10 +68,10 @@ public final class SimulatedServer: Sendable {
 
     public var isUp: Bool { instanceCount > 0 }
 
-    /// How many processes serve.
+    /// The number of running processes.
     public var instanceCount: Int { state.withLock { $0.instances.count } }
 
-    /// How long each request waits for its turn; nil when it has none to wait for.
+    /// The time that each request waits before it is handled; nil for no wait.
     var delay: Duration? {
         get { state.withLock { $0.delay } }
         set { state.withLock { $0.delay = newValue } }
@@ -81,22 +83,24 @@ public final class SimulatedServer: Sendable {
         set { state.withLock { $0.build = newValue } }
     }
 
-    /// How many processes have died. Who waits for a turn while it grows has lost the connection.
+    /// The number of processes that have died. A request that is waiting while the number grows has lost its
+    /// connection.
     var deaths: Int { state.withLock { $0.deaths } }
 
-    /// Starts the authority's process. Throws what `open` throws; the server is down then.
+    /// Starts the authority's process. Throws any error from `open`; the server is then down.
     public func start() throws {
         stop()
         try add()
         simulation.note("up", by: "server", as: .up)
     }
 
-    /// Starts another process on the same database. Throws what `open` throws; the first one serves on alone then.
+    /// Starts a second process on the same database. Throws any error from `open`; the first process then continues
+    /// alone.
     ///
-    /// A store may exclude that with a lock, as the one on SQLite does in its files; here it shows that the authority keeps
-    /// nothing in its process.
+    /// A store may prevent a second process with a lock, as the SQLite store does in its files. Here it shows that the
+    /// authority keeps no state in its process.
     public func startSecond() throws {
-        // The power of the machine may have failed over its start.
+        // The machine may have lost power during the start.
         defer { removeDead() }
         try add()
         simulation.note("has two processes", by: "server", as: .fault)
@@ -115,19 +119,19 @@ public final class SimulatedServer: Sendable {
         }
     }
 
-    /// Ends all processes as SIGKILL does.
+    /// Kills all processes as SIGKILL does.
     public func stop() {
         state.withLock { $0.instances }.forEach { $0.process.kill() }
         removeDead()
     }
 
-    /// Ends the process that has served for the longest time, as SIGKILL does.
+    /// Kills the oldest process as SIGKILL does.
     func stopOldest() {
         process?.kill()
         removeDead()
     }
 
-    /// Takes away the processes that are dead.
+    /// Removes the dead processes.
     private func removeDead() {
         let (dead, left) = state.withLock { state in
             let dead = state.instances.filter(\.process.isDead)
@@ -139,7 +143,7 @@ public final class SimulatedServer: Sendable {
         for instance in dead { instance.authority.commits.finish() }
         guard let left else { return simulation.note("killed", by: "server", as: .down) }
         simulation.note("one of its processes is killed", by: "server", as: .fault)
-        // While it is still known what the dead one has done: a later push to the other may acknowledge it.
+        // The outcomes must be read now: a later push to the other process may acknowledge and so erase them.
         disk.withoutFaults { settle(left.authority, left.process) }
     }
 
@@ -149,22 +153,23 @@ public final class SimulatedServer: Sendable {
         stop()
     }
 
-    /// The process that has served for the longest time; nil when none does.
+    /// The oldest running process; nil when none is running.
     var process: DiskProcess? { state.withLock { $0.instances.first?.process } }
 
-    /// The feed of commits of a process: it tells of its own alone. Nil when there is none.
+    /// The commits that one of the processes announces; nil when none is running. A process announces its own commits
+    /// only.
     var commits: Broadcast<SpaceHeads>? { state.withLock { $0.choose() }?.authority.commits }
 
-    /// Asks the authority itself, past the network; nil when it is down.
+    /// Calls the authority directly, without the network. Returns nil when the server is down.
     public func ask<Answer>(_ body: (any AuthorityService, WallTime) throws -> Answer) rethrows -> Answer? {
         guard let oldest = state.withLock({ $0.instances.first }) else { return nil }
         return try body(oldest.authority, wallClock.now)
     }
 
-    /// Returns the contents of the server's disk, as a copy of it shows.
+    /// Returns the contents of the server's disk, read from a copy of it.
     func holdings() -> Holdings {
         var holdings = Holdings(isUp: isUp)
-        // One that runs without a file keeps what it holds elsewhere.
+        // A server that runs without a file keeps its contents elsewhere.
         guard isUp || !disk.fileNames.isEmpty else {
             holdings.add("disk", "empty")
             return holdings
@@ -181,7 +186,7 @@ public final class SimulatedServer: Sendable {
         return holdings
     }
 
-    /// A request arrives. Nil: there is nobody, or the process has died over it.
+    /// Handles a request. Returns nil when no process is running, or the process died while handling it.
     func receive(_ bytes: [UInt8], from device: String, as caller: Caller) -> [UInt8]? {
         guard let instance = state.withLock({ $0.choose() }) else { return nil }
         let call = try? instance.wire.decodeCall(bytes)
@@ -227,7 +232,7 @@ public final class SimulatedServer: Sendable {
                     reply = try authority.push(request, by: principal, now: now)
                 } catch {
                     witness.pushFailed(request, error)
-                    // While it is still known: a later push may acknowledge what this one has done.
+                    // The outcome must be read now: a later push may acknowledge and so erase it.
                     disk.withoutFaults { settle(authority, instance.process) }
                     throw error
                 }
@@ -246,30 +251,32 @@ public final class SimulatedServer: Sendable {
     }
 }
 
-/// Sees what the server is asked and what it answers, before the network gets hold of it.
+/// An observer of the server's requests and responses, before the network can change them.
 protocol ServerWitness: Sendable {
     /// - Parameters:
-    ///   - bytes: how long its body was.
-    ///   - device: whom the server takes the sender for: a device, or one of which it is a copy.
+    ///   - bytes: the length of the request's body.
+    ///   - device: the device that the server takes for the sender. The sender may be a copy of that device.
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime)
     func pushAnswered(_ request: PushRequest, _ reply: PushReply, now: WallTime)
-    /// The authority threw: what was asked may have been done, in part or wholly.
+    /// Reports that the authority threw. The push may have taken effect in whole or in part.
     func pushFailed(_ request: PushRequest, _ failure: AuthorityFailure)
-    /// - Parameter principal: whose token came with it.
+    /// - Parameter principal: the user whose token came with the request.
     func pullAnswered(_ request: PullRequest, _ reply: PullReply, to device: String, as principal: Principal)
-    /// The server has taken transactions from a caller, or has shown it a page.
+    /// Reports that the server has accepted transactions from a caller, or has sent it a page.
     func served(_ caller: Caller, on device: String)
 }
 
-/// On whose behalf a request is made, and whose token comes with it: not always the same, where users change.
+/// The owner of the database that a request is made for, and the user whose token it carries.
+///
+/// The two differ after another user has logged in on the device.
 struct Caller: Hashable, Sendable {
-    /// To whom the database belongs.
+    /// The owner of the device's database.
     let owner: Principal
     let bearer: Principal
 }
 
 extension TransportFailure {
-    /// As a client is told over HTTP.
+    /// Creates the failure that a client would get over HTTP.
     fileprivate init(_ failure: AuthorityFailure) {
         let code: TransportFailure.Code =
             switch failure.code {

@@ -2,8 +2,10 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Somebody at a device: does what an application asks of its local store, checks that the device reads what was written,
-/// and tells the oracles what the store has said.
+/// The user of a device.
+///
+/// Performs an application's operations on the local store, checks that the device reads what it wrote, and reports to
+/// the oracles what the store returned.
 struct SimulatedUser: Sendable {
     let device: SimulatedDevice
     let store: SimulatedDevice.Store
@@ -42,7 +44,7 @@ struct SimulatedUser: Sendable {
                 try store.cancel(chosen, now: now)
                 kept = Set(try store.outbox(limit: .max).map(\.sequence))
             } catch {
-                // It may have been done nevertheless, with all that depends on it.
+                // The cancellation, and that of all dependent transactions, may have taken effect despite the error.
                 history.cancelled(Set(before.map(\.sequence)), on: device.name)
                 throw error
             }
@@ -65,7 +67,8 @@ struct SimulatedUser: Sendable {
     private func resend(_ entry: JournalEntry, now: WallTime) throws {
         saw(entry)
         var places = JournalOffer([entry]).places
-        // A deleted record may have been made again, under an id that the entry does not name: the user sees the list.
+        // A deleted record may be restored under an id that the entry does not name. The user finds it in the list of
+        // records.
         for collection in Set(places.map(\.collection)).sorted() where store.catalog[collection] != nil {
             let records = try device.disk.withoutFaults { () throws(StoreFailure) in
                 try store.records(matching: RecordQuery(collection))
@@ -97,7 +100,7 @@ struct SimulatedUser: Sendable {
         try checkIsSaidAgain(entry)
     }
 
-    /// The user looks at what an entry of the journal has brought back.
+    /// Reports the records that resending an entry of the journal has changed.
     private func tellWhatIsBack(
         _ places: Set<NaiveModel.Place>, of entry: JournalEntry, _ made: [RecordID],
         _ shown: [NaiveModel.Place: Record?]
@@ -119,19 +122,19 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// The records that the device shows, whatever its disk does.
+    /// Returns the records that the device shows, ignoring the faults of its disk.
     private func read(_ places: [NaiveModel.Place]) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
         try device.disk.withoutFaults { () throws(StoreFailure) in try oracle.read(places, in: store) }
     }
 
-    /// The user reads an entry of the journal, and is about to deal with it.
+    /// Reports that the user has read an entry of the journal and is about to act on it.
     private func saw(_ entry: JournalEntry) {
         history.saw(entry, on: device.name)
         journals.dealsWith(entry.number, on: device.name)
         oracle.saw(entry, on: device.name)
     }
 
-    /// Everything that was refused or taken back is here again.
+    /// Checks that every change of a rejected or cancelled transaction has been made again.
     private func checkIsSaidAgain(_ entry: JournalEntry) throws {
         switch entry.event {
         case .rejected(let transaction, _), .cancelled(let transaction):
@@ -140,7 +143,7 @@ struct SimulatedUser: Sendable {
                 let (collection, record) = (mutation.collection, mutation.record)
                 switch mutation.intent {
                 case .delete:
-                    // Another space may have the id by now: what is there was not meant.
+                    // Another space may hold the id by now. The delete does not apply to that record.
                     let home = try store.space(of: collection, record)
                     if home == nil || home == transaction.space { edits.append(.delete(collection, record)) }
                 case .create, .update:
@@ -152,7 +155,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// Checks that an edit shows: in its record, or in the one that takes its place when it is deleted.
+    /// Checks that an edit is visible: in its record, or in the one that replaces the record after a delete.
     private func checkIsShown(_ mutation: Mutation) throws {
         guard let schema = store.catalog[mutation.collection] else { return }
         let candidates =
@@ -162,7 +165,7 @@ struct SimulatedUser: Sendable {
             try mutation.patch.allSatisfy { field, value in
                 guard let position = schema.position(of: field) else { return false }
                 if record.values[position] == value { return true }
-                // A reference to a deleted record names the one in its place, or none.
+                // A reference to a deleted record is changed to the record that replaces it, or is cleared.
                 guard case .reference(let id) = value, let target = schema.fields[position].target else { return false }
                 return try store.record(target, .id(id)) == nil
             }
@@ -194,7 +197,7 @@ struct SimulatedUser: Sendable {
         }
     }
 
-    /// Everything that a transaction creates and deletes goes to the server in one piece.
+    /// Checks that the outbox entry contains every record that the transaction creates or deletes.
     private func checkWritesAreTogether(_ edits: [RecordEdit], at sequence: OutboxSequence) throws {
         let newest = try store.outbox(after: OutboxSequence(rawValue: sequence.rawValue - 1), limit: 2)
         guard let entry = newest.last, entry.sequence == sequence else {
@@ -211,7 +214,7 @@ struct SimulatedUser: Sendable {
 }
 
 extension JournalEntry {
-    /// The transaction that it offers again; nil when it offers values of others.
+    /// The transaction that the entry offers to resend; nil when the entry holds values of other devices.
     fileprivate var transaction: Transaction? {
         switch event {
         case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction): transaction

@@ -2,8 +2,9 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// A device's store as engine and users reach it: says which of its calls a fault of the disk has met, and what becomes of
-/// a lost history.
+/// A device's store as seen by the engine and the users.
+///
+/// Records which calls met a disk fault, and reports changes of history, identity, and access to the watches.
 struct WatchedStore: LocalStore, EngineStore {
     let device: String
     let store: any LocalStore & EngineStore
@@ -127,7 +128,9 @@ struct WatchedStore: LocalStore, EngineStore {
         return result
     }
 
-    /// Looks past the faults of the disk. A store that cannot be read then is dead, or is found when the world looks at it.
+    /// Runs `body` without disk faults. Returns nil when the store cannot be read.
+    ///
+    /// A store that cannot be read belongs to a dead process, or the world's next check finds the error.
     @discardableResult
     private func look<Result>(_ body: () throws -> Result) -> Result? {
         do {
@@ -149,7 +152,7 @@ struct WatchedStore: LocalStore, EngineStore {
                 try store.vacate(space, of: epoch, brake: brake)
             }
         } catch {
-            // It may have been done nevertheless.
+            // The change may have taken effect despite the error.
             journals.hasVacated(space, on: device)
             throw error
         }
@@ -184,7 +187,7 @@ struct WatchedStore: LocalStore, EngineStore {
     func checkpoint() throws(StoreFailure) {
         let (flushes, faults) = (disk.count(of: .sync), disk.faultCount)
         try watch(.writing) { () throws(StoreFailure) in try store.checkpoint() }
-        // The log is flushed before the first of its pages goes into the database.
+        // The WAL is flushed before the first of its pages is copied into the database.
         if disk.count(of: .sync) > flushes, disk.faultCount == faults { witness.logFlushed(of: device) }
     }
 }

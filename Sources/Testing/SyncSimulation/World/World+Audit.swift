@@ -2,9 +2,9 @@ import SyncAuthority
 import SyncCore
 import SyncModel
 
-// Checks of the replicas' files, past the code under test.
+// Checks that read the replicas' files without the code under test.
 extension World {
-    /// Reads on in the feeds, as a client that the network never touches.
+    /// Reads the new commits of all change feeds, as a client that is not affected by network faults.
     func followFeed() throws {
         for space in script.setting.spaces { try followFeed(of: space) }
     }
@@ -21,7 +21,7 @@ extension World {
                     }
                 }
             } catch {
-                // The process may have died over what it did before; its end is noticed with its next request.
+                // The process may have died in an earlier call. The next request detects that.
                 if server.process?.isDead != false { return }
                 throw Violation(.I25, "the server cannot be read although its disk works: \(error)")
             }
@@ -38,7 +38,7 @@ extension World {
         throw Violation(.I18, "the feed of \(space) does not end")
     }
 
-    /// No stamp is later than the server lets through (I22).
+    /// Checks that no stamp is later than the server accepts (I22).
     func checkServerFile() throws {
         guard let process = server.process, !process.isDead else { return }
         let changes = server.disk.count(of: .changes)
@@ -54,7 +54,7 @@ extension World {
         checked["server"] = changes
     }
 
-    /// Checks a device's file: versions (I7), references (I11), counts (I18), sizes (I19) and the journal.
+    /// Checks a device's file: versions (I7), references (I11), counts (I18), sizes (I19), and the journal.
     func checkFile(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         guard let process = device.process, !process.isDead,
             let facts = try replicaFiles[device.name]?.facts(through: process)
@@ -62,7 +62,7 @@ extension World {
         let session = try store.session()
         let mayKnowLess = script.setting.isServerEarlier || hadEarlierBuild.contains(device.name)
         let firstCatalog = (mayKnowLess ? WorldBuild.earlier : .current).catalog
-        // Of a space without access nothing is here but what waits.
+        // The device holds only its pending transactions of a space that it may not read.
         let isComplete = session.spaces.allSatisfy { $0.isComplete || !$0.hasAccess }
         for stored in session.spaces where !stored.hasAccess {
             guard let count = facts.shown[stored.space], count > 0 else { continue }
@@ -91,7 +91,7 @@ extension World {
         }
     }
 
-    /// Checks that rows which only serve until something has arrived are gone when everything has (I19).
+    /// Checks that temporary rows are gone once everything has arrived (I19).
     func checkNothingIsLeft(of device: SimulatedDevice) throws {
         guard let process = device.process, let facts = try replicaFiles[device.name]?.facts(through: process) else {
             return
@@ -109,7 +109,7 @@ extension World {
         return entries
     }
 
-    /// At rest the log has been written back (I19).
+    /// Checks that the WAL has been checkpointed when the world is at rest (I19).
     func checkLogs() throws {
         guard let bounds = parts.bounds else { return }
         for device in devices {

@@ -1,22 +1,22 @@
 import SyncCore
 import SyncModel
 
-// Devices and servers of different builds: each knows the models of its time.
+// Devices and servers of different builds. Each build knows its own set of models.
 extension World {
-    /// Gives a device the current build of the application, which starts again on the database that is there.
+    /// Upgrades a device to the current build of the application, and restarts it on its existing database.
     func upgrade(_ device: SimulatedDevice) throws {
         guard device.build < .current else { return }
         let isUp = device.isUp
         device.kill()
         device.build = .current
         simulation.note("is upgraded", by: device.name, as: .fault)
-        // Its files have tables and columns now that they had not: what was seen of them says nothing of these.
+        // The upgrade adds tables and columns to the files. Earlier observations do not cover them.
         bases[device.name] = nil
         checked[device.name] = nil
         if isUp { try startDevice(device) }
     }
 
-    /// Gives the server the current build. All its processes end, and one starts again.
+    /// Upgrades the server to the current build. All its processes end, and one starts again.
     func upgradeServer() throws {
         guard server.build < .current else { return }
         let isUp = server.isUp

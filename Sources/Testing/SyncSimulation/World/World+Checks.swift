@@ -14,14 +14,15 @@ extension World {
         if let failure { throw failure }
         try followFeed()
         if let violation = violations.take() { throw violation }
-        // Files are read whole, which takes as long as all else: only now and then, and at the end.
+        // Reading whole files takes as long as all other checks together. Files are checked at every fourth step and at
+        // the end.
         looks += 1
         let readsFiles = looks.isMultiple(of: 4)
         if readsFiles { try checkServerFile() }
         for device in devices {
             guard let store = device.store else { continue }
             try checkItStops(device)
-            // A file that has not been written to since it was found right is still right.
+            // A file that has not changed since the last successful check is still correct.
             let changes = device.disk.count(of: .changes)
             guard checked[device.name] != changes else { continue }
             do {
@@ -39,7 +40,7 @@ extension World {
         }
     }
 
-    /// An engine that was asked to stop ends within seconds: those of the policy that applications have unless they choose (I18).
+    /// Checks that an engine which was asked to stop ends within the default deadline of `SyncPolicy` (I18).
     private func checkItStops(_ device: SimulatedDevice) throws(Violation) {
         var most = SyncPolicy().stopDeadline + .seconds(1)
         if script.setting.slowProcessor > 0 { most += SimulationLimits.stopTolerance }
@@ -47,7 +48,8 @@ extension World {
         throw Violation(.I18, "\(device.name) was asked to stop \(time) ago, and has not ended")
     }
 
-    /// Whether it is time to look at a device whole. That takes as long as its outbox is, so a long one has to wait.
+    /// Returns whether a full check of a device is due. Its cost grows with the outbox, so long outboxes are checked
+    /// less often.
     private func isDue(_ device: SimulatedDevice, _ store: SimulatedDevice.Store) throws -> Bool {
         let wait = try store.outboxSummary().count / SimulationLimits.outboxEntriesPerLook
         if let last = lastLooks[device.name], looks - last <= wait { return false }
@@ -55,7 +57,7 @@ extension World {
         return true
     }
 
-    /// A device's version of a space only grows, unless it was told to begin again (I7, I8).
+    /// Checks that a device's version of a space only grows, except after a setback such as a reset cursor (I7, I8).
     private func checkVersions(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         for stored in try store.session().spaces {
             let setbacks = device.setbackCount(of: stored.space)
@@ -70,7 +72,7 @@ extension World {
         }
     }
 
-    /// A device that was refused a space has nothing of it (I21).
+    /// Checks that a device without access to a space holds no data from it (I21).
     private func checkAccess(of device: SimulatedDevice, _ store: SimulatedDevice.Store) throws {
         let refused = try store.session().spaces.filter { !$0.hasAccess }
         guard !refused.isEmpty else { return }
@@ -84,7 +86,8 @@ extension World {
 
     // MARK: At the end
 
-    /// Looks for all that users were told (I1, I4, I12), as they can.
+    /// Checks that the devices show everything that users were told (I1, I4, I12), through the interfaces that a user
+    /// has.
     private func checkWhatUsersWereTold() throws {
         guard parts.tellsLosers else { return }
         let shown = try devices.compactMap { device in
@@ -121,7 +124,7 @@ extension World {
             try checkNothingIsLeft(of: device)
             let outbox = try store.outbox(limit: .max)
             guard outbox.isEmpty else { throw Violation(.I4, "\(device.name) still has \(outbox.count) to send") }
-            // All of it can be read.
+            // Checks that the whole journal can be read.
             _ = try store.wholeJournal()
             let held = try store.recordsBySpace()
             for space in script.setting.spaces {
@@ -146,7 +149,7 @@ extension World {
         }
     }
 
-    /// The part of a record that must be the same on every replica.
+    /// The parts of a record that must be equal on every replica.
     private struct Comparison: Hashable {
         let id: RecordID
         let uid: UID
@@ -159,14 +162,14 @@ extension World {
         }
     }
 
-    /// The newest version of each space that the server has; nil when it is down.
+    /// Returns the newest version of each space on the server; nil when it is down.
     func headsOfServer() throws -> [SpaceID: Version]? {
         try server.ask { authority, now in
             try authority.heads(of: script.setting.spaces, for: AccessWatch.reader, now: now).heads
         }
     }
 
-    /// Everything that the server shows of a space, as a fresh client would get it.
+    /// Returns all records of a space on the server, as a new client would receive them.
     private func readServer(_ space: SpaceID) throws -> ([CollectionName: [Record]], Version) {
         var records: [CollectionName: [Record]] = [:]
         var cursor: Cursor?

@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 
 extension World {
-    /// Lets something happen, unless it is impossible now.
+    /// Carries out an event of the script, unless it is impossible now.
     func happen(_ happening: Happening) throws {
         switch happening {
         case .operation(let place, let seed): if let device = device(at: place) { act(on: device, seed: seed) }
@@ -119,7 +119,7 @@ extension World {
         device.hasSlept()
     }
 
-    /// A start may fail where the disk does, and only there.
+    /// Starts a device. The start may fail only because of a disk fault.
     func startDevice(_ device: SimulatedDevice) throws {
         network.watch.beginsAnew(device.name)
         do {
@@ -141,12 +141,13 @@ extension World {
         try settle()
     }
 
-    /// Without the message: that names the database, whose address is another in each run.
+    /// Returns a description without the error's message. The message contains the address of the database, which
+    /// differs in every run.
     private static func reason(of error: any Error) -> String {
         (error as? AuthorityStoreFailure).map { "\($0.code)" } ?? "\(type(of: error))"
     }
 
-    /// Asks a server that has come up what it has done before it died.
+    /// Determines the outcomes of the pushes that a restarted server handled before it died.
     func settle() throws {
         guard let outcome = parts.outcome else { return }
         try server.disk.withoutFaults {
@@ -163,7 +164,7 @@ extension World {
 
     // MARK: The server
 
-    /// Strikes the server, or lets its operators work: compaction, backups, and the restoring of backups.
+    /// Injects a fault into the server, or performs an operator's task: compaction, a backup, or a restore.
     private func strikeServer(_ fault: ServerFault) throws {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: nil)) }
         switch fault {
@@ -201,12 +202,13 @@ extension World {
                     feed.compacted(space, keeping: kept)
                 }
             } catch let failure as AuthorityFailure where failure.code == .unavailable {
-                // Its disk is full.
+                // The server's disk is full.
                 simulation.note("cannot compact: \(failure)", by: "server")
             }
         case .backedUp:
             guard server.isUp, parts.upkeep != nil else { return }
-            // A cold one: what is in a running server's log, and not committed, would come to life with the copy.
+            // The server must be stopped for the backup: uncommitted data in a running server's WAL would become
+            // visible in the copy.
             server.stop()
             try server.disk.withoutFaults { try startServer() }
             guard server.isUp else { return }
@@ -236,7 +238,7 @@ extension World {
             let space = script.setting.spaces[index]
             let hasIt = access.change(of: owner, in: space)
             simulation.note("\(owner.name) may \(hasIt ? "again" : "no more") use \(space)", by: "server", as: .fault)
-            // Rules are read when a process starts.
+            // The server reads its access rules when a process starts.
             guard server.isUp else { return }
             server.stop()
             try startServer()
@@ -282,7 +284,8 @@ extension World {
         histories.serverWasRestored(isTold: isTold)
         guard isTold else {
             conduct.serverWasRestoredSilently()
-            // Until the server finds out, or everything is at rest, no device is known to follow this history.
+            // Until the server detects the restore, or everything is at rest, it is unknown which devices follow this
+            // history.
             history.epoch = WorldHistories.inDoubt
             return
         }

@@ -3,17 +3,17 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-// Pushes of a stranger, who has an account and no scruples.
+// Forged pushes from a stranger with a valid account.
 extension World {
-    /// Lets a stranger push to the server, past the network.
+    /// Pushes a forged transaction to the server, without the network.
     ///
-    /// Under the client id of a device nothing may happen (I21). Claims that cannot be true, of what the stranger has seen and
-    /// of when, must not make anybody's value give way untold: the other oracles look at that.
+    /// A push under the client id of a device must have no effect (I21). False claims about the versions that the
+    /// stranger has seen, or about its time, must not overwrite a value without a notice. The other oracles check that.
     func forge(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "forgery")
         let victim = random.chance(0.5) ? history.knownClient(&random) : nil
         let own = ClientID.make(at: server.wallClock.now, random: &random)
-        // A server that was put back may have forgotten whose the id is.
+        // A restored server may have forgotten the owner of the client id.
         let isForeign = victim != nil && !wasRestored
         let client = isForeign ? victim ?? own : own
         guard let transaction = try forgedTransaction(&random) else { return }
@@ -44,8 +44,8 @@ extension World {
         throw Violation(.I21, "the server takes a push of \(stranger.name) under \(client), which is another's")
     }
 
-    /// An edit or a delete of a record that some device shows, with a stamp of any time, by somebody who says to have seen all;
-    /// nil when there is none.
+    /// Returns an edit or a delete of a record that some device shows, with an arbitrary stamp, which claims to have
+    /// seen either everything or nothing. Returns nil when there is no such record.
     private func forgedTransaction(_ random: inout SeededRandom) throws -> Transaction? {
         let (place, isDelete) = (random.below(devices.count), random.chance(0.2))
         let (seen, time) = (random.chance(0.5) ? Version(.max) : .zero, random.within(-90...90))

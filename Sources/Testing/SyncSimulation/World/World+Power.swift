@@ -1,10 +1,12 @@
 import SyncCore
 import SyncModel
 
-// The permitted losses of a power failure.
+// The losses that a power failure may cause.
 extension World {
-    /// A device that does not flush each commit has come up after its power failed: what it has lost is known from its file,
-    /// and is permitted when it is the newest, and was not flushed.
+    /// Accepts the losses of a device that restarts after a power failure and does not flush each commit.
+    ///
+    /// The losses are determined from its file. They are permitted when they are the newest commits and were not
+    /// flushed.
     func admitLosses(of device: SimulatedDevice) throws {
         let losses = device.disk.powerLossCount
         guard device.storage.durability == .normal, losses != powerLosses[device.name, default: 0],
@@ -22,12 +24,12 @@ extension World {
             report.lostCommits += lost
             conduct.rolledBack(device.name)
             forgetFile(of: device)
-            // It does not know any more whose it is: nobody gives such a device to a guest.
+            // The device no longer knows its owner. Such a device is never given to a guest.
             if session.account == nil { device.changeUserBack() }
         }
     }
 
-    /// The files of a device are not those that were last looked at.
+    /// Discards what is known of a device's files, because they have been replaced.
     func forgetFile(of device: SimulatedDevice) {
         bases[device.name] = nil
         versions[device.name] = nil

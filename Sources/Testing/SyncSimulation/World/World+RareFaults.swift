@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 
 extension World {
-    /// Strikes a device with a fault that is rarer than death.
+    /// Injects one of the rarer faults into a device.
     func strikeRarely(_ device: SimulatedDevice, _ fault: DeviceFault) throws {
         func count(_ kind: FaultKind) { tally.count(kind, network.phases(of: device.name)) }
         switch fault {
@@ -39,7 +39,7 @@ extension World {
             count(.deviceDiskReadOnly)
             device.disk.setReadOnly(true)
         case .userChanges(let isTold):
-            // Whoever meets the server first owns the database: a guest must not be the first.
+            // The first account that meets the server owns the database. A guest must not be the first.
             guard device.isUp, try device.disk.withoutFaults({ try device.store?.session().account }) != nil else {
                 return
             }
@@ -59,8 +59,9 @@ extension World {
         }
     }
 
-    /// Two devices say from now on that they are the same client. What the copy's own disk held is lost: that loss is
-    /// permitted; what the original owes, both owe.
+    /// Replaces a device's disk with a copy of another's, so that both claim to be the same client.
+    ///
+    /// The loss of the data on the overwritten disk is permitted. Both devices owe what the original owes.
     private func clone(_ original: SimulatedDevice, to device: SimulatedDevice) throws {
         let image = original.disk.image()
         let told = userOracle.image(of: original.name)
@@ -80,12 +81,13 @@ extension World {
         try startDevice(device)
     }
 
-    /// The entries that the journal of a device offers, also while no process of it runs; nothing when its disk cannot be read.
+    /// Returns all journal entries of a device, even while no process is running. Returns none when its disk cannot be
+    /// read.
     func journal(of device: SimulatedDevice) -> [JournalEntry] {
         device.readCopy { try $0.wholeJournal() } ?? []
     }
 
-    /// Ends what is not a matter of the process: full and read-only disks, expired tokens, second engines, other users.
+    /// Ends the faults outside the process: full and read-only disks, expired tokens, second engines, other users.
     func free(_ device: SimulatedDevice) {
         device.changeUserBack()
         device.disk.release()
@@ -95,13 +97,13 @@ extension World {
 }
 
 extension SimulatedDisk {
-    /// Ends what others have done to it: there is room, and it can be written to.
+    /// Makes the disk writable and gives it unlimited space.
     func release() {
         setCapacity(bytes: nil)
         setReadOnly(false)
     }
 
-    /// Lets others take all but so many of the bytes that are free.
+    /// Fills the disk, leaving the given number of bytes free.
     func fill(leaving room: Int) {
         let used = fileNames.reduce(0) { $0 + (size(of: $1) ?? 0) }
         setCapacity(bytes: used + room)

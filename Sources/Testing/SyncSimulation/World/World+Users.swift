@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 
 extension World {
-    /// Lets a user do something, as a job among all that are ready.
+    /// Schedules an operation of a device's user as a task among all others that are ready.
     func act(on device: SimulatedDevice, seed: UInt64) {
         guard let store = device.store else { return }
         let operation: Workload.Operation?
@@ -32,7 +32,7 @@ extension World {
         }
     }
 
-    /// A store may fail where its disk does; anything else is a finding.
+    /// Records an error of a store. A store may fail only because of a disk fault; any other error is a finding.
     private func note(_ error: any Error, on device: SimulatedDevice) {
         guard let failure = error as? StoreFailure else {
             operations.withLock { $0.failure = $0.failure ?? error }

@@ -3,12 +3,12 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Devices, a server and a network, and everything that can go wrong between them; watched by oracles that share no
-/// code with the parts under test.
+/// A simulated deployment of devices, a server, and a network, with all their faults.
 ///
-/// A run has three phases. *Safety*: users write and faults strike, as the script says; promises are checked at every
-/// step, but for what takes long to look at: files, and devices with long outboxes, have their turn less often. *Heal*: all
-/// faults end. *Liveness*: within bounded time everything must have arrived.
+/// Oracles that share no code with the parts under test watch it. A run has three phases. *Safety*: users write and
+/// faults strike as the script says, and invariants are checked after every step. Checks that take long, of files and
+/// of devices with long outboxes, run less often. *Heal*: all faults end. *Liveness*: everything must arrive within
+/// bounded time.
 public final class World {
     public let script: WorldScript
     public let simulation: Simulation
@@ -32,40 +32,40 @@ public final class World {
     private let recording: WorldRecording?
     var report: WorldReport
     private var step = 0
-    /// How often the world was looked at.
+    /// The number of checks so far.
     var looks = 0
-    /// When each device was last looked at whole, by `looks`.
+    /// The check, counted by `looks`, at which each device was last checked in full.
     var lastLooks: [String: Int] = [:]
-    /// How much had been written to each device's disk when it was last found right.
+    /// The number of changes of each device's disk, and of the server's, when it was last found correct.
     var checked: [String: Int] = [:]
-    /// The last backup of the server, with what was known of it then.
+    /// The last backup of the server, with the oracles' knowledge of it at that time.
     var backup: (image: DiskImage, memory: History.Memory)?
-    /// The latest time that its clock showed before it was set.
+    /// The latest time that the server's clock showed before it was set back or forward.
     var latestServerTime = Simulation.startTime
-    /// Whether the server was ever put back to an earlier state.
+    /// Whether the server was ever restored to an earlier state.
     var wasRestored = false
-    /// The knowledge of the server when it was new.
+    /// The oracles' knowledge of the new server.
     var beginning: History.Memory?
-    /// The images of disks that someone has kept.
+    /// The kept images of devices' disks.
     var images: [String: KeptImage] = [:]
-    /// How often each device had lost power when it was last known what that took.
+    /// The number of power losses of each device whose effects are already accounted for.
     var powerLosses: [String: Int] = [:]
     /// The devices that are suspended.
     var asleep: Set<String> = []
-    /// How far each device had come in each space when it was last looked at.
+    /// The version of each space that each device had at the last check.
     var versions: [String: [SpaceID: (version: Version, setbacks: Int)]] = [:]
-    /// Where each record of each device stood when it was last looked at.
+    /// The versions of each device's records at the last check.
     var bases: [String: ReplicaHistory] = [:]
-    /// Devices that had the earlier build when the world began, or hold the disk of one that had.
+    /// The devices that started with the earlier build, or hold a copy of the disk of one that did.
     var hadEarlierBuild: Set<String> = []
-    /// How the files of each device are read; empty when the parts cannot look.
+    /// The readers of each device's files; empty when the parts do not provide them.
     var replicaFiles: [String: ReplicaFiles] = [:]
-    /// How those of the server are; nil when the parts cannot look.
+    /// The reader of the server's files; nil when the parts do not provide it.
     var authorityFiles: Audit<any AuthorityLook>?
-    /// Where the world's own readers of the feeds stand.
+    /// The cursors of the world's own readers of the change feeds.
     var readers: [SpaceID: Cursor] = [:]
 
-    /// An image of a device's disk, with what was known of the device then.
+    /// A copy of a device's disk, with what was known of the device at that time.
     struct KeptImage {
         let disk: DiskImage
         let debts: History.Debts
@@ -74,7 +74,7 @@ public final class World {
         let build: WorldBuild
     }
 
-    /// The findings of the users' tasks.
+    /// The results of the users' operations.
     struct Operations: Sendable {
         var done = 0
         var refusals: [String: Int] = [:]
@@ -82,8 +82,8 @@ public final class World {
     }
 
     /// - Parameters:
-    ///   - traceCapacity: how many of the trace's last lines are kept in words.
-    ///   - recording: is told of everything that happens, for a report; the run is the same with and without it.
+    ///   - traceCapacity: the number of the trace's last lines to keep as text.
+    ///   - recording: records all events for a report. It does not affect the run.
     public init(
         _ script: WorldScript, parts: WorldParts, traceCapacity: Int = 512, recording: WorldRecording? = nil
     ) {
@@ -134,7 +134,7 @@ public final class World {
                 do {
                     try history.settle { try outcome(authority, $0) }
                 } catch {
-                    // A process that has died over the push is asked when it is up again.
+                    // If the process died during the push, the outcome is determined after its restart.
                     if !process.isDead { operations.withLock { $0.failure = $0.failure ?? error } }
                 }
             },
@@ -171,7 +171,7 @@ public final class World {
         recording?.begin(script, devices.map(\.name))
     }
 
-    /// The world of a plan.
+    /// Creates the world of a plan.
     public convenience init(
         _ plan: WorldPlan, parts: WorldParts, traceCapacity: Int = 512, recording: WorldRecording? = nil
     ) {
@@ -180,8 +180,8 @@ public final class World {
 
     /// Runs all three phases.
     ///
-    /// - Throws: `WorldFailure`, whose cause is a `Violation`, a `SimulationFailure`, or an error that no honest part
-    ///   throws.
+    /// - Throws: `WorldFailure`, whose cause is a `Violation`, a `SimulationFailure`, or another error that correct
+    ///   parts never throw.
     public func run() throws(WorldFailure) -> WorldReport {
         do {
             try begin()
@@ -254,7 +254,7 @@ public final class World {
         try settle()
         for device in devices {
             device.disk.clearPlans()
-            // Nobody tells it that its token is good again: it finds out by itself.
+            // The device is not notified that its token is valid again, and must find out without help.
             free(device)
             network.watch.hasReason(toTryAgain: device.name)
             wake(device)
@@ -266,8 +266,8 @@ public final class World {
         record("healed")
     }
 
-    /// Twice the longest pause that a server can ask for. Devices keep it over restarts by their wall clocks, which may go back
-    /// meanwhile.
+    /// Twice the longest pause that a server can request. Devices keep the end of the pause by their wall clocks, which
+    /// may be set back meanwhile.
     private let patience = Duration.seconds(2 * 3_600)
 
     private func comeToRest() throws {
@@ -289,7 +289,8 @@ public final class World {
             }
         }
         report.timeToRest = simulation.now - start
-        // A restore that no device could prove has lost nothing that a device had seen. From here on everybody is compared.
+        // A restore that no device could prove has lost nothing that a device had seen. From here on all devices are
+        // checked against the server's history.
         if history.epoch == WorldHistories.inDoubt {
             history.epoch = try epochOfServer()
             checked = [:]
@@ -297,17 +298,17 @@ public final class World {
         }
     }
 
-    /// The history that the server follows, as it says.
+    /// Returns the epoch that the server reports.
     func epochOfServer() throws -> Epoch? {
         try server.disk.withoutFaults {
             try server.ask { authority, now in try authority.hello(for: AccessWatch.reader, now: now).epoch }
         }
     }
 
-    /// Whether every device has reached the newest version that the server has.
+    /// Returns whether every device has reached the server's newest version of each space.
     private func isShownToAll() throws -> Bool {
-        // Asked of the server: of a commit whose sender was rolled back before it heard the answer, the history may not
-        // know.
+        // The heads come from the server: the oracle may not know of a commit whose sender was rolled back before the
+        // answer arrived.
         guard let heads = try headsOfServer(), let epoch = try epochOfServer() else { return false }
         for device in devices {
             guard let session = try device.store?.session(), session.epoch == epoch else { return false }
@@ -322,7 +323,7 @@ public final class World {
         return true
     }
 
-    /// A device that has had all the time to hear of it knows that it may not read a space (I21).
+    /// Checks that every device knows that it has lost access to a space, after ample time to learn of it (I21).
     private func checkRefusalsAreHeeded() throws {
         for device in devices {
             for stored in try device.store?.session().spaces ?? [] {
@@ -355,7 +356,7 @@ public final class World {
         report.jobs = simulation.scheduler.jobCount
     }
 
-    /// After a failure: lets go of everything that can be let go of.
+    /// Releases everything that can be released after a failure.
     private func tearDown() {
         for device in devices { device.kill() }
         server.stop()

@@ -2,13 +2,13 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 
-/// Names the histories of a world's server, and hears of those that the server finds lost by itself.
+/// A keeper that names the histories of a world's server, and checks each history that the server declares lost.
 final class WorldHistories: HistoryKeeper {
     private let simulation: Simulation
     private let history: History
     private let violations: ViolationLog
     private let random: Guarded<SeededRandom>
-    /// Whether the server was restored, and nobody has told it.
+    /// Whether the server was restored without being told.
     private let isRestoredSilently = Guarded(false)
 
     init(simulation: Simulation, history: History, violations: ViolationLog) {
@@ -18,10 +18,10 @@ final class WorldHistories: HistoryKeeper {
         random = Guarded(simulation.random("histories"))
     }
 
-    /// The history while nobody knows whether a device will prove the restore.
+    /// The placeholder epoch used while it is unknown whether a device will prove the restore.
     static let inDoubt = Epoch(rawValue: "in-doubt")
 
-    /// The server was put back to a copy.
+    /// Records that the server was restored from a copy.
     func serverWasRestored(isTold: Bool) {
         isRestoredSilently.withLock { $0 = !isTold }
     }

@@ -2,37 +2,44 @@ public import SyncAuthority
 public import SyncCore
 public import SyncModel
 
-/// The parts under test, as the world puts them on its disks.
+/// The parts under test, and the functions that create them on the world's disks.
 public struct WorldParts: Sendable {
-    /// The codec of each build.
+    /// Returns the codec of a build.
     public var wire: @Sendable (WorldBuild) -> any SimulatedWire
-    /// Opens a local store of the models of the storage's build in a file of the process's disk, so that what is committed survives what its
-    /// durability says. Called for each life of a device's process. The world adds the spaces that are missing.
+    /// Opens a local store in a file on the process's disk, with the models of the storage's build and its durability.
+    ///
+    /// Called for each process of a device. The world adds the missing spaces.
     public var openStore: @Sendable (DiskProcess, EngineRuntime, DeviceStorage) throws -> SimulatedDevice.Store
-    /// Opens the authority over the models of a build, durable like the store. The server takes each device for a principal
-    /// with the device's name, who may do in `WorldSetting.allSpaces` what the rules say.
+    /// Opens the authority with the models of a build, with full durability.
+    ///
+    /// The server takes each device for a principal with the device's name. The access rules decide what it may do in
+    /// `WorldSetting.allSpaces`.
     public var openAuthority: AuthorityOpening
 
     /// - Parameters:
-    ///   - rules: who may do what in which space, until the process ends.
-    ///   - build: of the server's program.
-    ///   - histories: names the first history of an empty disk, and those that the authority begins by itself.
+    ///   - build: the build of the server's program.
+    ///   - rules: the permissions in each space, fixed until the process ends.
+    ///   - histories: names the first history of an empty disk, and those that the authority begins without an
+    ///     operator.
     public typealias AuthorityOpening =
         @Sendable (_ process: DiskProcess, _ build: WorldBuild, _ rules: AccessRules, _ histories: any HistoryKeeper)
         throws -> any AuthorityService
 
-    /// Carries out an operator's task on the authority that runs; nil when it knows no upkeep.
+    /// Performs an operator's task on the running authority; nil when the authority supports none.
     public var upkeep: (@Sendable (Upkeep, any AuthorityService) throws -> Void)?
 
-    /// Returns a transaction's entry in the authority's ledger: its outcome, and the hash of its contents. Nil when the parts
-    /// cannot tell; a world whose server dies over a commit then knows less.
+    /// Returns a transaction's outcome and the hash of its contents from the authority's ledger.
+    ///
+    /// Nil when the parts cannot read the ledger. A world whose server dies during a commit then cannot determine its
+    /// outcome.
     public var outcome: (@Sendable (any AuthorityService, Sender) throws -> (hash: PayloadHash, outcome: Outcome)?)?
 
-    /// Whether the authority tells a device which of its values gave way to others, as the protocol has it. Users are asked
-    /// for what they were told only then.
+    /// Whether the authority notifies a device of its values that lost a conflict, as the protocol requires.
+    ///
+    /// The checks of what users were told run only then.
     public var tellsLosers = true
 
-    /// Gives each device's engine a flight recorder over the store that `openStore` has made; nil gives none.
+    /// Makes the flight recorder of each device's engine over the store from `openStore`; nil for no recorder.
     package var recorder: SimulatedDevice.Recorder?
 
     /// The sender of a transaction, and its number.
@@ -43,21 +50,21 @@ public struct WorldParts: Sendable {
     }
 
     public enum Upkeep: Hashable, Sendable {
-        /// Keep so many commits in the feed of a space.
+        /// Keeps the given number of commits in the change feed of a space.
         case compact(SpaceID, keeping: Int)
-        /// The database is a backup: start a new history.
+        /// Starts a new history, because the database was restored from a backup.
         case startEpoch(HistoryIdentity)
     }
 
-    /// Makes the transport of a device's engine from the way to the server: the way itself, unless a test puts something
-    /// between them.
+    /// Wraps the transport of a device's engine. Returns it unchanged by default.
     public var wrapTransport: @Sendable (any RemoteTransport, EngineRuntime) -> any RemoteTransport = { way, _ in way }
 
-    /// Reads the files of a device, and of the server, past the code under test; nil when they cannot be read so.
+    /// Reads the files of a device without the code under test; nil when the parts do not support it.
     public var auditReplica: (@Sendable (DiskProcess) throws -> any ReplicaLook)?
+    /// Reads the files of the server without the code under test; nil when the parts do not support it.
     public var auditAuthority: (@Sendable (DiskProcess) throws -> any AuthorityLook)?
     public var bounds: ReplicaBounds?
-    /// How large pages and pushes may be; nil when the parts state no bounds.
+    /// The bounds on the sizes of pages and pushes; nil when the parts state none.
     public var messageBounds: MessageBounds?
 
     public init(

@@ -1,30 +1,30 @@
-/// The counts of a run of a world.
+/// The statistics of a world's run.
 public struct WorldReport: Hashable, Sendable {
     public let seed: UInt64
-    /// Operations of users that were done.
+    /// The number of user operations that succeeded.
     public var operations = 0
-    /// Operations that the local store refused, by the code of the refusal.
+    /// The number of operations that the local store refused, by error code.
     public var refusals: [String: Int] = [:]
-    /// The faults that happened, and what was going on then.
+    /// The faults that happened, and the operations in progress at the time.
     public var coverage = FaultCoverage()
-    /// Commits of the server.
+    /// The number of commits on the server.
     public var commits = 0
-    /// Commits of devices that a loss of power took, where commits are not flushed one by one.
+    /// The number of device commits lost to power failures, on devices that do not flush each commit.
     public var lostCommits = 0
-    /// How much virtual time the world took to come to rest once it was healed.
+    /// The virtual time from the end of all faults until the world came to rest.
     public var timeToRest = Duration.zero
-    /// The whole run in virtual time.
+    /// The virtual time of the whole run.
     public var duration = Duration.zero
     public var jobs = 0
     public var diskOperations = 0
-    /// Over everything in the trace, and all operations of all disks.
+    /// A hash of the whole trace and of all operations of all disks.
     public var hash: UInt64 = 0
 }
 
-/// A run that found something broken.
+/// The failure of a run.
 public struct WorldFailure: Error, CustomStringConvertible {
     public let script: WorldScript
-    /// The number of steps when it was found.
+    /// The number of the step in which the failure was found.
     public let step: Int
     public let cause: any Error
     public let lastLines: [SimulationTrace.Line]

@@ -2,10 +2,12 @@ public import SyncAuthority
 import SyncConcurrency
 import SyncModel
 
-/// A store that fails at one call of its port, counted from the last `arm`: the way to see that nothing happens by half.
+/// A store that fails at one chosen call of its port, for tests that a failed operation has no partial effect.
+///
+/// Calls are counted from the last `arm`.
 public final class FaultyAuthorityStore: AuthorityStore {
     private struct Plan: Sendable {
-        /// Calls that still pass; nil: all.
+        /// The number of calls that pass before one fails; nil when all pass.
         var passing: Int?
         var losesAnswer = false
         var calls = 0
@@ -19,12 +21,12 @@ public final class FaultyAuthorityStore: AuthorityStore {
         self.base = base
     }
 
-    /// Lets `calls` calls pass and fails the next one; the commit of a write is a call too.
+    /// Lets `calls` calls pass and fails the next one. The commit of a write counts as a call.
     public func arm(after calls: Int) {
         plan.withLock { $0 = Plan(passing: calls) }
     }
 
-    /// Carries the next write out, and then fails: the answer was lost after the commit.
+    /// Commits the next write and then fails, as if the response was lost after the commit.
     public func loseNextAnswer() {
         plan.withLock { $0 = Plan(losesAnswer: true) }
     }
@@ -33,7 +35,7 @@ public final class FaultyAuthorityStore: AuthorityStore {
         plan.withLock { $0 = Plan() }
     }
 
-    /// Whether the armed failure has come.
+    /// Whether the armed failure has happened.
     public var hasFailed: Bool { plan.withLock(\.hasFailed) }
 
     public func read<Result>(
@@ -83,7 +85,7 @@ private struct FaultyTransaction: AuthorityTransaction {
     let store: FaultyAuthorityStore
 }
 
-/// The part that both share: each read is counted, and then made.
+/// The reads that the view and the transaction share. Each read is counted and then forwarded.
 private protocol Counted {
     associatedtype Base
     var base: Base { get }

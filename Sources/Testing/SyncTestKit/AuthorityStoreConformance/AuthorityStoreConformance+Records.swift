@@ -136,7 +136,7 @@ extension AuthorityStoreConformance {
         ]
     }
 
-    /// Values that stores and their formats are known to get wrong.
+    /// Values that stores and their formats are known to corrupt.
     static let values: [FieldValue] = [
         .null, .boolean(true), .boolean(false), .integer(0), .integer(.max), .integer(.min),
         .integer(9_007_199_254_740_993), .real(0), .real(-0.0), .real(1), .real(0.1), .real(.greatestFiniteMagnitude),

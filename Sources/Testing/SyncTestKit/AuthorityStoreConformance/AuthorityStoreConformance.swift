@@ -1,14 +1,14 @@
 public import SyncAuthority
 import SyncModel
 
-/// The rules for any store of an authority, whatever it is made of: plain checks that any test framework can run.
+/// The rules that every authority's store must satisfy, as plain checks that any test framework can run.
 ///
 /// ```swift
 /// let suite = AuthorityStoreConformance { history in try MyStore(newHistory: history) }
 /// for rule in AuthorityStoreConformance.ruleNames { try suite.run(rule) }
 /// ```
 public struct AuthorityStoreConformance {
-    /// Makes an empty store of its own for each call.
+    /// Makes a new empty store for each call.
     private let makeStore: (HistoryIdentity) throws -> any AuthorityStore
 
     public init(makeStore: @escaping (HistoryIdentity) throws -> any AuthorityStore) {
@@ -18,9 +18,9 @@ public struct AuthorityStoreConformance {
     /// The names of all rules, the simple ones first.
     public static let ruleNames: [String] = checks.map(\.rule)
 
-    /// Runs one rule against a store of its own.
+    /// Runs one rule against a new store.
     ///
-    /// - Throws: `Violation` when the store breaks the rule, or what the store threw where it should not.
+    /// - Throws: `Violation` when the store breaks the rule, or an unexpected error from the store.
     public func run(_ rule: String) throws {
         guard let check = Self.checks.first(where: { $0.rule == rule }) else {
             throw Violation(rule: rule, detail: "there is no such rule")
@@ -28,7 +28,7 @@ public struct AuthorityStoreConformance {
         try check.body(AuthorityStoreWorld(store: try makeStore(AuthorityStoreWorld.history), rule: rule))
     }
 
-    /// Runs all rules, and gives back what was broken.
+    /// Runs all rules and returns the violations.
     public func run() -> [Violation] {
         Self.ruleNames.compactMap { rule in
             do {
@@ -42,7 +42,7 @@ public struct AuthorityStoreConformance {
         }
     }
 
-    /// A rule that a store broke, and how.
+    /// A violation of a rule by a store.
     public struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
         public let rule: String
         public let detail: String

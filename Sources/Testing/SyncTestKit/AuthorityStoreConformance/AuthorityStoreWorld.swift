@@ -1,7 +1,7 @@
 import SyncAuthority
 import SyncModel
 
-/// A store under test, with the few words that the rules speak.
+/// A store under test, with helpers in which the rules are written.
 struct AuthorityStoreWorld {
     static let history = HistoryIdentity.fixed(Epoch(rawValue: "conformance-1"))
 
@@ -75,6 +75,6 @@ struct AuthorityStoreWorld {
             })
     }
 
-    /// So large that it never ends a page.
+    /// A byte budget so large that it never ends a page.
     static let ample = 1 << 40
 }

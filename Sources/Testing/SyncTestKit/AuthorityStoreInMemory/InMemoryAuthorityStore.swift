@@ -2,8 +2,9 @@ public import SyncAuthority
 import SyncConcurrency
 public import SyncModel
 
-/// An authority's store that keeps values in memory, written as plainly as possible: for tests, and as a second
-/// opinion on what the port asks. A write that begins while another is running fails with `busy`.
+/// An authority's store that keeps values in memory, for tests and as a second reading of the port's contract.
+///
+/// The code is as simple as possible. A write that begins while another is running fails with `busy`.
 public final class InMemoryAuthorityStore: AuthorityStore {
     private struct Contents: Sendable {
         var tables: AuthorityTables
@@ -20,7 +21,7 @@ public final class InMemoryAuthorityStore: AuthorityStore {
         self.init(history: .fixed(epoch))
     }
 
-    /// A copy of what the store holds now, as a backup would keep it.
+    /// Returns a copy of the store's contents, as a backup would keep them.
     public func copy() -> InMemoryAuthorityStore {
         InMemoryAuthorityStore(tables: contents.withLock(\.tables))
     }
@@ -60,7 +61,7 @@ public final class InMemoryAuthorityStore: AuthorityStore {
     }
 }
 
-/// Everything that an authority's store keeps.
+/// The contents of an authority's store.
 struct AuthorityTables: Sendable {
     struct Reference: Hashable {
         let referrer: Referrer
@@ -83,7 +84,7 @@ struct AuthorityTables: Sendable {
     var ledgers: [LedgerKey: Ledger] = [:]
     var outcomes: [LedgerKey: [TransactionNumber: StoredOutcome]] = [:]
     var conflicts: [RecordedConflict] = []
-    /// The number of the newest conflict, which may be gone.
+    /// The number of the newest conflict. That conflict may have been trimmed.
     var lastConflict: Int64 = 0
     var owners: [ClientID: Principal] = [:]
 
@@ -92,7 +93,7 @@ struct AuthorityTables: Sendable {
     }
 }
 
-/// A copy of the tables, to be put in their place when the write succeeds.
+/// A copy of the tables, which replaces the store's tables when the write succeeds.
 final class InMemoryTransaction: AuthorityTransaction {
     private(set) var tables: AuthorityTables
 
@@ -183,7 +184,7 @@ final class InMemoryTransaction: AuthorityTransaction {
         return found.prefix(limit).map(attributed)
     }
 
-    /// With the accounts of both sides, as far as their clients have pushed.
+    /// Returns the conflict with the accounts of both sides, as far as their clients have pushed.
     private func attributed(_ recorded: RecordedConflict) -> RecordedConflict {
         let conflict = recorded.conflict
         let sides = [conflict.winner, conflict.loser].map {

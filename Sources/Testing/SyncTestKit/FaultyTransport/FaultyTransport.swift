@@ -3,8 +3,9 @@ public import SyncCore
 public import SyncModel
 public import SyncSimulation
 
-/// Puts faults between a client and any transport: a real one, or a `MockServer`. Which calls are hit depends on the
-/// random numbers alone. Safe to use from any task.
+/// A transport that injects faults between a client and another transport: a real one, or a `MockServer`.
+///
+/// Only the random numbers decide which calls fail. Safe to use from any task.
 public final class FaultyTransport: RemoteTransport {
     fileprivate struct State: Sendable {
         var random: SeededRandom
@@ -21,7 +22,7 @@ public final class FaultyTransport: RemoteTransport {
     private let wait: @Sendable (Duration) async throws -> Void
     private let state: Guarded<State>
 
-    /// - Parameter wait: carries out delays, by the test's clock.
+    /// - Parameter wait: waits for the given time on the test's clock.
     public init(
         _ transport: any RemoteTransport, random: SeededRandom,
         wait: @escaping @Sendable (Duration) async throws -> Void
@@ -31,13 +32,13 @@ public final class FaultyTransport: RemoteTransport {
         state = Guarded(State(random: random))
     }
 
-    /// May be changed at any time; calls that are on their way keep what they have met.
+    /// The faults to inject. A change affects later calls only, not those in progress.
     public var faults: TransportFaults {
         get { state.withLock { $0.faults } }
         set { state.withLock { $0.faults = newValue } }
     }
 
-    /// How many calls did not simply pass.
+    /// The number of calls that met a fault other than a delay.
     public var struckCount: Int { state.withLock { $0.struck } }
 
     public func hello() async throws(TransportFailure) -> ServerHello {
@@ -92,7 +93,8 @@ public final class FaultyTransport: RemoteTransport {
 }
 
 extension FaultyTransport.State {
-    /// Always draws the same numbers, so that one rate does not shift the others.
+    /// Draws the same count of random numbers for every call, so that changing one rate does not affect the other
+    /// faults.
     fileprivate mutating func draw() -> (FaultyTransport.Fate, delay: Duration, patience: Duration) {
         let refused = random.chance(faults.refuse)
         let throttled = random.chance(faults.throttle)
@@ -109,7 +111,7 @@ extension FaultyTransport.State {
     }
 }
 
-/// Leaves out the hints that are lost. One reader at a time.
+/// A stream of hints that drops those chosen to be lost. It supports one reader at a time.
 private actor HintFilter {
     private var hints: AsyncThrowingStream<Hint, any Error>.Iterator
     private let isLost: @Sendable () -> Bool

@@ -1,29 +1,31 @@
-/// The faults of a `FaultyTransport`. Each rate is the fraction of calls that it happens to, from 0 to 1.
+/// The faults that a `FaultyTransport` injects.
+///
+/// Each rate is the fraction of calls that the fault affects, from 0 to 1.
 public struct TransportFaults: Hashable, Sendable {
-    /// The request never arrives, and the caller is told after `patience`.
+    /// The request never reaches the server, and the call times out after `patience`.
     public var loseRequests = 0.0
-    /// The server does what it was asked, and the answer never arrives.
+    /// The server handles the request, and the response never arrives.
     public var loseAnswers = 0.0
-    /// The server is asked twice, one after the other, and the second answer counts.
+    /// The request is sent twice, one after the other, and the second response is returned.
     public var repeatRequests = 0.0
     /// The connection is refused at once.
     public var refuse = 0.0
-    /// The server says that it is busy, with this time to wait.
+    /// The server responds that it is busy, and gives `retryAfter` as the time to wait.
     public var throttle = 0.0
     public var retryAfter: Duration? = .seconds(5)
-    /// How long each call takes before it reaches the server.
+    /// The time that each call takes to reach the server.
     public var delay = Duration.zero...(.zero)
-    /// How long it takes until a caller gives up on what was lost.
+    /// The time until a call whose request or response was lost times out.
     public var patience = Duration.seconds(30)
     /// A hint never arrives.
     public var loseHints = 0.0
 
     public init() {}
 
-    /// Everything passes.
+    /// No faults.
     public static let none = TransportFaults()
 
-    /// A fifth of everything goes wrong.
+    /// A poor network: each kind of loss or repeat affects a fifth of the calls.
     public static let poor: TransportFaults = {
         var faults = TransportFaults()
         faults.loseRequests = 0.2

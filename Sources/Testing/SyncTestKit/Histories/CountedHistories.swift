@@ -2,14 +2,14 @@ public import SyncAuthority
 import SyncConcurrency
 public import SyncModel
 
-/// Names new histories by counting, and remembers the lost ones: the same in every run.
+/// A keeper that names new histories by counting and records the lost ones, so that every run is the same.
 public final class CountedHistories: HistoryKeeper {
     private let losses = Guarded([LostHistory]())
     private let count = Guarded(0)
 
     public init() {}
 
-    /// The histories that were lost, in their order.
+    /// The lost histories, in the order of their loss.
     public var lost: [LostHistory] { losses.withLock(\.self) }
 
     public func nextHistory() -> HistoryIdentity {
@@ -26,7 +26,7 @@ public final class CountedHistories: HistoryKeeper {
 }
 
 extension HistoryIdentity {
-    /// A history with a key that is the same in every run, and different for each name.
+    /// Returns a history whose key depends on the epoch's name alone, so that it is the same in every run.
     public static func fixed(_ epoch: Epoch) -> HistoryIdentity {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in epoch.rawValue.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -35,7 +35,7 @@ extension HistoryIdentity {
 }
 
 extension Authority {
-    /// An authority whose new histories are counted.
+    /// Creates an authority that names new histories by counting.
     public init(store: any AuthorityStore, catalog: SchemaCatalog, policy: AuthorityPolicy = AuthorityPolicy()) {
         self.init(store: store, catalog: catalog, policy: policy, histories: CountedHistories())
     }

@@ -7,12 +7,12 @@ import SyncModel
 public import SyncSimulation
 import SyncStoreSQLite
 
-/// One device of a `SyncLab`: its store, its engine, its link, and its way to the server.
+/// A device of a `SyncLab`, with its store, its engine, its link, and its route to the server.
 public final class LabDevice: Sendable {
     public let name: String
-    /// The server as this device sees it: give it a script to make it answer something else.
+    /// The server as this device sees it. Script it to change the replies to this device.
     public let server: MockServer
-    /// The way to the server: give it faults.
+    /// The transport to the server. Set its faults to disturb this device's calls.
     public let network: FaultyTransport
     public let wallClock: VirtualWallClock
     private let simulation: Simulation
@@ -23,7 +23,7 @@ public final class LabDevice: Sendable {
     private let link = SimulatedReachability()
     private let state = Guarded(State())
 
-    /// One life of the application's process.
+    /// One run of the application's process.
     private struct Life: Sendable {
         let process: DiskProcess
         let store: SQLiteStore
@@ -57,9 +57,9 @@ public final class LabDevice: Sendable {
         network = FaultyTransport(server, random: simulation.random("network.\(name)"), wait: wait)
     }
 
-    // MARK: Its life
+    // MARK: Process
 
-    /// Starts the application's process; nothing when it runs.
+    /// Starts the application's process, unless it is already running.
     public func start() throws(StoreFailure) {
         guard state.withLock({ $0.life == nil }) else { return }
         let number = state.withLock { state in
@@ -89,7 +89,7 @@ public final class LabDevice: Sendable {
         }
     }
 
-    /// Ends the application's process as SIGKILL does; what is durable is there when it starts again.
+    /// Kills the application's process as SIGKILL does. Durable data is there when the process starts again.
     public func stop() {
         let life = state.withLock { state in
             defer { state.life = nil }
@@ -100,7 +100,7 @@ public final class LabDevice: Sendable {
         life.task.cancel()
     }
 
-    /// Whether there is a link.
+    /// Whether the device has a network link.
     public var isOnline: Bool {
         get { link.current == .up }
         set { link.set(newValue ? .up : .down("the test has taken it away")) }
@@ -108,7 +108,7 @@ public final class LabDevice: Sendable {
 
     var isConnected: Bool { isOnline && state.withLock { $0.life != nil } }
 
-    // MARK: What is in it
+    // MARK: Contents
 
     private var life: Life {
         guard let life = state.withLock({ $0.life }) else { preconditionFailure("\(name) is off: start it first") }
@@ -118,29 +118,30 @@ public final class LabDevice: Sendable {
     /// The local cache. The device must be on.
     public var store: any LocalStore & EngineStore { life.store }
 
-    /// The models of the community over the local cache. The device must be on.
+    /// The application's models, backed by the local cache. The device must be on.
     public var community: Community { .synced(store: life.store, runtime: life.runtime) }
 
-    /// Time and chance of this device. The device must be on.
+    /// The clock and the random numbers of this device. The device must be on.
     public var runtime: EngineRuntime { life.runtime }
 
     /// The engine's status; nil when the device is off.
     public var status: SyncStatus? { state.withLock { $0.life?.engine }?.currentStatus }
 
-    /// Asks for a push and a pull now.
+    /// Requests a push and a pull now.
     public func syncNow() {
         state.withLock { $0.life?.engine }?.syncNow()
     }
 
-    // MARK: What is left of it
+    // MARK: Leftovers
 
-    /// In words, for failures.
+    /// A description of the device's state for failure messages.
     var situation: String {
         guard let status else { return "it is off" }
         return "\(status)"
     }
 
-    /// The tasks that still wait, in words.
+    /// Descriptions of the work that is left: script steps not taken, transactions not confirmed, active journal
+    /// entries.
     var leftovers: [String] {
         var left: [String] = []
         if server.remainingSteps > 0 { left.append("\(name): the script has \(server.remainingSteps) steps left") }

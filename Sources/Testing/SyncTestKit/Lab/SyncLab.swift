@@ -5,23 +5,23 @@ public import SyncModel
 public import SyncSimulation
 import SyncTransportInProcess
 
-/// Devices and a server on virtual time, for the tests of an application: nothing waits in real time, and the same
-/// seed runs the same way every time.
+/// Devices and a server on virtual time, for an application's tests.
 ///
-/// Use it from one thread, most simply in a synchronous test:
+/// Nothing waits in real time, and the same seed runs the same way every time. Use the lab from one thread, most simply
+/// in a synchronous test:
 ///
 /// ```swift
-/// let lab = SyncLab()
+/// let lab = SyncLab(catalog: CommunityCatalog.catalog)
 /// let phone = try lab.device("phone")
 /// try lab.run { try await phone.community.users.make(username: "Ned").create() }
 /// try lab.settle()
 /// try lab.finish()
 /// ```
 ///
-/// The devices keep their records in the real SQLite store, on a disk in memory; the server is the real authority.
+/// The devices keep their records in the real SQLite store, on a disk in memory. The server is the real authority.
 public final class SyncLab {
     public let simulation: Simulation
-    /// The models of the server, and of devices that have none of their own.
+    /// The models of the server, and of devices created without models of their own.
     public private(set) var catalog: SchemaCatalog
     private let policy: SyncPolicy
     private let store: InMemoryAuthorityStore
@@ -29,7 +29,7 @@ public final class SyncLab {
     private var devices: [LabDevice] = []
 
     /// - Parameters:
-    ///   - seed: chooses the order of everything that may happen in more than one.
+    ///   - seed: decides the order of events wherever several orders are possible.
     ///   - catalog: the application's models.
     public init(seed: UInt64 = 1, catalog: SchemaCatalog, policy: SyncPolicy = SyncPolicy()) {
         simulation = Simulation(seed: seed)
@@ -39,10 +39,10 @@ public final class SyncLab {
         authority = Authority(store: store, catalog: catalog)
     }
 
-    /// A new device, which is on, has a link, and keeps the space `default` in step.
+    /// Adds a device that is on, has a link, and syncs the space `default`.
     ///
-    /// - Parameter models: those of the application on the device, an older or newer build; nil for the lab's.
-    /// - Throws: `StoreFailure` when its store cannot be opened, which is a fault of the catalog.
+    /// - Parameter models: the models of the application on the device, for an older or newer build; nil for the lab's.
+    /// - Throws: `StoreFailure` when the store cannot be opened, which is a fault of the catalog.
     public func device(_ name: String, models: SchemaCatalog? = nil) throws(StoreFailure) -> LabDevice {
         let device = LabDevice(
             name: name, simulation: simulation, catalog: models ?? catalog, policy: policy, authority: authority,
@@ -52,8 +52,10 @@ public final class SyncLab {
         return device
     }
 
-    /// Puts a server with other models in the place of the present one, over the same data, as an operator does who installs
-    /// another build. Open streams of hints end.
+    /// Replaces the server with one that has other models, over the same data, as an operator does by installing
+    /// another build.
+    ///
+    /// Open hint streams end.
     public func replaceServer(models: SchemaCatalog) {
         let former = authority
         catalog = models
@@ -62,27 +64,27 @@ public final class SyncLab {
         former.commits.finish()
     }
 
-    /// Runs a piece of the application to its end, moving virtual time on whenever nothing else is left to do.
+    /// Runs a part of the application to its end, and advances virtual time whenever nothing else is left to do.
     ///
-    /// - Parameter limit: how much virtual time it may take.
-    /// - Throws: what `body` throws, or a `SimulationFailure`.
+    /// - Parameter limit: the most virtual time that it may take.
+    /// - Throws: any error that `body` throws, or a `SimulationFailure`.
     @discardableResult public func run<Value: Sendable>(
         limit: Duration = .seconds(3_600), _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
         try simulation.run(limit: limit, body)
     }
 
-    /// Moves virtual time on.
+    /// Advances virtual time.
     public func advance(by duration: Duration) throws {
         try simulation.advance(by: duration)
     }
 
-    /// Moves virtual time on until every device that is on and has a link is in step with the server.
+    /// Advances virtual time until every device that is on and has a link is in sync with the server.
     ///
-    /// - Throws: `LabFailure`, which says who is not, after so much virtual time.
+    /// - Throws: `LabFailure` with the name of a device that is still out of sync after `limit` of virtual time.
     public func settle(within limit: Duration = .seconds(1_200)) throws {
         let end = simulation.now + limit
-        // A status is only told once the engine has had its turn.
+        // The engine publishes a status only after it has had a turn.
         try simulation.advance(by: .milliseconds(1))
         while let laggard = devices.first(where: { $0.isConnected && !isInStep($0) }) {
             guard simulation.now < end else {
@@ -100,10 +102,10 @@ public final class SyncLab {
         }
     }
 
-    /// Ends the test: nothing may be left that waits for something.
+    /// Ends the test and checks that no work is left.
     ///
-    /// - Throws: `LabFailure`, when a device still has something to send or something in its journal that nobody has
-    ///   seen, or a script has steps that nothing has taken; `SimulationFailure`, when tasks do not end.
+    /// - Throws: `LabFailure` when a device has unconfirmed transactions or active journal entries, or when a script
+    ///   has steps that no call has taken; `SimulationFailure` when tasks do not end.
     public func finish() throws {
         let left = devices.flatMap(\.leftovers)
         for device in devices { device.stop() }
@@ -112,7 +114,7 @@ public final class SyncLab {
     }
 }
 
-/// The leftovers of a test, or the state that it waited for in vain.
+/// The work that a test left behind, or the state that it waited for in vain.
 public struct LabFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 

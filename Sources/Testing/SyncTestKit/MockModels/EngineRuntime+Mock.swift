@@ -4,7 +4,9 @@ public import SyncModel
 import SyncSimulation
 
 extension EngineRuntime {
-    /// Time that stands still unless it is waited for, and chance from a seed: the same in every run.
+    /// Returns a runtime whose clock and random numbers are the same in every run.
+    ///
+    /// Time advances only when something waits for it. The random numbers come from `seed`.
     public static func mock(seed: UInt64 = 1, startingAt start: WallTime = WallTime(milliseconds: 1_700_000_000_000))
         -> EngineRuntime
     {
@@ -18,7 +20,7 @@ extension EngineRuntime {
     }
 }
 
-/// A clock on which every wait is over at once: its time goes on to the end of the wait.
+/// A clock on which every wait ends at once and advances the time to its deadline.
 private final class SkippingClock: Clock {
     struct Instant: InstantProtocol {
         let offset: Duration

@@ -3,7 +3,7 @@ public import SyncConcurrency
 public import SyncCore
 public import SyncModel
 
-/// Live objects with no store and no network: each write is answered at once, as a friendly server would.
+/// A source of live objects with no store and no network, which confirms each write at once.
 public final class MockSource: ModelSource {
     private struct State: Sendable {
         var version = Version.zero
@@ -15,7 +15,7 @@ public final class MockSource: ModelSource {
     private let failure: ModelFailure?
     private let state = Guarded(State())
 
-    /// - Parameter failure: what each write fails with; nil when they succeed.
+    /// - Parameter failure: the error that each write throws; nil when writes succeed.
     public init(catalog: SchemaCatalog = CommunityCatalog.catalog, failingWith failure: ModelFailure? = nil) {
         self.catalog = catalog
         self.failure = failure

@@ -6,8 +6,9 @@ import SyncTransportInProcess
 
 /// A server for tests: a real authority in process, behind a script of faults and canned replies.
 ///
-/// Each call takes the next step of its script; without one it passes. Requests and replies go through the wire's
-/// codec as bytes, so that what passes here passes against a real server. Safe to call from any task.
+/// Each call takes the next step of its script; a call without a step reaches the authority. Requests and replies are
+/// encoded to bytes and decoded again, so code that works with this server works with a real one. Safe to call from any
+/// task.
 public final class MockServer: RemoteTransport {
     private struct State: Sendable {
         var steps: [MockCall: [MockStep]] = [:]
@@ -24,9 +25,9 @@ public final class MockServer: RemoteTransport {
 
     /// - Parameters:
     ///   - catalog: the server's models.
-    ///   - clientCatalog: the models of the device, by which it reads the answers; nil when they are the server's.
+    ///   - clientCatalog: the device's models, used to decode replies; nil when they are the same as the server's.
     ///   - now: the server's wall clock.
-    ///   - wait: carries out the script's delays, by the test's clock.
+    ///   - wait: waits for the script's delays on the test's clock.
     public init(
         authority: any AuthorityService, catalog: SchemaCatalog, clientCatalog: SchemaCatalog? = nil,
         principal: Principal, now: @escaping @Sendable () -> WallTime,
@@ -41,7 +42,7 @@ public final class MockServer: RemoteTransport {
                 endpoint: AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)))
     }
 
-    /// Puts another build of the server in the place of the present one.
+    /// Replaces the server with another build of it. The script and the log stay.
     public func replace(authority: any AuthorityService, catalog: SchemaCatalog) {
         let endpoint = AuthorityEndpoint(authority: authority, catalog: catalog, principal: principal, now: now)
         state.withLock { $0.endpoint = endpoint }
@@ -49,22 +50,24 @@ public final class MockServer: RemoteTransport {
 
     private var endpoint: AuthorityEndpoint { state.withLock { $0.endpoint } }
 
-    /// Adds steps for the next calls of one kind, the first for the next call.
+    /// Adds steps for the next calls of one kind, in the order of the calls.
     public func script(_ call: MockCall, _ steps: MockStep...) {
         state.withLock { state in state.steps[call, default: []] += steps }
     }
 
-    /// Adds steps for the next times that hints are opened.
+    /// Adds steps for the next hint streams, in the order in which they are opened.
     public func scriptHints(_ steps: MockHintStep...) {
         state.withLock { state in state.hintSteps += steps }
     }
 
-    /// The calls so far, in order, with the step that was taken.
+    /// The calls so far, in order, each with the step that it took.
     public var log: [MockEntry] {
         state.withLock { state in state.log }
     }
 
-    /// The steps that nothing has taken yet: a test that ends with some has not seen what it scripted.
+    /// The number of scripted steps that no call has taken yet.
+    ///
+    /// A test that ends with steps left has not exercised everything that it scripted.
     public var remainingSteps: Int {
         state.withLock { state in state.steps.values.reduce(state.hintSteps.count) { $0 + $1.count } }
     }

@@ -3,7 +3,7 @@ public import SyncModel
 import SyncTransportInProcess
 import SyncWire
 
-/// The calls that a script knows.
+/// The kinds of calls that can be scripted.
 public enum MockCall: String, Hashable, Sendable, CaseIterable {
     case hello, push, pull, fetch
 
@@ -18,50 +18,50 @@ public enum MockCall: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The step of a `MockServer` for one call.
+/// The way in which a `MockServer` handles one call.
 public indirect enum MockStep: Hashable, Sendable {
-    /// The authority answers.
+    /// The authority handles the call.
     case pass
-    /// The request never arrives.
+    /// The request never reaches the authority, and the call times out.
     case dropRequest
-    /// The authority does what it was asked, and its reply never arrives.
+    /// The authority handles the request, and the reply never arrives.
     case dropReply
-    /// The request arrives twice; the second reply is the one that is seen.
+    /// The request arrives twice, and the second reply is returned.
     case duplicate
-    /// Waits by the test's clock, then takes another step.
+    /// Waits on the test's clock, then takes another step.
     case delay(Duration, then: MockStep)
     case fail(TransportFailure)
-    /// The authority is not asked.
+    /// Returns a canned reply without calling the authority.
     case reply(CannedReply)
-    /// A page of HTML with which a network answers before one has signed in.
+    /// Returns the HTML sign-in page of a captive portal.
     case captivePortal
-    /// One byte of the request is changed on its way; the offset counts around.
+    /// Changes one byte of the request on its way. The offset wraps around at the end of the body.
     case corruptRequest(offset: Int, mask: UInt8)
-    /// One byte of the reply is changed on its way; the offset counts around.
+    /// Changes one byte of the reply on its way. The offset wraps around at the end of the body.
     case corruptReply(offset: Int, mask: UInt8)
-    /// The reply ends after so many bytes.
+    /// Cuts the reply off after the given number of bytes.
     case cutReply(bytes: Int)
 }
 
-/// The step of a `MockServer` when hints are opened.
+/// The way in which a `MockServer` handles the opening of a hint stream.
 public enum MockHintStep: Hashable, Sendable {
-    /// The authority answers.
+    /// The authority opens the stream.
     case pass
     case fail(TransportFailure)
-    /// These hints, and the end.
+    /// Sends these hints, then ends the stream.
     case send([Hint])
 }
 
-/// A reply that no authority made.
+/// A reply that does not come from the authority.
 public enum CannedReply: Hashable, Sendable {
     case hello(ServerHello)
     case push(PushReply)
     case pull(PullReply)
-    /// There is no such record.
+    /// The reply to a fetch when the record does not exist.
     case noRecord
     case bytes([UInt8])
 
-    /// The reply as bytes. A value that has no form on the wire is answered as an empty body, which no client takes.
+    /// Returns the encoded reply. A value that cannot be encoded becomes an empty body, which every client refuses.
     func body(_ catalog: SchemaCatalog) -> [UInt8]? {
         switch self {
         case .hello(let hello): HelloCodec.encode(hello)
@@ -73,9 +73,9 @@ public enum CannedReply: Hashable, Sendable {
     }
 }
 
-/// One line of a `MockServer`'s log.
+/// An entry of a `MockServer`'s log.
 public enum MockEntry: Hashable, Sendable {
-    /// A call, the step that it took, and the length of its request.
+    /// A call, the step that it took, and the length of its request in bytes.
     case call(MockCall, MockStep, bytes: Int)
     case hints([SpaceID])
 }

@@ -2,10 +2,11 @@ import SyncConcurrency
 public import SyncCore
 import SyncSimulation
 
-/// The rules for anything that watches a device's links: plain checks that any test framework can run.
+/// The rules that every implementation of `Reachability` must satisfy, as plain checks that any test framework can run.
 ///
-/// Links that a test can set are checked on virtual time, where "nothing more will happen" can be known; they may have no
-/// thread of their own. Of real links only what needs no such proof is checked. No rule waits in real time.
+/// Links that a test can set are checked on virtual time, where a check can prove that nothing more will happen. Such
+/// links must not depend on a thread of their own. Real links are checked only against the rules that need no such
+/// proof. No rule waits in real time.
 public struct ReachabilityConformance: Sendable {
     let subject: Subject
 
@@ -15,9 +16,9 @@ public struct ReachabilityConformance: Sendable {
 
     /// The subject of the checks.
     public struct Subject: Sendable {
-        /// Made again for each rule.
+        /// Makes a new instance for each rule.
         public var make: @Sendable () throws -> any Reachability
-        /// Makes the links of one so; nil where a test cannot, as on a real machine.
+        /// Sets the link state of an instance; nil when a test cannot set it, as on a real machine.
         public var set: (@Sendable (any Reachability, LinkState) -> Void)?
 
         public init(
@@ -29,12 +30,12 @@ public struct ReachabilityConformance: Sendable {
         }
     }
 
-    /// The names of the rules that can be checked with what the subject offers.
+    /// The names of the rules that can be checked with the functions that the subject provides.
     public var rules: [String] { checks.map(\.rule) }
 
     /// Checks one rule.
     ///
-    /// - Throws: `ConformanceViolation` when it is broken, or what `make` or a watch threw.
+    /// - Throws: `ConformanceViolation` when the rule is broken, or any error that `make` or a watch threw.
     public func run(_ rule: String) async throws {
         guard let check = checks.first(where: { $0.rule == rule }) else {
             throw ConformanceViolation(
@@ -46,7 +47,7 @@ public struct ReachabilityConformance: Sendable {
         let clock = simulation.clock(of: "links")
         do {
             try simulation.run(limit: .seconds(60)) {
-                // Time moves on when nobody has anything left to do.
+                // Virtual time advances only when no task has anything left to do.
                 try await check.body(links) { try await clock.sleep(for: .seconds(1)) }
             }
             try simulation.finish()
@@ -55,7 +56,7 @@ public struct ReachabilityConformance: Sendable {
         }
     }
 
-    /// Lets everyone else have their turn, where that can be known.
+    /// Lets all other tasks run until they wait. Does nothing for links that a test cannot set.
     private typealias Pause = @Sendable () async throws -> Void
 
     private struct Check: Sendable {
@@ -79,7 +80,7 @@ public struct ReachabilityConformance: Sendable {
             guard condition else { throw ConformanceViolation(rule: rule, detail: detail()) }
         }
 
-        /// Watches while `body` runs, and gives back how the watch ended once it was cancelled.
+        /// Watches the links while `body` runs, cancels the watch, and returns whether the cancellation ended it.
         func watching(_ body: @Sendable (_ hasEnded: @Sendable () -> Bool) async throws -> Void) async throws -> Bool {
             let hasEnded = Guarded(false)
             let (beginnings, beginning) = AsyncStream.makeStream(of: Void.self)

@@ -1,8 +1,9 @@
 public import SyncCore
 
-/// The rules for any ring of a flight recorder, whatever it is made of: plain checks that any test framework can run.
+/// The rules that every ring buffer of the flight recorder must satisfy, as plain checks that any test framework can
+/// run.
 public struct RecordingStoreConformance {
-    /// Makes an empty ring of its own for each call.
+    /// Makes a new empty ring for each call.
     private let makeStore: () throws -> any RecordingStore
 
     public init(makeStore: @escaping () throws -> any RecordingStore) {
@@ -12,9 +13,9 @@ public struct RecordingStoreConformance {
     /// The names of all rules.
     public static var rules: [String] { checks.map(\.rule) }
 
-    /// Runs one rule against a ring of its own.
+    /// Runs one rule against a new ring.
     ///
-    /// - Throws: `ConformanceViolation` when the ring breaks the rule, or what it threw where it should not.
+    /// - Throws: `ConformanceViolation` when the ring breaks the rule, or an unexpected error from the ring.
     public func run(_ rule: String) throws {
         guard let check = Self.checks.first(where: { $0.rule == rule }) else {
             throw ConformanceViolation(rule: rule, detail: "there is no such rule")
@@ -41,7 +42,7 @@ public struct RecordingStoreConformance {
             try store.append(parts, keeping: RecordingLimits(turns: turns, bytes: bytes))
         }
 
-        /// A start with so many turns.
+        /// Returns a start followed by the given number of turns.
         func segment(_ name: String, _ turns: Int) -> [RecordingPart] {
             [.start("start \(name)")] + (0..<turns).map { .turn("\(name) \($0)") }
         }

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// A device that may not read a space any more keeps nothing of it but its own edits (I21).
+// A device that loses read access to a space keeps only its own edits there (I21).
 extension LocalStoreConformance {
     var accessChecks: [Check] {
         [
@@ -55,7 +55,7 @@ extension LocalStoreConformance {
                     throw ConformanceViolation(rule: world.rule, detail: "its fate is not to be confirmed")
                 }
 
-                // Also where the answer comes after the access is gone.
+                // The same holds when the answer comes after the access is lost.
                 let (late, _) = try world.createUser("late")
                 try world.answer(try world.push().transactions[0].number, world.applied(4))
                 try world.expect(try world.vacate().outbox.count, is: 0, "the count of what is owed")

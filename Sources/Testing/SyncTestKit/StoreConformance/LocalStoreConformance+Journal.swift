@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// The outbox and the journal, as people use them.
+// User operations on the outbox and the journal: cancel, resend, dismiss.
 extension LocalStoreConformance {
     private func restoresDeleted(in world: StoreWorld<Store>, pageIsFirst: Bool) throws {
         let id = try world.syncedUser("ada")
@@ -135,7 +135,7 @@ extension LocalStoreConformance {
         ]
     }
 
-    // The identity of the store, and the history that it follows.
+    // The identity of the store, and the server history that it follows.
     var identityChecks: [Check] {
         [
             Check("the first epoch is noted, and what was sent keeps its numbers") { world in

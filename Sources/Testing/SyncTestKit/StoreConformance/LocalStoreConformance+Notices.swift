@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Values of a device that gave way to others after the server had applied them.
+// Notices of this device's values that lost a conflict after the server had applied them.
 extension LocalStoreConformance {
     var noticeChecks: [Check] {
         [
@@ -86,7 +86,7 @@ extension LocalStoreConformance {
 }
 
 extension StoreWorld {
-    /// Tells that a name of this device gave way.
+    /// Returns a notice that a name written by this device lost a conflict.
     fileprivate func notice(
         _ number: Int64, of record: RecordID, lost: String, to winner: FieldValue, at version: Int64,
         rule: ConflictRule = .latestEdit, loser: ClientID? = nil, winner by: ClientID? = nil, time: UInt64 = 1

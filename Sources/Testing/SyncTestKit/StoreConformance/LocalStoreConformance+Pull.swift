@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Pages of the feed.
+// Pages of the change feed.
 extension LocalStoreConformance {
     var pullChecks: [Check] {
         [

@@ -167,7 +167,8 @@ extension LocalStoreConformance {
                 try world.expect(again.transactions[0].number, is: .first, "the number")
                 try world.expect(again.transactions[0].transaction.mutations, is: [], "what is sent in its place")
                 try world.expect(again.transactions[0].hash != first.transactions[0].hash, "the hash is the same")
-                // It is still there, and seen, until the server has said that nothing else will take its number.
+                // The record stays visible until the server has confirmed that no other transaction will take its
+                // number.
                 try world.expect(try world.user(id) != nil, "the record is gone too early")
                 try world.answer(.first, world.rejected(.malformed))
                 for (sequence, code) in [(sequence, RejectionCode.tooLarge), (avatar, .dependsOnRejected)] {

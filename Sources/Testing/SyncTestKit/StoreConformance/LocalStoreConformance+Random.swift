@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-// Random histories against a model that is too simple to be wrong.
+// Random histories, compared with a model that is too simple to be wrong.
 extension LocalStoreConformance {
     var randomChecks: [Check] {
         (1...6).map { seed in
@@ -14,17 +14,17 @@ extension LocalStoreConformance {
     }
 }
 
-/// A server in a few lines, another device, and a store; every step is drawn from a seed.
+/// A minimal server, another device, and a store. A seed decides every step.
 private struct RandomHistory<Store: LocalStore & EngineStore> {
     let world: StoreWorld<Store>
     var random: SeededRandom
-    /// The server's records, and how each came to be.
+    /// The server's live records.
     var server: [RecordID: Record] = [:]
     var dead: Set<RecordID> = []
     var commits: [Commit] = []
     var nextUID: Int64 = 0
     var outcomes: [TransactionNumber: Outcome] = [:]
-    /// The records that the store has been shown, and up to where.
+    /// The records that the store has been shown, up to `cursor`.
     var shown: [RecordID: Record] = [:]
     var shownDead: Set<RecordID> = []
     var cursor = 0
@@ -52,7 +52,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
             }
             try compare(step)
         }
-        // Everything comes through in the end.
+        // Everything is confirmed and shown in the end.
         for _ in 0..<400 where try world.store.outboxSummary().count > 0 || cursor < commits.count {
             try push(loses: false)
             try pull(loses: false)
@@ -124,7 +124,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         }
     }
 
-    /// Sends a batch; the server's answer may be lost on its way.
+    /// Sends a batch. The server's answer may be lost on its way.
     mutating func push(loses: Bool = true) throws {
         guard
             let batch = try world.store.takeBatch(
@@ -168,7 +168,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         return .applied(version: Version(Int64(commits.count)), uids: uids, conflicts: [])
     }
 
-    /// Repeats an old answer.
+    /// Delivers the answer to an earlier transaction again.
     mutating func answerLate() throws {
         let numbers = outcomes.keys.sorted()
         guard !numbers.isEmpty else { return }
@@ -185,7 +185,7 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         try world.store.cancel(waiting[random.below(waiting.count)].sequence, now: world.now())
     }
 
-    /// Pulls a page, sometimes one that was applied before.
+    /// Applies a page, sometimes one that was applied before.
     mutating func pull(loses: Bool = true) throws {
         let from = loses && random.below(4) == 0 ? random.below(cursor + 1) : cursor
         let to = min(from + 1 + random.below(3), commits.count)
@@ -197,7 +197,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
         }
     }
 
-    /// Current = base with the outbox applied; computed here from what was shown, and from the outbox as it is read.
+    /// Compares the store with current = base with the outbox applied, computed here from the records shown and the
+    /// entries read from the outbox.
     func compare(_ step: Int) throws {
         let entries = try world.store.outbox(limit: 10_000)
         var pending: [RecordID: [Mutation]] = [:]

@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Snapshots, beside live rows too.
+// Snapshots, including those taken beside live rows.
 extension LocalStoreConformance {
     var snapshotChecks: [Check] {
         [
@@ -34,7 +34,7 @@ extension LocalStoreConformance {
                 try world.expect(.contradiction) { () throws(StoreFailure) in
                     do { _ = try next(rows(world.id())) } catch let failure as StoreFailure { throw failure } catch {}
                 }
-                // A new snapshot begins at the beginning.
+                // A new snapshot starts over with its first row.
                 try world.store.resetCursor(of: world.space)
                 try world.pull(world.snapshot(rows(a, b), at: 1))
             },
@@ -64,7 +64,7 @@ extension LocalStoreConformance {
                         at: 5, last: false))
                 try world.expect(try world.stored()?.isComplete, is: false, "isComplete after the first page")
                 try world.expect(try world.name(one), is: .text("one"), "a record while the snapshot runs")
-                // The second page is read later, and is ahead of the feed.
+                // The server reads the second page later, so its rows are ahead of the feed.
                 try world.pull(
                     world.snapshot(
                         [SnapshotRows(collection: "users", records: [world.shownUser(two, uid: 2, version: 7, "new")])],
@@ -102,7 +102,7 @@ extension LocalStoreConformance {
                 ]
                 try world.pull(world.snapshot([SnapshotRows(collection: "users", records: shown)], at: 6))
                 try world.commit(.delete("users", cy))
-                // The backup was taken at version 4. Since it was restored, dee has another name, and flo an age.
+                // The backup was taken at version 4. After it was restored, dee was renamed and flo got an age.
                 let restored = Epoch(rawValue: "restored")
                 _ = try world.store.adopt(restored, as: world.account)
                 var old = world.shownUser(flo, uid: 5, version: 7, "fay")
@@ -130,7 +130,7 @@ extension LocalStoreConformance {
                 try world.expect(parts, is: [1, 2], "the transactions that the server may take or refuse alone")
                 try world.expect(try world.name(bo), is: .text("bo"), "the record that was brought back")
                 try world.expect(try world.name(ada), is: .text("ada"), "the name that was brought back")
-                // Once is enough: the next snapshot of this history offers nothing.
+                // Offers are made once: the next snapshot of this history adds none.
                 try world.store.resetCursor(of: world.space)
                 try world.pull(page)
                 try world.expect(try world.store.journal(state: .active, limit: 9), is: [], "the journal")
@@ -155,7 +155,7 @@ extension LocalStoreConformance {
                 try world.pull(world.snapshot([known], at: 1, of: restored))
                 let offer = try world.store.journal(state: .active, limit: 9)
                 try world.expect(offer.count, is: 1, "the count of offers")
-                // Whom the lost picture needs goes, too.
+                // The user that the lost avatar requires is deleted, too.
                 try world.pull(world.feed([world.at(2, world.deleted(ada))], to: 2, of: restored))
                 let sequences = try world.store.resend(journal: offer[0].number, now: world.now(), newID: world.newID)
                 try world.expect(sequences.count, is: 1, "the count of transactions")
@@ -181,7 +181,7 @@ extension LocalStoreConformance {
                     [SnapshotRows(collection: "users", records: [world.shownUser(two, uid: 2, version: 5, "two")])],
                     at: 5, first: false)
                 try world.pull(first)
-                // Another engine begins again, or has asked further on: neither continues what is here.
+                // Another engine starts over, or has requested a later page: neither page continues the stored state.
                 let stored = try world.stored()
                 for (page, cursor) in [(first, nil), (last, Cursor(rawValue: "further on"))] {
                     let result = try world.store.apply(page, after: cursor, brake: nil, now: world.now())

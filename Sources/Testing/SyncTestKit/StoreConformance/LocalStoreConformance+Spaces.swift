@@ -1,7 +1,7 @@
 import SyncCore
 import SyncModel
 
-// Every record lives in one space, and what it refers to lives there too.
+// A record and everything that it refers to live in the same space.
 extension LocalStoreConformance {
     var spaceChecks: [Check] {
         [
@@ -45,7 +45,7 @@ extension LocalStoreConformance {
                 try world.expect(try world.store.fate(of: later), is: .pending(.waiting), "the fate of an edit there")
                 try world.store.cancel(later, now: world.now())
 
-                // Nor is it gone with a snapshot of the space that it never was in.
+                // A snapshot of a space that the record was never in does not remove it.
                 try world.pull(world.snapshot([], at: 1))
                 try world.expect(try world.name(id), is: .text("theirs"), "its name after the snapshot")
                 let edit = RecordEdit.update("users", id, ["age": .integer(1)])

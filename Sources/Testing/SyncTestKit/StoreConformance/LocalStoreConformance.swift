@@ -1,28 +1,29 @@
 public import SyncCore
 public import SyncModel
 
-/// The rules for any local cache, whatever it is made of: plain checks that any test framework can run.
+/// The rules that every implementation of the local cache must satisfy, as plain checks that any test framework can
+/// run.
 ///
 /// ```swift
 /// let suite = LocalStoreConformance { catalog in try MyStore.inMemory(catalog) }
 /// for rule in suite.rules { try suite.run(rule) }
 /// ```
 public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
-    /// Makes an empty store of its own for each call, with no server known.
+    /// Makes a new empty store for each call, which has not met a server yet.
     private let makeStore: (SchemaCatalog) throws -> Store
 
     public init(makeStore: @escaping (SchemaCatalog) throws -> Store) {
         self.makeStore = makeStore
     }
 
-    /// The names of all rules, in an order in which the simple ones come first.
+    /// The names of all rules, the simple ones first.
     public var rules: [String] {
         checks.map(\.rule)
     }
 
-    /// Runs one rule against a store of its own.
+    /// Runs one rule against a new store.
     ///
-    /// - Throws: `ConformanceViolation` when the store breaks the rule, or what the store threw where it should not.
+    /// - Throws: `ConformanceViolation` when the store breaks the rule, or an unexpected error from the store.
     public func run(_ rule: String) throws {
         guard let check = checks.first(where: { $0.rule == rule }) else {
             throw ConformanceViolation(rule: rule, detail: "there is no such rule")
@@ -31,7 +32,7 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
         try check.body(world)
     }
 
-    /// Runs all rules, and gives back what was broken.
+    /// Runs all rules and returns the violations.
     public func run() -> [ConformanceViolation] {
         checks.compactMap { check in
             do {
@@ -62,10 +63,10 @@ public struct LocalStoreConformance<Store: LocalStore & EngineStore> {
     }
 }
 
-/// A rule that an implementation breaks.
+/// A violation of a rule by an implementation.
 public struct ConformanceViolation: Error, Hashable, Sendable, CustomStringConvertible {
     public let rule: String
-    /// Says what was seen, and what was expected.
+    /// The value that was found, and the one that was expected.
     public let detail: String
 
     public init(rule: String, detail: String) {

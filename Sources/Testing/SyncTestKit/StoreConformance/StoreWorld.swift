@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// One store under test, with the few words in which the rules are written.
+/// One store under test, with helpers in which the rules are written.
 final class StoreWorld<Store: LocalStore & EngineStore> {
     let store: Store
     let rule: String
@@ -12,7 +12,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     private var random: SeededRandom
     private var clock = WallTime(milliseconds: 1_700_000_000_000)
 
-    /// Users and avatars refer to each other; an avatar needs its author.
+    /// Two collections that refer to each other. An avatar requires its author.
     static var catalog: SchemaCatalog {
         SchemaCatalog([
             ModelSchema(
@@ -40,7 +40,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         return clock
     }
 
-    /// Makes the id of a record that takes the place of a deleted one.
+    /// Returns the id of the record that replaces a deleted one.
     let newID: @Sendable () -> RecordID = {
         RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000))
     }
@@ -77,7 +77,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         try store.commit(edits, in: space, now: now())
     }
 
-    /// Commits edits of which it is known that they change something.
+    /// Commits edits that must change something, and returns their outbox entry.
     func written(_ edits: RecordEdit..., in other: SpaceID? = nil) throws -> OutboxSequence {
         guard let sequence = try store.commit(edits, in: other ?? space, now: now()) else {
             throw ConformanceViolation(rule: rule, detail: "a commit that changes something wrote nothing")
@@ -90,7 +90,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         return (id, try written(.create("users", id, ["username": .text(name)])))
     }
 
-    /// Returns the journal's offers from a lost history.
+    /// Returns the mutations that the journal offers from a lost history.
     func offers() throws -> [Mutation] {
         try store.journal(state: .active, limit: 9).flatMap { entry in
             if case .forgotten(let transaction) = entry.event { transaction.mutations } else { [] as [Mutation] }
@@ -110,7 +110,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
     /// A client id for a renewed identity.
     let anotherClient = ClientID(bits: Identifier128(high: 0x7000, low: 0x8000_0000_0000_00AA))
 
-    /// Which notices the store asks for in a space that it has seen nothing of.
+    /// Returns the notice request for a space that the store has not pulled yet.
     func wantsNotices() throws -> NoticeRequest {
         NoticeRequest(clients: [try store.session().identity.client], after: 0)
     }
@@ -198,7 +198,7 @@ final class StoreWorld<Store: LocalStore & EngineStore> {
         try store.session().spaces.first { $0.space == space }
     }
 
-    /// A user that the server has shown at version 1, with uid 7.
+    /// Pulls a new user that the server shows at version 1 with uid 7, and returns its id.
     func syncedUser(_ name: String = "ada") throws -> RecordID {
         let id = id()
         try sendHello()

@@ -3,7 +3,7 @@ import SyncModel
 import SyncWire
 
 extension TransportConformance {
-    /// Bodies as no honest client sends them: each is refused, and nothing happens.
+    /// Malformed bodies that a correct client never sends. The server must refuse each without any effect.
     var malformedChecks: [Check] {
         [
             Check("a body that is no JSON is refused") { world in
@@ -125,7 +125,7 @@ extension TransportConformance {
 }
 
 extension TransportWorld {
-    /// A good push of one record, as bytes.
+    /// Returns a valid push of one record, encoded.
     fileprivate func push() throws -> (ClientIdentity, RecordID, [UInt8]) {
         let client = makeClient()
         let record = makeRecord()
@@ -138,7 +138,7 @@ extension TransportWorld {
         try expect(failure?.code == .refused, "\(what): \(failure?.description ?? "answered"), refused expected")
     }
 
-    /// Number 0 is still free, and the record is not there.
+    /// Checks that the record does not exist and that transaction number 0 is still free.
     fileprivate func expectNoEffect(_ client: ClientIdentity, _ record: RecordID) async throws {
         try expect(try await fetch(record) == nil, "a refused push took effect")
         _ = try await apply(client, [create(record)])

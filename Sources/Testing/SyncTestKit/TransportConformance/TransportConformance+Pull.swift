@@ -152,7 +152,7 @@ extension TransportConformance {
             Check("whoever listens is told of a commit") { world in
                 let client = world.makeClient()
                 let first = try await world.apply(client, [world.create(world.makeRecord())])
-                // A stream begins with the heads of its spaces: whoever has been told those is listening.
+                // A stream begins with the heads of its spaces, so a client that has received them is subscribed.
                 var awaited = first.last ?? .zero
                 var hasWrittenMore = false
                 for try await hint in world.transport.hints(for: [world.subject.space]) {

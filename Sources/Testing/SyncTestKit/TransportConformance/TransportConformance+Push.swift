@@ -32,7 +32,8 @@ extension TransportConformance {
                     uids.map(\.record) == [record] && uids.allSatisfy(\.uid.isValid),
                     "uids \(uids), one for \(record) expected")
                 try world.expect(version > .zero, "version \(version), 1 or more expected")
-                // The space goes on, so that a server which decides again would name another version.
+                // Another commit advances the space, so that a server which decides the repeat again would return
+                // another version.
                 _ = try await world.apply(world.makeClient(), [world.create(world.makeRecord())])
                 let repeated = try await world.push(request)
                 try world.expect(repeated == outcome, "\(repeated) at the second time, \(outcome) expected")

@@ -1,11 +1,11 @@
 public import SyncCore
 public import SyncModel
 
-/// The rules for any server, over whatever transport: plain checks that a test, or a program, can run.
+/// The rules that every server must satisfy over any transport, as plain checks that a test or a program can run.
 ///
-/// The server may hold other records and serve other clients meanwhile. Each rule makes records and clients of its own,
-/// and leaves them there. None waits by a clock; those about hints wait for the stream, so that a transport which
-/// tells nothing keeps them waiting: give them a time limit.
+/// The server may hold other records and serve other clients at the same time. Each rule makes its own records and
+/// clients and does not delete them. No rule waits on a clock. The rules about hints wait for the stream, so a
+/// transport that never sends a hint blocks them: run them with a time limit.
 ///
 /// ```swift
 /// let suite = TransportConformance(subject)
@@ -18,14 +18,14 @@ public struct TransportConformance: Sendable {
         self.subject = subject
     }
 
-    /// The names of the rules that can be checked with what the subject offers, the simple ones first.
+    /// The names of the rules that can be checked with the functions that the subject provides, the simple ones first.
     public var rules: [String] {
         checks.map(\.rule)
     }
 
     /// Checks one rule.
     ///
-    /// - Throws: `ConformanceViolation` when it is broken, or the `TransportFailure` that stood in the way.
+    /// - Throws: `ConformanceViolation` when the rule is broken, or the `TransportFailure` that prevented the check.
     public func run(_ rule: String) async throws {
         guard let check = checks.first(where: { $0.rule == rule }) else {
             throw ConformanceViolation(
@@ -35,7 +35,7 @@ public struct TransportConformance: Sendable {
         try await check.body(TransportWorld(subject: subject, rule: rule, hello: hello))
     }
 
-    /// Checks all rules, and gives back what was broken.
+    /// Checks all rules and returns the violations.
     public func run() async -> [ConformanceViolation] {
         var violations: [ConformanceViolation] = []
         for rule in rules {
@@ -69,23 +69,24 @@ public struct TransportConformance: Sendable {
 }
 
 extension TransportConformance {
-    /// The server under test, with as much of its model as the rules need.
+    /// The server under test, with the parts of its model that the rules use.
     public struct Subject: Sendable {
-        /// As a principal that may read and write `space`.
+        /// A transport for a principal that may read and write `space`.
         public var transport: any RemoteTransport
         public var space: SpaceID
-        /// A collection with a text field that is not required, which the rules create, change and delete records of.
+        /// A collection with an optional text field. The rules create, change, and delete records in it.
         public var collection: CollectionName
         public var textField: FieldName
-        /// The values of a new record; the number tells apart what must differ.
+        /// Returns the values of a new record. Different numbers give different values to fields that must be unique.
         public var values: @Sendable (Int) -> Patch
-        /// For identifiers.
+        /// Random numbers for the identifiers of clients and records.
         public var random: @Sendable () -> UInt64
-        /// Sends a body as it stands to `push`, `pull` or `fetch`, and tells how that failed; nil when it did not.
+        /// Sends an unmodified body to `push`, `pull`, or `fetch`, and returns the failure; nil when the call
+        /// succeeded.
         public var exchange: (@Sendable (MockCall, [UInt8]) async -> TransportFailure?)?
-        /// The longest body that the server takes, when it has such a limit.
+        /// The longest body that the server accepts, in bytes; nil when it has no limit.
         public var maximumBodyBytes: Int?
-        /// As somebody with a token that is not good.
+        /// A transport with an invalid token.
         public var stranger: (any RemoteTransport)?
 
         public init(

@@ -2,13 +2,13 @@ import SyncCore
 import SyncModel
 import SyncWire
 
-/// The world of a transport's rules: one server, and clients that they make.
+/// The helpers of a transport's rules: one server, and the clients that the rules make.
 struct TransportWorld: Sendable {
     let subject: TransportConformance.Subject
     let rule: String
     let hello: ServerHello
 
-    /// Pages that are read before a server is held to be without end.
+    /// The number of pages after which a check concludes that the server's feed does not end.
     static let pages = 100_000
 
     var transport: any RemoteTransport { subject.transport }
@@ -76,7 +76,7 @@ struct TransportWorld: Sendable {
             transactions: try numbered(transactions, from: first))
     }
 
-    /// Pushes, and returns one outcome per transaction.
+    /// Pushes and returns one outcome per transaction.
     func push(_ request: PushRequest) async throws -> [Outcome] {
         guard case .answered(let results, _, _) = try await transport.push(request) else {
             throw violation("the push was refused as a whole, outcomes expected")
@@ -121,7 +121,7 @@ struct TransportWorld: Sendable {
         return page
     }
 
-    /// All pages from a place to where nothing follows.
+    /// Returns all pages from a cursor up to the one that nothing follows.
     func walk(from cursor: Cursor?, limit: Int) async throws -> [PullPage] {
         var pages: [PullPage] = []
         var cursor = cursor
@@ -134,7 +134,7 @@ struct TransportWorld: Sendable {
         return pages
     }
 
-    /// The cursor behind everything there is.
+    /// Returns the cursor after everything that exists.
     func end() async throws -> Cursor {
         guard let last = try await walk(from: nil, limit: hello.limits.pageRows).last else {
             throw violation("no page at all")
@@ -142,7 +142,7 @@ struct TransportWorld: Sendable {
         return last.cursor
     }
 
-    /// The commits after a cursor that touch one of `records`.
+    /// Returns the commits after a cursor that touch one of `records`.
     func commits(after cursor: Cursor, of records: Set<RecordID>, limit: Int = 1_000) async throws -> [Commit] {
         try await walk(from: cursor, limit: limit).flatMap { page in
             guard case .commits(let commits) = page.content else {
@@ -157,7 +157,7 @@ struct TransportWorld: Sendable {
             FetchRequest(space: subject.space, collection: subject.collection, key: .id(record)))
     }
 
-    /// Calls, and returns how that failed.
+    /// Makes a call that must fail, and returns its failure.
     func failure<Value>(
         _ what: String, _ call: () async throws(TransportFailure) -> Value
     ) async throws -> TransportFailure {

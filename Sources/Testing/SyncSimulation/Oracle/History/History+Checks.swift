@@ -3,18 +3,18 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// Compares the two sides.
+// Comparisons of the devices with the server.
 extension History {
-    /// Checks one device against all that it was told and all that the server has done.
+    /// Checks a device against everything that it was told and everything that the server has done.
     ///
     /// - Parameter entries: the whole outbox.
-    /// - Returns: whether all could be checked; not so while it is not known what the server has done.
+    /// - Returns: whether everything could be checked. That is not so while some of the server's commits are unknown.
     func check(
         _ device: String, _ store: any LocalStore & EngineStore, sending entries: [OutboxEntry]
     ) throws -> Bool {
         let session = try store.session()
         let isOfThisEpoch = session.epoch == epoch
-        // A journal grows long; here it is asked what became of that which has left the outbox.
+        // A journal can be long. It is read only when transactions have left the outbox.
         let settled = state.withLock { $0.settled(device, entries) }
         let journal = settled.isEmpty ? [] : try store.wholeJournal()
         return try state.withLock { state in
@@ -40,13 +40,15 @@ extension History {
         }
     }
 
-    /// A device must not believe to have seen a newer field than it has: its edit would win over what it never saw.
+    /// Checks that a device does not claim to have seen a newer version of a field than it has.
+    ///
+    /// Otherwise its edit would win over a value that it never saw.
     ///
     /// - Parameters:
-    ///   - stored: a space of which it has all.
-    ///   - catalog: the models that it knows.
-    ///   - firstCatalog: those that it and its server knew at first. Of what came later it takes the version of the record for
-    ///     that of the field: it has seen all up to there.
+    ///   - stored: a space that the device holds completely.
+    ///   - catalog: the models that the device knows.
+    ///   - firstCatalog: the models that the device and its server knew at first. The version of a field that was added
+    ///     later may be anything up to the space's version, because the device has seen everything up to there.
     func check(
         _ facts: ReplicaFacts, of device: String, _ stored: StoredSpace, in catalog: SchemaCatalog,
         first firstCatalog: SchemaCatalog
@@ -72,7 +74,7 @@ extension History {
         }
     }
 
-    /// Checks what the server shows as the whole of a space at a version.
+    /// Checks the records that the server shows as a complete space at a version.
     func check(
         server records: [CollectionName: [Record]], of space: SpaceID, at version: Version
     ) throws(Violation) {
@@ -95,7 +97,7 @@ extension History {
         }
     }
 
-    /// Everything is quiet: nothing may be owed any more.
+    /// Checks that no transaction is owed once the world is at rest.
     func checkNothingIsOwed() throws(Violation) {
         try state.withLock { state throws(Violation) in
             for device in state.owed.keys.sorted() {
@@ -109,8 +111,10 @@ extension History {
 }
 
 extension History.State {
-    /// Places that wait to be changed in a space although another one has them, or had: two devices have made one id in two spaces.
-    /// Until the server has refused one of them, it is shown where the server has shown it, and what waits for it is not.
+    /// Returns the records with pending changes in this space whose ids another space has or had.
+    ///
+    /// Two devices may create the same id in two spaces. Until the server has refused one of them, the device shows the
+    /// record of the space where the server has shown it, and hides the pending one.
     fileprivate func placesOfOtherSpaces(
         in pending: [Transaction], _ shown: [SpaceID: [CollectionName: [Record]]], _ spaces: [StoredSpace],
         besides space: SpaceID
@@ -127,7 +131,7 @@ extension History.State {
             let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
             let isKnownElsewhere = spaces.contains { other in
                 guard other.space != space, let replay = replays[other.space] else { return false }
-                // Of a space that it has in part, a device may know more than of the one whose version it names.
+                // A device may know more of a partly pulled space than the version that it names.
                 let isCertain = other.isComplete && other.version <= replay.head
                 let model = isCertain ? replay.models[Int(other.version.rawValue)] : replay.models.last
                 return model?.knows(place) == true
@@ -137,11 +141,12 @@ extension History.State {
         return places
     }
 
-    /// Returns the server's outcome; nil when it is not known, or when the number was that of another transaction.
+    /// Returns the server's outcome; nil when it is unknown, or when the number belongs to another transaction.
     private func outcome(of debt: History.Owed) -> Outcome? {
         guard let operation = debt.operation, let sent = sent[operation] else { return nil }
         guard sent.transaction.hash != debt.hash else { return sent.outcome }
-        // An empty transaction took its number, and the server knew it under an earlier identity of the device.
+        // An empty transaction took the number, and the server knew the original under an earlier identity of the
+        // device.
         guard let said = debt.transaction, sent.transaction.transaction.mutations.isEmpty,
             case .applied? = sent.outcome,
             sent.transaction.formerly.contains(where: { former in
@@ -152,13 +157,13 @@ extension History.State {
         return sent.outcome
     }
 
-    /// Returns the server's outcomes of it in histories that are lost.
+    /// Returns the server's outcomes of the transaction in lost histories.
     private func formerOutcomes(of debt: History.Owed) -> [Outcome] {
         guard let operation = debt.operation, let sent = sent[operation] else { return [] }
         return sent.former.filter { $0.hash == debt.hash }.map(\.outcome)
     }
 
-    /// An entry that waits or has been sent keeps its contents (I10).
+    /// Checks that an entry keeps its contents while it is in the outbox (I10).
     fileprivate mutating func check(_ entries: [OutboxEntry], of device: String) throws(Violation) {
         for entry in entries {
             guard let owed = owed[device]?[entry.sequence] else { continue }
@@ -174,7 +179,7 @@ extension History.State {
         }
     }
 
-    /// Returns the debts to a device that have left its outbox.
+    /// Returns the debts whose transactions have left a device's outbox.
     func settled(
         _ device: String, _ entries: [OutboxEntry]
     ) -> [(sequence: OutboxSequence, debt: History.Owed)] {

@@ -3,13 +3,13 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// The promises to the devices, and their losses.
+// The promises made to devices, and their permitted losses.
 extension History: DeviceWitness {
     func batchTaken(_ batch: PushBatch, by device: String, among numbered: [OutboxEntry]) {
         let sent = Dictionary(batch.transactions.map { ($0.number, $0) }) { $1 }
         state.withLock { state in
             for entry in numbered {
-                // Another engine may have taken a batch since, as someone else.
+                // Another engine may have taken a batch meanwhile, under another identity.
                 guard case .sent(let number, _) = entry.state, let pushed = sent[number],
                     pushed.transaction == entry.transaction, state.owed[device]?[entry.sequence] != nil
                 else { continue }
@@ -27,7 +27,7 @@ extension History: DeviceWitness {
         }
     }
 
-    /// A local commit has returned: the transaction must not be lost any more.
+    /// Records that a local commit has returned: the transaction must not be lost from now on.
     func committed(_ sequence: OutboxSequence, on device: String) {
         state.withLock { state in
             state.owed[device, default: [:]][sequence] = Owed()
@@ -35,8 +35,10 @@ extension History: DeviceWitness {
         }
     }
 
-    /// A local commit has failed. It may have been done nevertheless, at once or when the next process recovers the log, and
-    /// have joined the newest transaction that waits; which that is depends on what was taken back before.
+    /// Records that a local commit has failed.
+    ///
+    /// It may have taken effect nevertheless, at once or when the next process recovers the WAL. It may also have been
+    /// merged into the newest pending transaction, and which one that is depends on earlier cancellations.
     func mayHaveCommitted(on device: String) {
         state.withLock { state in
             state.uncertain.insert(device)
@@ -44,29 +46,30 @@ extension History: DeviceWitness {
         }
     }
 
-    /// A process has started on the device, and recovered what the last one had left.
+    /// Records that a process has started on the device and has recovered the WAL.
     func hasStarted(_ device: String) {
         state.withLock { state in
             if state.uncertain.remove(device) != nil { state.forgetContents(of: device) }
         }
     }
 
-    /// The user has taken these back.
+    /// Records that the user has cancelled these transactions.
     func cancelled(_ sequences: Set<OutboxSequence>, on device: String) {
         state.withLock { $0.cancelled[device, default: []].formUnion(sequences) }
     }
 
-    /// The user has read an entry of the journal, and is about to deal with it.
+    /// Records that the user has read an entry of the journal and is about to act on it.
     func saw(_ entry: JournalEntry, on device: String) {
         state.withLock { $0.seen[device, default: []].append(entry) }
     }
 
-    /// A hostile server has refused transactions that an honest one would take. The device can only believe it.
+    /// Records that a hostile server has refused transactions that an honest server would accept. The device has to
+    /// believe it.
     func wereRefusedByLiar(_ hashes: [PayloadHash]) {
         state.withLock { $0.refusedByLiars.formUnion(hashes) }
     }
 
-    /// The client id of some device, under which the server has answered a push; nil when there is none yet.
+    /// Returns the client id of a device whose push the server has answered; nil when there is none yet.
     func knownClient(_ random: inout SeededRandom) -> ClientID? {
         let known = state.withLock { state in
             let ofDevices = state.sent.filter { $0.value.outcome != nil && $0.value.device != AccessWatch.reader.name }
@@ -80,7 +83,7 @@ extension History: DeviceWitness {
     func pushRefused(_ refusal: PushRefusal, of device: String) {}
     func pageRefused(_ failure: StoreFailure, by device: String) {}
 
-    /// Returns the debts of a device at this moment, to be put back with an old image of its disk.
+    /// Returns the current debts of a device, to be restored with an old image of its disk.
     func debts(of device: String) -> Debts {
         state.withLock { state in
             Debts(
@@ -89,7 +92,7 @@ extension History: DeviceWitness {
         }
     }
 
-    /// The device's disk has been rolled back: what it was told since then is lost, but for what the server has.
+    /// Rolls back what a device was promised, together with its disk. Only what the server has applied is not lost.
     func rollBack(_ device: String, to debts: Debts) {
         state.withLock { state in
             state.owed[device] = debts.owed
@@ -105,14 +108,15 @@ extension History: DeviceWitness {
         state.withLock { $0.flushed[device] = $0.newest[device] }
     }
 
-    /// A device that does not flush each commit has lost power. What it committed behind `last` is lost, and that loss is
-    /// permitted, and only that; what it had forgotten for good reasons may be back.
+    /// Updates the debts of a device that has lost power and does not flush each commit.
+    ///
+    /// The loss of commits after `last` is permitted, and no other. Entries that had been settled may be back.
     ///
     /// - Parameters:
-    ///   - identity: who it is now.
-    ///   - last: the newest commit that its file knows of.
-    ///   - entries: what is in its outbox now.
-    /// - Returns: how many commits are lost.
+    ///   - identity: the device's current identity.
+    ///   - last: the newest commit in its file.
+    ///   - entries: the current outbox.
+    /// - Returns: the number of lost commits.
     func losePower(
         _ device: String, as identity: ClientIdentity, keeping last: OutboxSequence, among entries: [OutboxEntry]
     ) throws(Violation) -> Int {
@@ -127,7 +131,7 @@ extension History: DeviceWitness {
             state.owed[device] = owed
             state.newest[device] = last
             state.cancelled[device]?.formIntersection(owed.keys)
-            // Of what is to be sent again, the server may say otherwise.
+            // The server may give a different outcome to a transaction that is sent again.
             let unanswered = Set(
                 entries.filter { if case .answered = $0.state { false } else { true } }.map(\.sequence))
             state.seen[device]?.removeAll { entry in
@@ -141,18 +145,18 @@ extension History: DeviceWitness {
         let owed: [OutboxSequence: Owed]
         let cancelled: Set<OutboxSequence>
         let seen: [JournalEntry]
-        /// Whether a failed commit may come to light.
+        /// Whether a failed commit may turn out to have taken effect.
         let isUncertain: Bool
     }
 }
 
 extension History.State {
-    /// Forgets the contents of the device's transactions, until they are seen again.
+    /// Forgets the contents of the device's transactions until they are observed again.
     fileprivate mutating func forgetContents(of device: String) {
         for sequence in owed[device, default: [:]].keys { owed[device]?[sequence]?.transaction = nil }
     }
 
-    /// Returns the debt for an entry that is in an outbox, as its file tells.
+    /// Returns the debt for an outbox entry as stored in the device's file.
     func debt(of entry: OutboxEntry, as identity: ClientIdentity) -> History.Owed {
         let number: TransactionNumber
         switch entry.state {

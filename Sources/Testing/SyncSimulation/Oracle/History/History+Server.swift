@@ -3,14 +3,14 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// The server's observed actions.
+// The observed actions of the server.
 extension History: ServerWitness {
     func pushArrived(_ request: PushRequest, of bytes: Int, from device: String, now: WallTime) {
         state.withLock { state in
             for numbered in request.transactions {
                 let operation = Operation(identity: request.identity, number: numbered.number)
                 if let earlier = state.sent[operation] {
-                    // The same number with other contents is noticed by the server (I16): see `pushAnswered`.
+                    // The server detects the same number with other contents (I16): see `pushAnswered`.
                     guard earlier.outcome == nil else { continue }
                     if earlier.transaction.isSame(as: numbered) {
                         state.sent[operation]?.transaction = numbered
@@ -51,7 +51,7 @@ extension History: ServerWitness {
                         )
                         continue
                     }
-                    // The first one under this number has come to nothing.
+                    // The first transaction under this number had no effect.
                     sent = Sent(
                         transaction: request.transactions[position], device: sent.device, now: now,
                         former: sent.former)
@@ -72,15 +72,17 @@ extension History: ServerWitness {
         }
     }
 
-    /// Finds out what became of transactions whose answers were never given: the server may have died over them, and
-    /// their senders may never ask again.
+    /// Determines the outcomes of transactions that were never answered.
     ///
-    /// - Parameter outcome: what the server's ledger holds.
+    /// The server may have died while handling them, and their senders may never ask again.
+    ///
+    /// - Parameter outcome: returns the entry in the server's ledger.
     func settle(_ outcome: (WorldParts.Sender) throws -> (hash: PayloadHash, outcome: Outcome)?) rethrows {
         let open = state.withLock { state in
             state.sent.filter { $0.value.outcome == nil }.map { ($0.key, $0.value.device) }
         }
-        // Each look reads from the server's disk, whose operations are part of the trace: their order is not to be chance.
+        // Each lookup reads from the server's disk, and the trace contains these reads. Their order must be the same in
+        // every run.
         let sorted = open.sorted { $0.0 < $1.0 }
         for (operation, device) in sorted {
             let sender = WorldParts.Sender(
@@ -101,7 +103,7 @@ extension History: ServerWitness {
         state.withLock { $0.replay() }
     }
 
-    /// The knowledge of the server at this moment, to be put back with a backup.
+    /// The current knowledge of the server, to be restored with a backup.
     var memory: Memory {
         state.withLock { state in
             Memory(
@@ -110,14 +112,16 @@ extension History: ServerWitness {
         }
     }
 
-    /// The server has been restored from a backup. What it has applied since then is lost, and devices that were
-    /// told so cannot be blamed: that loss is permitted, and only that.
+    /// Rolls back the knowledge of the server, because it was restored from a backup.
+    ///
+    /// The loss of what it has applied since then is permitted, and no other. Devices that were told of those outcomes
+    /// are not at fault.
     func rollBack(to memory: Memory) {
         state.withLock { state in
             for (operation, sent) in state.sent {
                 if let outcome = sent.outcome { state.sent[operation]?.former.append((sent.transaction.hash, outcome)) }
                 if case .applied? = sent.outcome { state.lost.insert(operation) }
-                // Also what another history has answered otherwise meanwhile.
+                // Restore the outcome even if another history has decided differently meanwhile.
                 if let known = memory.answered[operation] {
                     state.sent[operation]?.transaction = known.transaction
                     state.sent[operation]?.outcome = known.outcome
@@ -138,14 +142,14 @@ extension History: ServerWitness {
         let answered: [Operation: Sent]
     }
 
-    /// The reasons for which the server may refuse what an honest device sends.
+    /// The reasons for which the server may reject a transaction of an honest device.
     fileprivate static let honestReasons: Set<RejectionCode> = [
         .recordDeleted, .missingRecord, .danglingReference, .stillReferenced,
     ]
 }
 
 extension History.State {
-    /// A first effect needs the rights of this moment (I21).
+    /// Checks that the sender has access at the time when its transaction first takes effect (I21).
     fileprivate func checkAccess(_ sent: History.Sent, answered outcome: Outcome, _ operation: History.Operation) {
         let space = sent.transaction.transaction.space
         guard case .applied = outcome, !access.has(Principal(name: sent.device), accessTo: space),
@@ -154,17 +158,18 @@ extension History.State {
         violations.report(Violation(.I21, "\(sent.device) may not write in \(space), and its \(operation) is applied"))
     }
 
-    /// Whether an earlier identity of the device has had this outcome for the same transaction.
+    /// Returns whether an earlier identity of the device got this outcome for the same transaction.
     private func isRepeat(_ outcome: Outcome, of operation: History.Operation) -> Bool {
         let formerly = sent[operation]?.transaction.formerly ?? []
         return formerly.contains { former in
             let earlier = sent[History.Operation(identity: former.identity, number: former.number)]
-            // Another copy of the device may have used the number for something else.
+            // Another copy of the device may have used the number for a different transaction.
             return earlier?.outcome == outcome && earlier?.transaction.hash == former.hash
         }
     }
 
-    /// Whether its sender had no access to the space; or may have had none, when it is not known when that was decided.
+    /// Returns whether the sender had no access to the space. When the time of the decision is unknown, returns whether
+    /// it may have had none.
     fileprivate func isForbidden(
         _ rejection: Rejection, _ operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) -> Bool {
@@ -174,17 +179,19 @@ extension History.State {
             ? !access.has(sender, accessTo: transaction.space) : access.wasWithdrawn(from: sender, transaction.space)
     }
 
+    /// Records an outcome.
+    ///
     /// - Parameter isAnsweredNow: whether the server has decided at this moment.
     fileprivate mutating func note(
         _ outcome: Outcome, of operation: History.Operation, _ transaction: Transaction, isAnsweredNow: Bool
     ) {
         switch outcome {
         case .applied(let version, let assigned, _):
-            // Under an earlier identity of its device it has had this effect already (I2).
+            // The transaction has already had this effect under an earlier identity of the device (I2).
             if isRepeat(outcome, of: operation) { return }
             applied[transaction.space, default: [:]][version, default: []].append(operation)
-            // One that changed nothing that can be seen has no version of its own, and shares the newest one. It may
-            // still have left a stamp, so what came after it is worked out again.
+            // A transaction without a visible change has no version of its own and shares the newest one. It may still
+            // have left a stamp, so the later models are computed again.
             if let replay = replays[transaction.space], version <= replay.head {
                 replays[transaction.space]?.models.removeLast(replay.models.count - max(Int(version.rawValue), 1))
             }
@@ -201,7 +208,7 @@ extension History.State {
         case .rejected(let rejection):
             replay()
             if isRepeat(outcome, of: operation) { return }
-            // The empty transaction of a withdrawal only takes a number.
+            // The empty transaction of a withdrawal only occupies a number.
             if transaction.mutations.isEmpty, rejection.code == .malformed { return }
             if !History.honestReasons.contains(rejection.code), !isTaken(rejection, of: transaction),
                 !isForbidden(rejection, operation, transaction, isAnsweredNow: isAnsweredNow)
@@ -211,7 +218,7 @@ extension History.State {
         }
     }
 
-    /// Whether an id that was to be made had been made in another space.
+    /// Returns whether the id of a rejected creation already exists in another space.
     private func isTaken(_ rejection: Rejection, of transaction: Transaction) -> Bool {
         guard rejection.code == .duplicateRecord, let position = rejection.mutation,
             transaction.mutations.indices.contains(position), case let mutation = transaction.mutations[position],
@@ -221,7 +228,7 @@ extension History.State {
         return replays.contains { $0.key != transaction.space && $0.value.models.last?.knows(place) == true }
     }
 
-    /// An outcome tells of every edit that met another's, and of no others: the value that gave way is in it (I6).
+    /// Checks that an outcome reports exactly the edits that conflicted, each with the losing value (I6).
     private func check(
         _ outcome: Outcome?, of operation: History.Operation, tells expected: [NaiveModel.Conflict]
     ) throws(Violation) {
@@ -235,7 +242,7 @@ extension History.State {
         throw Violation(.I6, "\(operation) met \(expected), and its outcome tells of \(found)")
     }
 
-    /// Goes on with the naive model as far as every version is accounted for.
+    /// Advances the naive models as far as every version is known.
     mutating func replay() {
         for space in replays.keys.sorted() {
             while let replay = replays[space], let operations = applied[space]?[replay.head.next],
@@ -262,7 +269,7 @@ extension History.State {
 }
 
 extension NumberedTransaction {
-    /// Whether this is another attempt at the same transaction, at another age.
+    /// Returns whether this is another attempt at the same transaction, possibly at another age.
     func isSame(as other: NumberedTransaction) -> Bool {
         number == other.number && hash == other.hash && transaction == other.transaction
     }

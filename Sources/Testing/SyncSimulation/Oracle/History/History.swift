@@ -3,8 +3,9 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// The world's own record: which transactions reached the server and with which outcome, and what devices were
-/// told to be safe. Kept outside of all parts under test.
+/// The world's record of the transactions that reached the server, their outcomes, and what devices were told is safe.
+///
+/// It is kept outside all parts under test.
 final class History: Sendable {
     /// The idempotency key of a transaction.
     struct Operation: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -21,13 +22,14 @@ final class History: Sendable {
 
     struct Sent: Sendable {
         var transaction: NumberedTransaction
-        /// Other transactions under the same number before the outcome of the first was known, and when each came last.
+        /// Other transactions under the same number that came before the first one's outcome was known, with the time
+        /// of their last arrival.
         var others: [(transaction: NumberedTransaction, now: WallTime)] = []
         let device: String
-        /// The clock of the server, when it may have been applied.
+        /// The server's clock at the time when the transaction may have been applied.
         var now: WallTime
         var outcome: Outcome?
-        /// The outcomes in histories that the server has lost since, and the contents that they were for.
+        /// The outcomes in histories that the server has lost since, with the hash of the contents that they were for.
         var former: [(hash: PayloadHash, outcome: Outcome)] = []
     }
 
@@ -35,34 +37,38 @@ final class History: Sendable {
         var sent: [Operation: Sent] = [:]
         let violations: ViolationLog
         let access: AccessWatch
-        /// The transactions that each device was told to be committed and that are not yet known to have arrived.
+        /// The transactions that each device was told are committed, and that are not yet known to have arrived.
         var owed: [String: [OutboxSequence: Owed]] = [:]
-        /// Applied operations of each space, in the order of their versions, as far as they are known without a gap.
+        /// The naive models of each space, up to the newest version below which no version is missing.
         var replays: [SpaceID: Replay]
+        /// The applied operations of each space, by version.
         var applied: [SpaceID: [Version: [Operation]]] = [:]
         var uids: [CollectionName: [UID: RecordID]] = [:]
-        /// Devices with a failed commit that the next process may find done.
+        /// The devices with a failed commit that may turn out to have taken effect when the next process starts.
         var uncertain: Set<String> = []
-        /// The entries that users have taken back.
+        /// The transactions that users have cancelled.
         var cancelled: [String: Set<OutboxSequence>] = [:]
-        /// The entries that users have read in their journals before they dealt with them: each may be forgotten then.
+        /// The journal entries that users have read before acting on them. The store may delete them afterwards.
         var seen: [String: [JournalEntry]] = [:]
-        /// The newest commit of each device, and the newest that no loss of power can take back.
+        /// The newest commit of each device.
         var newest: [String: OutboxSequence] = [:]
+        /// The newest commit of each device that a loss of power cannot undo.
         var flushed: [String: OutboxSequence] = [:]
-        /// Operations that were applied, and lost with a server that was restored: also of devices that only an old image of a disk
-        /// brings back.
+        /// Operations that were applied and then lost with a restored server, including those of devices that exist
+        /// only in an old image of a disk.
         var lost: Set<Operation> = []
         /// The transactions that a hostile server has refused.
         var refusedByLiars: Set<PayloadHash> = []
     }
 
     struct Owed: Sendable {
-        /// As what it was sent last, and with which contents: after a disk was rolled back, a number may have been that of
-        /// another transaction before.
+        /// The operation as which the transaction was last sent.
+        ///
+        /// After a disk was rolled back, a number may have belonged to another transaction before.
         var operation: Operation?
+        /// The hash of the contents that were last sent.
         var hash: PayloadHash?
-        /// The contents as last seen in the outbox; nil when they may be others since.
+        /// The contents as last seen in the outbox; nil when they may have changed since.
         var transaction: Transaction?
     }
 
@@ -73,7 +79,7 @@ final class History: Sendable {
     }
 
     let state: Guarded<State>
-    /// The server's history; devices that live in another one are not compared with it.
+    /// The server's history. Devices that follow another history are not compared with it.
     private let currentEpoch = Guarded<Epoch?>(nil)
     let catalog: SchemaCatalog
 
@@ -91,7 +97,7 @@ final class History: Sendable {
         set { currentEpoch.withLock { $0 = newValue } }
     }
 
-    /// How many operations the server is known to have applied, and the head that follows from them.
+    /// Returns the newest version of a space up to which all applied operations are known.
     func head(of space: SpaceID) -> Version {
         state.withLock { $0.replays[space]?.head ?? .zero }
     }

@@ -1,10 +1,10 @@
 import SyncCore
 import SyncModel
 
-/// The values that entries of a journal let their user restore.
+/// The values that journal entries offer to the user.
 struct JournalOffer {
     private(set) var values: Set<UserOracle.Saved> = []
-    /// The records whose delete was taken back.
+    /// The records whose deletion was rejected or cancelled.
     private(set) var deletes: Set<NaiveModel.Place> = []
 
     init(_ entries: [JournalEntry]) {
@@ -20,12 +20,12 @@ struct JournalOffer {
         }
     }
 
-    /// The values that wait in an outbox: its user can still see it there.
+    /// Creates an offer from the values of pending transactions, which the user can still see in the outbox.
     init(waiting transactions: [Transaction]) {
         for transaction in transactions { add(transaction) }
     }
 
-    /// The records that it speaks of.
+    /// The records that the offer mentions.
     var places: Set<NaiveModel.Place> { deletes.union(values.map(\.spot.place)) }
 
     private mutating func add(_ transaction: Transaction) {

@@ -2,20 +2,20 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-// Looks for everything that users were told.
+// Checks of everything that users were told.
 extension UserOracle {
-    /// The values that a device's user finds when everything is at rest.
+    /// The values that a device's user finds when the world is at rest.
     struct Findings {
         let device: String
-        /// All records that it shows.
+        /// All records that the device shows.
         let records: [NaiveModel.Place: Record]
         let journal: JournalOffer
-        /// The values that wait to be sent.
+        /// The values that have not been sent yet.
         let waiting: JournalOffer
-        /// The spaces that it may show all of.
+        /// The spaces that the device has access to.
         let spaces: Set<SpaceID>
 
-        /// Reads all that a store shows in public.
+        /// Reads everything that a store shows through its public interface.
         init(_ device: String, _ store: any LocalStore, _ status: SyncStatus?) throws(StoreFailure) {
             self.device = device
             var records: [NaiveModel.Place: Record] = [:]
@@ -31,7 +31,10 @@ extension UserOracle {
         }
     }
 
-    /// - Parameter mayLose: whether the user of a device could lose sight of a space, because access to it was withdrawn.
+    /// Checks that every value which a user was told is saved can be found, and that every deletion which a user was
+    /// told of holds.
+    ///
+    /// - Parameter mayLose: whether a device's user may have lost sight of a space because access to it was withdrawn.
     func check(_ all: [Findings], mayLose: (_ device: String, SpaceID) -> Bool) throws(Violation) {
         try state.withLock { state throws(Violation) in
             let findings = Dictionary(uniqueKeysWithValues: all.map { ($0.device, $0) })
@@ -66,7 +69,7 @@ extension UserOracle {
         }
     }
 
-    /// Two devices that say to be in sync show the same, where both may.
+    /// Checks that two devices in sync show the same records in all spaces that both have access to.
     func checkEqual(_ left: Findings, _ right: Findings, space: (NaiveModel.Place) -> SpaceID?) throws(Violation) {
         let places = Set(left.records.keys).union(right.records.keys)
         let isPartial = left.spaces != right.spaces
@@ -85,8 +88,8 @@ extension UserOracle {
 }
 
 extension UserOracle.State {
-    /// Whether a server was put back since the value was saved, and others have changed the field: devices cannot know then what
-    /// was lost.
+    /// Returns whether the server was restored after the value was saved and others have changed the field. Devices
+    /// cannot know then what was lost.
     fileprivate func isBeyondLimit(_ saved: UserOracle.Saved, _ claim: UserOracle.Claim) -> Bool {
         claim.mayBeLost && !(editors[saved.spot] ?? []).isSubset(of: claim.holders)
     }

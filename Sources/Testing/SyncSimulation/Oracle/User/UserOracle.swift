@@ -2,22 +2,22 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// Remembers what the users of all devices were told, and looks for it once everything is at rest.
+/// An oracle that remembers what the users of all devices were told, and checks it once the world is at rest.
 ///
-/// It knows what a user knows: what they read, what they wrote, what they were told became of it, and what the journal
-/// shows. It calls no merge and no model, and knows no version, no stamp, no client id and no message. So it shares no
-/// assumption with the parts under test or with the other oracles.
+/// It knows what a user knows: the values that users read and wrote, the reported results, and the journal. It uses no
+/// merge and no model, and knows no versions, stamps, client ids, or messages, so it shares no assumption with the
+/// parts under test or with the other oracles.
 ///
-/// A value that was saved is, at the end, one of these:
+/// In the end, each saved value must be one of these:
 ///
 /// - current;
-/// - replaced by an edit or a delete of a device that read this value before;
-/// - offered by a journal entry of a device that wrote it, or by one that its user has dealt with;
+/// - replaced by an edit or a delete on a device that had read this value;
+/// - offered by a journal entry of a device that wrote it, or by an entry that its user has handled;
 /// - still in the outbox;
-/// - in a field of a record that a user of an earlier build deleted, who could see the record and not the field: the only one
-///   of these that no user is told of.
+/// - in a field of a record that a user of an earlier build deleted, who could see the record but not the field. This
+///   is the only case that no user is told of.
 ///
-/// A record that was deleted is gone, or the journal of the deleter says otherwise.
+/// A deleted record must be gone, or the journal of the deleting device must say otherwise.
 final class UserOracle: Sendable {
     /// One field of one record.
     struct Spot: Hashable, Sendable, CustomStringConvertible {
@@ -28,7 +28,7 @@ final class UserOracle: Sendable {
         var description: String { "\(field) of \(collection) \(record)" }
     }
 
-    /// A value that somebody gave to a field.
+    /// A value that a user gave to a field.
     struct Saved: Hashable, Sendable, CustomStringConvertible {
         let spot: Spot
         let value: FieldValue
@@ -36,29 +36,29 @@ final class UserOracle: Sendable {
         var description: String { "\(value) in \(spot)" }
     }
 
-    /// Something that a user was told is done.
+    /// A change that a user was told is done.
     struct Claim: Hashable, Sendable {
-        /// The devices whose databases hold it: one, or several where a database was copied.
+        /// The devices whose databases hold the change: one, or several where a database was copied.
         var holders: Set<String> = []
-        /// The devices on which a user asked for it. Where there are several, nobody can tell whose value is whose.
+        /// The devices on which a user made the change. With several, a value cannot be attributed to one of them.
         var authors: Set<String> = []
         var space: SpaceID
-        /// Whether a user has seen it in the journal.
+        /// Whether a user has seen the change in the journal.
         var isTold = false
-        /// Whether the server was put back to a backup since.
+        /// Whether the server was restored from a backup since.
         var mayBeLost = false
     }
 
     struct State: Sendable {
         var values: [Saved: Claim] = [:]
         var deletes: [NaiveModel.Place: Claim] = [:]
-        /// Values that somebody read, and then replaced.
+        /// The values that a user read and then replaced.
         var replaced: Set<Saved> = []
-        /// The fields that went with the delete of a record whose user could not see them, having an earlier build.
+        /// The fields of deleted records that the deleting user could not see, because of an earlier build.
         var deletedUnseen: Set<Spot> = []
-        /// The devices on which a user has changed each field.
+        /// The devices on which each field was changed.
         var editors: [Spot: Set<String>] = [:]
-        /// How often the server was put back to a backup.
+        /// The number of times that the server was restored from a backup.
         var restores = 0
     }
 
@@ -69,11 +69,11 @@ final class UserOracle: Sendable {
         self.catalog = catalog
     }
 
-    // MARK: What users do
+    // MARK: Actions of users
 
-    /// The values that a user reads before they change records.
+    /// Returns the records that a user reads before changing them.
     ///
-    /// - Returns: of each, the record as the device shows it; nil where it shows none.
+    /// - Returns: each record as the device shows it; nil where it shows none.
     func read(
         _ places: [NaiveModel.Place], in store: any LocalStore
     ) throws(StoreFailure) -> [NaiveModel.Place: Record?] {
@@ -84,7 +84,7 @@ final class UserOracle: Sendable {
         return shown
     }
 
-    /// A user is told that their edits are saved.
+    /// Records that a user is told that their edits are saved.
     func saved(
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [NaiveModel.Place: Record?]
     ) {
@@ -93,9 +93,10 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// A user is told that their edits failed.
+    /// Records that a user is told that their edits failed.
     ///
-    /// - Parameter failure: an edit that the store refused was not made; one that met a fault of the machine may have been.
+    /// - Parameter failure: the error. An edit that the store refused was not made; one that met a fault of the machine
+    ///   may have been.
     func failed(
         _ edits: [RecordEdit], in space: SpaceID, on device: String, having shown: [NaiveModel.Place: Record?],
         _ failure: any Error
@@ -106,7 +107,7 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// A user reads an entry of the journal, and is about to deal with it.
+    /// Records that a user has read an entry of the journal and is about to act on it.
     func saw(_ entry: JournalEntry, on device: String) {
         state.withLock { state in
             let offer = JournalOffer([entry])
@@ -119,9 +120,9 @@ final class UserOracle: Sendable {
         }
     }
 
-    // MARK: What befalls them
+    // MARK: Losses
 
-    /// The part of what a user was told that a copy of the device's disk holds.
+    /// The part of what a user was told that a copy of the device's disk contains.
     struct Image: Sendable {
         fileprivate let values: Set<Saved>
         fileprivate let deletes: Set<NaiveModel.Place>
@@ -137,20 +138,20 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// Another disk is in the device: its user knows that everything else is lost.
+    /// Records that the device's disk was replaced: its user knows that everything not on the new disk is lost.
     ///
-    /// - Parameter journal: what the journal of the old disk showed until then.
+    /// - Parameter journal: the journal of the old disk.
     func replaceDisk(of device: String, by image: Image, journal: [JournalEntry]) {
         for entry in journal { saw(entry, on: device) }
         state.withLock { state in
             for key in state.values.keys { state.values[key]?.hold(image.values.contains(key), by: device) }
-            // A record that was deleted before the server was put back may be there again.
+            // A record that was deleted before the server was restored may be back.
             let deletes = image.restores == state.restores ? image.deletes : []
             for key in state.deletes.keys { state.deletes[key]?.hold(deletes.contains(key), by: device) }
         }
     }
 
-    /// A device that does not flush each commit has lost power. Its user looks for what is left.
+    /// Records that a device has lost power and does not flush each commit. Its user checks what is left.
     func losePower(_ device: String, _ store: any LocalStore) throws(StoreFailure) {
         let held = image(of: device)
         let offer = JournalOffer(try store.wholeJournal())
@@ -166,8 +167,10 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// The server was put back to a backup. What was confirmed since is sent again or offered by the devices that show it, but for
-    /// two documented limits: a delete is not repeated, and a field that others have changed, too, may keep their value.
+    /// Records that the server was restored from a backup.
+    ///
+    /// Devices send what was confirmed since again, or offer it, with two documented limits: a delete is not repeated,
+    /// and a field that others have changed as well may keep their value.
     func restoreServer() {
         state.withLock { state in
             for key in state.values.keys { state.values[key]?.mayBeLost = true }
@@ -176,7 +179,7 @@ final class UserOracle: Sendable {
         }
     }
 
-    /// Somebody without a device changes records.
+    /// Records that an outsider without a device changes records.
     func outsiderTouches(_ transaction: Transaction) {
         state.withLock { state in
             for mutation in transaction.mutations {
@@ -188,12 +191,12 @@ final class UserOracle: Sendable {
         }
     }
 
-    // MARK: The changes of edits
+    // MARK: Changes
 
     /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
-        /// All fields have a value, if only null.
+        /// A creation, which gives every field a value, even if it is null.
         case create([Spot])
         case delete(NaiveModel.Place, of: [Saved], unseen: [Spot])
     }
@@ -222,7 +225,7 @@ final class UserOracle: Sendable {
         return changes
     }
 
-    /// All that a record shows.
+    /// Returns all values that a record shows.
     func values(of record: Record, at place: NaiveModel.Place) -> [Saved] {
         zip(catalog[place.collection]?.fields ?? [], record.values).map { field, value in
             Saved(spot: Spot(place, field.name), value: value)
@@ -269,7 +272,7 @@ extension UserOracle.Spot {
 }
 
 extension Record {
-    /// The value that it shows in a field; nil when it has no such field, as in an earlier build.
+    /// Returns the value of a field; nil when the record does not have the field, as in an earlier build.
     func value(at spot: UserOracle.Spot, in catalog: SchemaCatalog) -> FieldValue? {
         guard let position = catalog[spot.collection]?.position(of: spot.field) else { return nil }
         return values.indices.contains(position) ? values[position] : nil
