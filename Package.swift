@@ -1,11 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Whether to build for coverage-guided fuzzing: our targets are instrumented, and `syncfuzz` exists. See tools/fuzz.
+/// Whether to build for coverage-guided fuzzing, with instrumented targets and the program `syncfuzz`. See tools/fuzz.
 let isFuzzing = Context.environment["TOMBOLO_FUZZ"] == "1"
 let fuzzing = ["-sanitize=fuzzer,address"]
 
-/// Whether warnings are errors: for our own tools, and never for a package that depends on this one. See tools/lib/setup.sh.
+/// Whether warnings are errors. The tools of this package set the variable; dependent packages do not. See tools/lib/setup.sh.
 let areWarningsErrors = Context.environment["TOMBOLO_WARNINGS"] == "errors"
 
 /// The settings of every Swift target.
@@ -43,21 +43,21 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
-        // The model: values, and nothing but values.
+        // The model: only values.
         .target(name: "SyncModel"),
 
-        // The one lock and the one feed that everything shares.
+        // The lock and the in-memory fan-out that all targets share.
         .target(name: "SyncConcurrency"),
 
-        // JSON as bytes: depends on nothing.
+        // The JSON reader and writer. No dependencies.
         .target(name: "SyncJSON"),
 
-        // The wire format: the only place that knows it.
+        // The wire format. No other target knows it.
         .target(
             name: "SyncWire",
             dependencies: ["SyncModel", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
 
-        // Policy: knows no SQL, HTTP, JSON, file or real clock.
+        // Policy. Does not use SQL, HTTP, JSON, files, or the system clock.
         .target(
             name: "SyncCore",
             dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Logging", package: "swift-log")]),
@@ -65,7 +65,7 @@ let package = Package(
             name: "SyncAuthority",
             dependencies: ["SyncModel", "SyncConcurrency", .product(name: "Crypto", package: "swift-crypto")]),
 
-        // What a flight recorder keeps, how it is written down, and how it is run again.
+        // The flight recorder: redaction, file format, and replay.
         .target(
             name: "SyncRecording",
             dependencies: [
@@ -88,9 +88,9 @@ let package = Package(
                 .embedInCode("wire/openapi.json"),
             ]),
 
-        // Adapters: each implements ports, and is seen by the composition root alone. For both of those on SQLite:
+        // Adapters. Each implements ports, and only the composition root imports it. Both stores on SQLite use this one:
         .target(name: "CSQLiteStore"),
-        // The client's.
+        // Adapters of the client.
         .target(
             name: "SyncStoreSQLite",
             dependencies: [
@@ -111,7 +111,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
 
-        // The server's.
+        // Adapters of the server.
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
@@ -136,11 +136,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // The application's model: engine and stores know it by its schemas alone.
+        // The application's model. Engine and stores know only its schemas.
         .target(
             name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"]),
 
-        // For tests, ours and our users': never linked into a production program.
+        // The test kit, for this package and for applications. Production programs never link it.
         .target(
             name: "SyncTestKit",
             dependencies: [
@@ -148,7 +148,7 @@ let package = Package(
                 "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // The world to break it in: virtual time, seeded choices, a disk and a network that fail on demand.
+        // The simulation: virtual time, seeded choices, and fault injection for disk and network.
         .target(name: "CConcurrencyTripwire"),
         .target(name: "CFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
@@ -163,7 +163,7 @@ let package = Package(
                 .embedInCode("Report/report.js"),
             ]),
 
-        // The real parts, put into simulated worlds, and the program that runs these.
+        // Production parts for simulated worlds, and the program that runs the worlds.
         .target(
             name: "SimulationRecipes",
             dependencies: [
@@ -177,7 +177,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
-        // Measures; nothing else links it.
+        // The benchmarks. No other target links them.
         .target(name: "CRawSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
             name: "syncbench",
@@ -188,13 +188,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // The machine's own clocks, dice, threads, streams, links and routes.
+        // The system's clocks, random source, and threads, and its network links and routes.
         .target(name: "SyncRuntimeLive", dependencies: ["SyncModel", "SyncCore"]),
         .target(name: "CNetlink"),
         .target(
             name: "SyncReachabilityLinux", dependencies: ["SyncConcurrency", "SyncCore", "CNetlink"]),
 
-        // Real input for a local store: accounts, JSON Lines, CSV.
+        // Import into a local store: accounts, JSON Lines, CSV.
         .target(
             name: "RecordImport",
             dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
@@ -211,7 +211,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        // What a client program imports.
+        // The product that a client program imports.
         .target(
             name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"]),
         .executableTarget(
@@ -228,7 +228,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
-        // Every decoder of foreign bytes, with what must hold of it: for ordinary tests, and for the fuzzer.
+        // Every decoder of bytes from outside, with its required property, for ordinary tests and for the fuzzer.
         .target(
             name: "ForeignBytes",
             dependencies: [
@@ -240,7 +240,7 @@ let package = Package(
         .testTarget(
             name: "ForeignBytesTests", dependencies: ["TestRings", "ForeignBytes"]),
 
-        // Says how much of the tests runs.
+        // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
@@ -328,7 +328,7 @@ let package = Package(
             dependencies: [
                 "TestRings", "syncctl", "syncd", "syncsim", "SyncBootstrap", "SyncModel", "SyncCore", "SyncSimulation",
             ]),
-        // The programs as they are: real processes, signals, sockets and disks.
+        // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(
             name: "BlackBoxTests",
             dependencies: [
@@ -348,7 +348,7 @@ if isFuzzing {
     ]
 }
 
-/// The side of the sync that each target is on: the first level of folders below Sources.
+/// The side of the sync that each target is on. It is the first level of folders in Sources.
 let sides = [
     "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive"],
     "Client": [
@@ -368,5 +368,5 @@ for (side, names) in sides {
     for target in package.targets where names.contains(target.name) { target.path = "Sources/\(side)/\(target.name)" }
 }
 
-// The names of the C targets, and of no others, begin with a C.
+// Only the names of C targets begin with a C.
 for target in package.targets where !target.name.hasPrefix("C") { target.swiftSettings = strict }

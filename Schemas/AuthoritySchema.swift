@@ -1,12 +1,12 @@
 /// The SQL of an authority's database, from `authority/`.
 public enum AuthoritySchema {
-    /// One step of the schema's history. A released step never changes; a change is a new step.
+    /// One migration. A released migration never changes: each change of the schema is a new one.
     public struct Migration: Sendable {
         public let name: String
         public let sql: String
     }
 
-    /// In the order in which they are applied; their count is the schema's version.
+    /// The migrations in the order of their application. Their count is the version of the schema.
     public static let migrations: [Migration] = [
         Migration(
             name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self))

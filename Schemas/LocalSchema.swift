@@ -1,12 +1,12 @@
 /// The SQL of a client's local cache, from `local/`.
 public enum LocalSchema {
-    /// One step of the fixed tables' history. A released step never changes; a change is a new step.
+    /// One migration of the fixed tables. A released migration never changes: each change of the schema is a new one.
     public struct Migration: Sendable {
         public let name: String
         public let sql: String
     }
 
-    /// In the order in which they are applied; their count is the schema's version.
+    /// The migrations in the order of their application. Their count is the version of the schema.
     public static let migrations: [Migration] = [
         Migration(name: "m0001_local_cache", sql: text(PackageResources.m0001_local_cache_sql)),
         Migration(name: "m0002_recording", sql: text(PackageResources.m0002_recording_sql)),

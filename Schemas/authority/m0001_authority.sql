@@ -1,8 +1,8 @@
--- The authority's database: one server's history. Names are plain names of the model; ids are the 16 bytes of a UUID;
--- numbers in blobs are big-endian.
+-- The authority's database: the history of one server. Names are names of the model. Ids are the 16 bytes of a UUID. Numbers in
+-- blobs are big-endian.
 
--- The history that this database holds, the secret that authenticates the cursors of this history, and the server's hybrid
--- clock as it last stood (the bits of 64).
+-- The identity of the history, the secret key that authenticates its cursors, and the last value of the server's hybrid clock
+-- (all 64 bits).
 CREATE TABLE server (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     epoch TEXT NOT NULL CHECK (length(epoch) BETWEEN 1 AND 64),
@@ -10,8 +10,8 @@ CREATE TABLE server (
     clock INTEGER NOT NULL
 ) STRICT;
 
--- How far the feed of each space reaches: its newest version, and the oldest from which it is whole, with the fingerprint
--- of the history up to that one.
+-- The extent of the change feed of each space: its newest version, and its horizon, the oldest version from which it is complete,
+-- with the fingerprint of the history up to the horizon.
 CREATE TABLE space (
     name TEXT PRIMARY KEY,
     head INTEGER NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE space (
     CHECK (0 <= horizon AND horizon <= head)
 ) STRICT, WITHOUT ROWID;
 
--- Records, alive and deleted. A deleted one keeps its id and uid forever, so that neither comes back.
+-- Live and deleted records. A deleted record keeps its id and uid forever, so that neither is reused.
 CREATE TABLE record (
     collection TEXT NOT NULL,
     id BLOB NOT NULL CHECK (length(id) = 16),
@@ -42,7 +42,7 @@ CREATE TABLE record (
 
 CREATE UNIQUE INDEX record_by_uid ON record (collection, uid);
 
--- The walk of a snapshot.
+-- The order in which a snapshot reads the records.
 CREATE INDEX record_alive ON record (space, collection, id) WHERE deletion IS NULL;
 
 -- The next uid of each collection.
@@ -51,7 +51,7 @@ CREATE TABLE uid_counter (
     next INTEGER NOT NULL CHECK (next >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- Which live records point at which, by which field.
+-- References between live records, with the field of each.
 CREATE TABLE reference (
     target_collection TEXT NOT NULL,
     target_id BLOB NOT NULL CHECK (length(target_id) = 16),
@@ -61,7 +61,7 @@ CREATE TABLE reference (
     PRIMARY KEY (target_collection, target_id, collection, field, id)
 ) STRICT, WITHOUT ROWID;
 
--- The feed: each commit with the fields that it changed, and who made it.
+-- The change feed: each commit with the fields that it changed, and its author.
 CREATE TABLE log (
     space TEXT NOT NULL,
     version INTEGER NOT NULL CHECK (version > 0),
@@ -79,13 +79,14 @@ CREATE TABLE log (
     PRIMARY KEY (space, version)
 ) STRICT, WITHOUT ROWID;
 
--- The principal that first used each client id. Nobody else can push with it.
+-- The principal that first used each client id. No other principal can push with it.
 CREATE TABLE client (
     id BLOB PRIMARY KEY CHECK (length(id) = 16),
     principal TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- How far the transactions of each client have come. The principal belongs to the key.
+-- The next transaction number of each client, and the number below which it has acknowledged all outcomes. The principal is part
+-- of the key.
 CREATE TABLE ledger (
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
@@ -96,7 +97,7 @@ CREATE TABLE ledger (
     CHECK (0 <= acknowledged AND acknowledged <= next)
 ) STRICT, WITHOUT ROWID;
 
--- The outcome of each transaction that its client has not acknowledged, and of some hundred before these.
+-- The outcomes of unacknowledged transactions, and of up to 200 transactions before them.
 CREATE TABLE outcome (
     principal TEXT NOT NULL,
     client BLOB NOT NULL CHECK (length(client) = 16),
@@ -107,7 +108,7 @@ CREATE TABLE outcome (
     PRIMARY KEY (principal, client, incarnation, number)
 ) STRICT, WITHOUT ROWID;
 
--- Fields on which two edits met, or an edit and a delete, with the value that gave way.
+-- Fields on which two edits, or an edit and a delete, conflicted, with the losing value.
 CREATE TABLE conflict (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     space TEXT NOT NULL,

@@ -1,7 +1,7 @@
--- The fixed tables of a client's local cache. The tables of the collections beside them are made from the
--- application's schema: one typed table per collection, which holds its records as reads return them.
+-- The fixed tables of a client's local cache. The store also creates one typed table per collection from the application's
+-- schema. It holds the records as reads return them.
 
--- Who this database is and what it remembers of its server. One row.
+-- The identity of this database and its state in relation to the server. One row.
 CREATE TABLE sync_meta (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     -- (client, incarnation) is who pushes; next_number is the number of the next transaction to be sent.
@@ -24,7 +24,7 @@ CREATE TABLE sync_meta (
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- The device's memory of its contact with the server. At most one row; times are milliseconds since 1970.
+-- The history of the device's contact with the server. At most one row. Times are milliseconds since 1970.
 CREATE TABLE sync_contact (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     -- When everything was last in sync, and what has failed first since then.
@@ -36,7 +36,7 @@ CREATE TABLE sync_contact (
     paused_until INTEGER
 ) STRICT;
 
--- Client ids that the device had before: notices for them are for this device, too.
+-- Former client ids of the device. Notices for them are for this device, too.
 CREATE TABLE sync_former_client (
     position INTEGER PRIMARY KEY,
     client TEXT NOT NULL UNIQUE
@@ -53,7 +53,7 @@ CREATE TABLE sync_field (
     PRIMARY KEY (collection, position)
 ) STRICT, WITHOUT ROWID;
 
--- Where the device stands in each space.
+-- The device's position in each space.
 CREATE TABLE sync_space (
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -77,7 +77,7 @@ CREATE TABLE sync_space (
     shown_rows INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- What a snapshot beside live rows has shown so far; what is not in here at its end is gone.
+-- The records that a snapshot beside live rows has contained so far. At its end, all other records of the space are removed.
 CREATE TABLE sync_seen (
     space INTEGER NOT NULL,
     collection TEXT NOT NULL,
@@ -85,7 +85,7 @@ CREATE TABLE sync_seen (
     PRIMARY KEY (space, collection, id)
 ) STRICT, WITHOUT ROWID;
 
--- Transactions that the server has not yet confirmed and shown back, in the order in which they were written.
+-- Transactions that the server has not yet both confirmed and sent back in a pull, in the order in which they were written.
 CREATE TABLE sync_outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     space TEXT NOT NULL,
@@ -109,7 +109,7 @@ CREATE TABLE sync_outbox (
 CREATE UNIQUE INDEX sync_outbox_number ON sync_outbox (number) WHERE number IS NOT NULL;
 CREATE INDEX sync_outbox_answered ON sync_outbox (space, version) WHERE version IS NOT NULL;
 
--- Which entries of the outbox change a record ('changes'), or refer to it while it is not yet on the server ('refers').
+-- The entries of the outbox that change a record ('changes'), or refer to it while it is not yet on the server ('refers').
 CREATE TABLE sync_pending (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
@@ -118,8 +118,8 @@ CREATE TABLE sync_pending (
     PRIMARY KEY (collection, id, sequence, link)
 ) STRICT, WITHOUT ROWID;
 
--- Records with pending changes, as the server last showed them. A record that no server has shown is not here; one
--- that the server has deleted stays as is_deleted until nothing is pending for it.
+-- Records with pending changes, in the state that the server last sent. A record that no server has sent is not here. A record
+-- that the server has deleted stays, with is_deleted set, until nothing is pending for it.
 CREATE TABLE sync_base (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
@@ -133,7 +133,7 @@ CREATE TABLE sync_base (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
--- What a person should be able to look up: refused, cancelled and merged transactions.
+-- The journal: rejected, cancelled, merged, and overwritten transactions, for a person to look up.
 CREATE TABLE sync_journal (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- Milliseconds since 1970.
@@ -150,7 +150,7 @@ CREATE TABLE sync_journal (
 ) STRICT;
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
 
--- The fields on which two edits met, or an edit and a delete, with the losing values.
+-- The fields on which two edits, or an edit and a delete, conflicted, with the losing values.
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -172,8 +172,8 @@ CREATE TABLE sync_conflict (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sync_conflict_record ON sync_conflict (collection, id);
 
--- Records of collections that this build does not know: kept whole, as a newer server shows them, until a newer build makes a
--- table for their collection. Nobody reads or edits them here.
+-- Records of collections that this build does not know, as a newer server sent them. They are kept until a newer build creates a
+-- table for their collection. This build does not read or edit them.
 CREATE TABLE sync_foreign (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,

@@ -1,6 +1,6 @@
--- The flight recorder's ring: lines of JSON as Schemas/recording describes them. What the oldest segments say goes first.
+-- The flight recorder's ring: lines of JSON, described in Schemas/recording. The oldest segments are deleted first.
 
--- Segments can be understood each by itself: the line at which a replay can begin, and counts of what follows it.
+-- A segment can be replayed without the others. A row has the line at which its replay begins, and counts of the lines after it.
 CREATE TABLE sync_recording_segment (
     segment INTEGER PRIMARY KEY AUTOINCREMENT,
     start TEXT NOT NULL,

@@ -1,2 +1,2 @@
--- To whom the database belongs: the account under which it first met a server. Null until then.
+-- The account that the database belongs to: the one under which it first contacted a server. NULL until then.
 ALTER TABLE sync_meta ADD COLUMN account TEXT;

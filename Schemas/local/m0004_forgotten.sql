@@ -1,5 +1,5 @@
--- What only a lost history of the server had is offered in the journal (I15). No transaction of this device need be behind
--- it, so `sequence` may be NULL.
+-- Data that a restored server has lost is offered in the journal (I15). Such an entry may have no transaction of this device, so
+-- `sequence` may be NULL.
 CREATE TABLE sync_journal_next (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     -- Milliseconds since 1970.
@@ -14,15 +14,15 @@ CREATE TABLE sync_journal_next (
     message TEXT,
     mutation INTEGER
 ) STRICT;
--- Numbers are not given twice, also not those of entries that are gone.
+-- Numbers are never reused, not even those of deleted entries.
 INSERT INTO sqlite_sequence (name, seq) SELECT 'sync_journal_next', seq FROM sqlite_sequence WHERE name = 'sync_journal';
 INSERT INTO sync_journal_next SELECT number, at, sequence, event, state, payload, code, message, mutation FROM sync_journal;
 DROP TABLE sync_journal;
 ALTER TABLE sync_journal_next RENAME TO sync_journal;
 CREATE INDEX sync_journal_sequence ON sync_journal (sequence);
 
--- The versions that records and their fields had in a lost history of the server, until the history that replaced it has
--- shown what it knows of them.
+-- The versions of records and their fields in a lost history of the server. They are kept until the new history has sent its
+-- state of these records.
 CREATE TABLE sync_former (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
@@ -32,6 +32,6 @@ CREATE TABLE sync_former (
     PRIMARY KEY (collection, id)
 ) STRICT, WITHOUT ROWID;
 
--- Whose uid it was in a lost history: asked for each row of a page that may bring old numbers again. Without `collection`,
--- as SQLite then looks for one uid; with it, it walks through a whole collection. Empty but after a restore.
+-- Finds the record that had a uid in a lost history. The lookup runs for each row of a page that may reuse old uids. The index omits
+-- `collection`, so that SQLite looks for one uid; with it, SQLite scans a whole collection. Empty except after a restore.
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;

@@ -1,5 +1,5 @@
--- Where the server has shown the base: not always in the space of the entries that change the record, as two devices may
--- have made one id in two spaces.
+-- The space in which the server sent the base. It can differ from the space of the entries that change the record, because two
+-- devices may have made one id in two spaces.
 ALTER TABLE sync_base ADD COLUMN space INTEGER;
 UPDATE sync_base SET space = (
     SELECT sync_space.key FROM sync_pending
@@ -8,5 +8,5 @@ UPDATE sync_base SET space = (
     WHERE sync_pending.collection = sync_base.collection AND sync_pending.id = sync_base.id AND link = 'changes'
     ORDER BY sync_pending.sequence DESC LIMIT 1);
 
--- Entries that had let go of a record were still linked to it, and left that link behind when they were gone.
+-- Earlier builds kept the link of an entry to a record that it no longer refers to, and did not delete it with the entry.
 DELETE FROM sync_pending WHERE sequence NOT IN (SELECT sequence FROM sync_outbox);

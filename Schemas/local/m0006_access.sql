@@ -1,7 +1,7 @@
--- 0 where the account may not read the space: nothing that the server has shown of it is kept here.
+-- 0 if the account may not read the space. The database then has nothing that the server sent for it.
 ALTER TABLE sync_space ADD COLUMN has_access INTEGER NOT NULL DEFAULT 1 CHECK (has_access IN (0, 1));
 
--- In which space it happened. What the journal says of others' values goes with the access to their space. NULL for a merge
--- that an older build noted: it goes with the access to any.
+-- The space of the entry. When the account loses access to a space, the values of others in its entries are removed. NULL for a
+-- merge that an older build recorded: its values are removed when the account loses access to any space.
 ALTER TABLE sync_journal ADD COLUMN space TEXT;
 UPDATE sync_journal SET space = payload ->> '$.space' WHERE json_valid(payload);

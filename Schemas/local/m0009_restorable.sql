@@ -1,9 +1,10 @@
--- What was refused can be restored after the records that it changes were deleted.
+-- A rejected transaction can be restored after the records that it changes were deleted.
 
--- Creates of the records that the entry's transaction changes, as they were shown; NULL when it changes none that a server has shown.
+-- Creates of the records that the entry's transaction changes, in the state that was shown. NULL if it changes no record that a
+-- server has sent.
 ALTER TABLE sync_journal ADD COLUMN records TEXT;
 
--- The records that were made in the place of deleted ones, for entries that still name those.
+-- The records that replaced deleted ones, for entries that still name the deleted ones.
 CREATE TABLE sync_replacement (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs built tests: shows progress and failures, then where the time went and what was covered.
+"""Runs built tests. Shows progress and failures, then the slowest tests and the counts of tests and cases.
 
     run-tests.py LOG COMMAND...
 
-COMMAND is the built test program, or `swift test --skip-build`, with its arguments. Everything that it prints goes into
-LOG. The last line is the closing line of the test program itself.
+COMMAND is the built test program, or `swift test --skip-build`, with its arguments. Its output goes to LOG. The last line is
+the closing line of the test program.
 """
 
 import collections
@@ -25,13 +25,13 @@ SECONDS_BETWEEN_LINES = 10
 
 
 class Filter:
-    """Tells lines that are worth showing from those that say no more than the progress line does."""
+    """Selects the lines to show: those with more information than the progress line."""
 
     def __init__(self):
         self.is_inside = False
 
     def shows(self, line):
-        # The arguments of a case may have several lines.
+        # The arguments of a case can have several lines.
         if self.is_inside or line.startswith("◇ Test case "):
             self.is_inside = not line.endswith(" started.")
             return False
@@ -39,7 +39,7 @@ class Filter:
 
 
 class Progress:
-    """One line that is written over on a terminal; elsewhere, a line now and then."""
+    """Shows one line that is overwritten on a terminal, or a line every ten seconds elsewhere."""
 
     def __init__(self, events):
         self.is_terminal = sys.stdout.isatty()
@@ -54,7 +54,7 @@ class Progress:
         return f"{time.monotonic() - self.began:4.0f} s  {self.cases} cases done{failed}"
 
     def show(self):
-        # Tests end late, as all begin at once; cases tell more.
+        # All tests begin at once and end late, so the count of cases shows more progress.
         self.cases += sum('"kind":"testCaseEnded"' in line for line in self.events)
         now = time.monotonic()
         if self.is_terminal:
@@ -82,7 +82,7 @@ def read(events):
 
 
 class Report:
-    """What the events of a run tell: durations, cases, and tests that belong to wider rings."""
+    """The results of a run from its events: durations, cases, and skipped tests of wider rings."""
 
     def __init__(self, events, times):
         self.names = {}
@@ -111,16 +111,16 @@ class Report:
                 self.cases[test] += 1
                 self.seconds[test] += now - begun.pop((test, case), now)
             elif payload["kind"] == "testEnded" and test not in self.cases:
-                # A test without parameters says when it began to wait for a thread, not when it began.
+                # The start event of a test without parameters includes the wait for a thread, so its duration is unknown.
                 self.cases[test] = 1
 
-        # Times that the tests have measured themselves are right even where cases wait for a thread (`TestTimes`).
+        # Durations that the tests measure themselves exclude the wait for a thread (`TestTimes`).
         measured = collections.Counter()
         for place, seconds in (line.rsplit("\t", 1) for line in open(times, encoding="utf-8")):
             if place in places:
                 measured[places[place]] += float(seconds)
         self.seconds.update({test: measured[test] - self.seconds[test] for test in measured})
-        # In a run with worlds, what the events say of other tests is mostly their waiting for a thread.
+        # In a run with worlds, the durations of other tests in the events are mostly waits for a thread.
         self.is_narrow = os.environ.get("TOMBOLO_TEST_RING") == "unit"
         if not self.is_narrow:
             for test in list(self.seconds):

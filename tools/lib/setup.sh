@@ -1,19 +1,19 @@
-# Shared by the tools: where the package is, what it needs, and how progress is shown. Sourced, not run.
+# Shared by the tools: changes to the root of the package, installs requirements, and shows progress. Source it; do not run it.
 # shellcheck shell=bash
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 cd "$root" || exit 1
 
-# Crash reports of a child that is killed on purpose are noise, and may hold a pipe open.
+# Crash reports of child processes that are killed on purpose are noise, and may keep a pipe open.
 export SWIFT_BACKTRACE="${SWIFT_BACKTRACE:-enable=no}"
 
-# Our own builds have no warnings. A package that depends on this one decides for itself: see Package.swift.
+# Builds by these tools fail on warnings. A package that depends on this one is not affected: see Package.swift.
 export TOMBOLO_WARNINGS="${TOMBOLO_WARNINGS:-errors}"
 
 say() { printf '%s  %s\n' "$(date +%H:%M:%S)" "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# need_swift: the one thing that has to be there.
+# need_swift: fails if Swift is not installed. It is the only requirement that the tools do not install.
 need_swift() {
   command -v swift >/dev/null 2>&1 || die "swift is not on the PATH; Swift 6.3 or newer is needed (https://swift.org/install)"
 }
@@ -37,36 +37,36 @@ need_packages() {
   fi
   say "installing ${missing[*]}"
   "${sudo[@]}" apt-get update -qq >/dev/null || die "apt-get update failed"
-  # By env, as sudo would not pass the variable on.
+  # With env, because sudo does not pass the variable on.
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
     die "apt-get install ${missing[*]} failed"
 }
 
-# What building needs beside Swift, and what running needs.
+# need_ground: checks for Swift, and installs the packages that builds and runs need.
 need_ground() {
   need_swift
   need_packages libsqlite3-dev ca-certificates
 }
 
-# need_python: runs the tests' progress and report, and the second client.
+# need_python: installs Python for the progress and report of tests, and for the second client.
 need_python() {
   command -v python3 >/dev/null 2>&1 || need_packages python3
 }
 
-# build_tests: the debug build of everything, tests included.
+# build_tests: makes the debug build of everything, including tests.
 build_tests() { swift build --build-tests; }
 
-# run_tests RING LOG ARGUMENTS...: runs the tests of the debug build with progress, failures, and where the time went.
-# Everything that they say is in LOG. Fails when a test failed.
+# run_tests RING LOG ARGUMENTS...: runs the tests of the debug build, and shows progress, failures, and durations.
+# All output goes to LOG. Fails if a test failed.
 run_tests() {
   local width=()
-  # Nothing waits in this ring. A few tests at a time, and the report says how long each took, not how long it waited.
+  # Tests of this ring never wait. With a few tests at a time, the report shows the duration of each test without waiting times.
   if [ "$1" = unit ]; then width=(--experimental-maximum-parallelization-width "$(($(nproc) * 2))"); fi
-  # The built program itself: `swift test` looks at the whole package for ten seconds first.
+  # Runs the built program directly, because `swift test` first examines the whole package for ten seconds.
   run_test_program "$1" "$2" .build/debug/tomboloPackageTests.xctest --testing-library swift-testing "${width[@]}" "${@:3}"
 }
 
-# run_other_tests RING LOG ARGUMENTS...: the same for a build of another kind, which the arguments of `swift test` name.
+# run_other_tests RING LOG ARGUMENTS...: the same for another build, which the arguments of `swift test` select.
 run_other_tests() {
   run_test_program "$1" "$2" swift test --skip-build --disable-xctest "${@:3}"
 }
