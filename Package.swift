@@ -84,6 +84,7 @@ let package = Package(
                 .embedInCode("local/m0007_journal_bounds.sql"),
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
+                .embedInCode("local/m0010_confirmed.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),

@@ -224,6 +224,11 @@ extension Mutant {
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
         rows(
+            "own commits forgotten", breaks: [.I1, .I15],
+            "after a restore, a device does not know which values it wrote",
+            "AFTER INSERT ON sync_confirmed BEGIN DELETE FROM sync_confirmed; END",
+            shape: { $0.rates.restoreServer = 0.15 }),
+        rows(
             "sweep too wide", breaks: [.I14, .I15, .I5], "records that a snapshot has shown are taken for gone",
             "AFTER INSERT ON sync_seen BEGIN DELETE FROM sync_seen WHERE id = NEW.id; END",
             shape: { $0.rates.compactServer = 0.1 }),

@@ -30,6 +30,9 @@ public struct StoreLimits: Hashable, Sendable {
     /// Maximum bytes kept of a rejection's message. The journal entry of each dependent transaction repeats the
     /// message.
     static let rejectionMessageBytes = 1_000
+    /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
+    /// from a backup: months of one person's edits in a few hundred kilobytes.
+    static let confirmedVersions: Int64 = 10_000
     /// Maximum number of decoded transactions cached while a page is applied. A page touches few transactions, each
     /// many times.
     static let decodedTransactions = 64

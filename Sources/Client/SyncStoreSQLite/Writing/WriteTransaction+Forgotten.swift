@@ -8,6 +8,7 @@ import SyncModel
 extension WriteTransaction {
     /// Saves the versions of all records and fields, before those of the lost history are cleared.
     func rememberFormerVersions() throws(StoreFailure) {
+        try loseConfirmedVersions()
         for table in tables {
             let statement = try connection.statement(
                 composed:
@@ -46,7 +47,8 @@ extension WriteTransaction {
         // cannot be compared.
         let isElsewhere = old.space != space
         let edits = old.record.edits(
-            lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former, schema: model
+            lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former,
+            own: try lostConfirmedVersions(of: space), schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))

@@ -64,6 +64,7 @@ extension WriteTransaction {
     /// Removes answered entries whose effects the base now includes.
     private func confirmAnswered(in space: SpaceRow) throws(StoreFailure) {
         let entries = try answeredEntries(in: space.space, upTo: space.version)
+        for entry in entries { try rememberConfirmed(entry, in: space) }
         if !entries.isEmpty { try removeAndRecompute(entries) }
     }
 

@@ -201,6 +201,7 @@ extension WriteTransaction {
             // The page arrived before the response.
             var entry = entry
             entry.version = version
+            try rememberConfirmed(entry, in: space)
             try removeAndRecompute([entry])
         }
     }

@@ -22,6 +22,8 @@ final class WriteTransaction {
     private var spaceKeys: [SpaceID: Int64] = [:]
     /// Transactions decoded so far, by their outbox sequence.
     var decoded: [Int64: Transaction] = [:]
+    /// The versions of this device's own commits in a lost history that were read so far, by the key of their space.
+    var lostVersions: [Int64: Set<Version>] = [:]
 
     init(
         on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits
