@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
-    func `what belongs to another user is refused`() throws {
+    func `a file or folder that belongs to another user is refused`() throws {
         let folder = try Folder()
         try folder.open().close()
         #expect(chown(folder.file, 12_345, 12_345) == 0)
@@ -200,7 +200,7 @@ import Testing
         #expect(try store.write(take) == Version(2))
     }
 
-    @Test func `a database with two names is refused`() throws {
+    @Test func `a database with a second hard link is refused`() throws {
         let folder = try Folder()
         try folder.open().close()
         #expect(link(folder.file, folder.file + "-other") == 0)

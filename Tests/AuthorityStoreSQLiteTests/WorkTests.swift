@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: Chapter.allCases)
-    func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
+    func `the work per record does not grow with the number of records`(chapter: Chapter) throws {
         let growth = try SQLiteWork.Growth(from: 200, times: 4) { try Self.steps(in: chapter, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
