@@ -53,7 +53,7 @@ extension Mutant {
         authority(
             "conflicts not told", breaks: [.I6], "an outcome says nothing of the values that gave way",
             shape: {
-                // Edits meet where devices write without having heard of each other.
+                // Conflicts occur if devices write without knowing each other's edits.
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = max($0.rates.dropLink, 0.05)
             },
@@ -90,7 +90,7 @@ extension Mutant {
                 $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                     let reply = try base.pull(request, by: principal, now: now)
                     guard case .mustReset(.horizon) = reply, request.cursor != nil else { return reply }
-                    // As if the client had just finished a snapshot.
+                    // Pretends that the client has just finished a snapshot.
                     var cursor: Cursor?
                     while true {
                         let fresh = try base.pull(

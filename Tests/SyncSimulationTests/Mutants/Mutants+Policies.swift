@@ -85,7 +85,7 @@ extension Mutant {
                 return .onSQLite(settings)
             },
             shape: {
-                // A device that comes back after long has full pages to read.
+                // A device that was offline for long reads full pages.
                 $0.setting.policy.pageRows = 40
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = 0.1
@@ -113,7 +113,7 @@ extension Mutant {
         return settings
     }()
 
-    /// No device flushes each commit, and some lose their power.
+    /// Makes devices not flush each commit, and makes them lose power at the given rate.
     @Sendable private static func unflushed(_ plan: inout WorldPlan, losePower rate: Double) {
         plan.setting.unflushed = Set(0..<plan.setting.devices)
         plan.rates.losePowerOfDevice = rate
@@ -123,7 +123,7 @@ extension Mutant {
         plan.rates.cloneDevice = 0
     }
 
-    /// Disks that are promised to be flushed and are not.
+    /// Bugs in durability: data that should be flushed is lost.
     static let disks: [Mutant] = [
         Mutant(
             "device does not flush", breaks: [.I1, .I16, .I7], "a committed write may be lost with the power",

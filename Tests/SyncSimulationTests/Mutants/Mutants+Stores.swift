@@ -12,21 +12,21 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
     }
 
-    /// Much waits in the outboxes when there is a link again.
+    /// Keeps devices offline for long, so that their outboxes are full when they reconnect.
     @Sendable private static func isLongOffline(_ plan: inout WorldPlan) {
         plan.rates.dropLink = 0.1
         plan.rates.recover = 0.05
         plan.setting.policy.batch = BatchLimit(transactions: 20, bytes: 600)
     }
 
-    /// Servers forget much, of which their devices ask their users, who agree.
+    /// Makes servers lose many records, and makes users consent to the deletes.
     @Sendable private static func losesMuch(_ plan: inout WorldPlan) {
         plan.rates.emptyServer = 0.03
         plan.rates.allowDeletes = 0.1
         plan.setting.policy.deleteBrake = DeleteBrake(records: 2, percent: 20)
     }
 
-    /// Bugs in the calls of a device's store.
+    /// Bugs in the methods of a device's store.
     static let stores: [Mutant] = [
         store("write acknowledged and not done", breaks: [.I6, .I1], "a commit returns without having written") {
             $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
@@ -232,7 +232,7 @@ extension Mutant {
             }),
         store(
             "outbox counted as empty", breaks: [.I4, .I18, .I1], "the status says in sync when it is not",
-            // Another write sends the forgotten one, too: it has to be the last.
+            // A later write would send the forgotten one too, so the forgotten write must be the last one.
             shape: { $0.steps = 12 },
             plant: {
                 $0.onSummary = { summary in

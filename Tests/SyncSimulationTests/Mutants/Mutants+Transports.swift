@@ -12,7 +12,7 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
     }
 
-    /// Tries forty times without a pause.
+    /// Makes up to 40 attempts without a pause.
     private static func insisting<Reply>(
         _ call: () async throws(TransportFailure) -> Reply
     ) async throws(TransportFailure) -> Reply {
@@ -23,7 +23,7 @@ extension Mutant {
         throw last
     }
 
-    /// Does not say when the server wants to be asked again.
+    /// Removes the pause that the server requests.
     private static func hurrying<Reply>(
         _ call: () async throws(TransportFailure) -> Reply
     ) async throws(TransportFailure) -> Reply {
