@@ -6,9 +6,10 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// SQLite's work for one record must not depend on how many others there are, nor on how many refer to the same one.
+/// SQLite's work for one record must not depend on the number of other records, or on how many of them refer to the
+/// same record.
 @Suite(.ring(.test)) struct WorkTests {
-    /// A part of a server's life with so many records; what had to come before is not measured.
+    /// A stage in the life of a server. The work of earlier stages is not measured.
     enum Chapter: CaseIterable {
         case created, createdAgain, edited, deleted, shown, followed, fetched
     }
@@ -32,7 +33,7 @@ import Testing
     }
 }
 
-/// A server, and one client that writes so many pictures of the one model.
+/// A server, and a client that writes `count` pictures of one model.
 private struct Server {
     let authority: Authority
     let count: Int
