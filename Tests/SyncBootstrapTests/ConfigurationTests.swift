@@ -258,7 +258,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test(arguments: ["", "5", "s", "5 s", "-5s", "5.5s", "5S", "5sec", "٥s", "9223372036854775807d"])
-    func `what is no duration is refused`(text: String) {
+    func `an invalid duration is refused`(text: String) {
         #expect(DurationText(parsing: text) == nil)
     }
 }

@@ -51,7 +51,7 @@ extension Mutant {
                     """)
             }, shape: changesRights),
         Mutant(
-            "consent to vacate not asked", breaks: [.I15], "another server takes away what it never has shown",
+            "space vacated without consent", breaks: [.I15], "another server takes away what it never has shown",
             parts: {
                 .wrappingStores {
                     $0.onVacate = { (base, space, epoch, _) throws(StoreFailure) in
@@ -65,7 +65,7 @@ extension Mutant {
                 plan.setting.policy.deleteBrake = DeleteBrake(records: 0, percent: 20)
             }),
         Mutant(
-            "access back, and writes refused", breaks: [.I17], "who may write again is refused as before",
+            "writes refused after access returns", breaks: [.I17], "who may write again is refused as before",
             parts: {
                 .wrappingAuthority { service in
                     service.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
@@ -83,7 +83,7 @@ extension Mutant {
                 }
             }, shape: changesRights),
         Mutant(
-            "own writes lost with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",
+            "outbox deleted with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",
             parts: {
                 .plantingInStores(
                     """
@@ -96,7 +96,7 @@ extension Mutant {
                     """)
             }, shape: changesRights),
         Mutant(
-            "loss of access taken for a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
+            "loss of access treated as a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
             parts: {
                 .wrappingTransports {
                     $0.onPull = { (base, request, _) async throws(TransportFailure) in

@@ -15,7 +15,7 @@ extension Mutant {
 
     /// Bugs in the server's calls.
     static let authorities: [Mutant] = [
-        authority("commit acknowledged and not made", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
+        authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 guard request.transactions.count > 1, let last = request.transactions.last else {
                     return try base.push(request, by: principal, now: now)

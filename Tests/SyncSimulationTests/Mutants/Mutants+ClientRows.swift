@@ -20,7 +20,7 @@ extension Mutant {
             END
             """),
         rows(
-            "journal forgets what nobody has seen", breaks: [.I1, .I18],
+            "journal drops unhandled entries", breaks: [.I1, .I18],
             "the journal keeps its newest entries, seen or not",
             """
             AFTER INSERT ON sync_journal BEGIN

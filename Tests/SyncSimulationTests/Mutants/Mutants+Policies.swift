@@ -42,14 +42,14 @@ extension Mutant {
                 $0.setting.devices = 3
             }),
         Mutant(
-            "refused for good", breaks: [.I18], "who was refused once does not ask again by itself",
+            "no retry after a refusal", breaks: [.I18], "who was refused once does not ask again by itself",
             shape: {
                 $0.setting.policy.refusalRetry = .seconds(1_000_000)
                 $0.rates.scriptAnswer = 0.2
                 $0.rates.recover = 0.02
             }),
         Mutant(
-            "stops when it likes", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
+            "stop deadline ignored", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
             shape: {
                 $0.setting.policy.stopDeadline = .seconds(1_000)
                 $0.setting.network.loseAnswerRate = 0.5
@@ -137,7 +137,7 @@ extension Mutant {
                 $0.setting.unflushed = []
             }),
         Mutant(
-            "log lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
+            "WAL lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
             "a device that does not flush each commit loses some to a kill, without a loss of power",
             parts: {
                 var parts = WorldParts.onSQLite()
@@ -174,7 +174,7 @@ extension Mutant {
                 unflushed(&$0, losePower: 0.05)
             }),
         Mutant(
-            "numbers used again in silence", breaks: [.I16, .I18, .I2],
+            "numbers reused without a new identity", breaks: [.I16, .I18, .I2],
             "a device that has lost its newest commits takes no new identity",
             parts: {
                 .wrappingStores { $0.onRenew = { (base, _) throws(StoreFailure) in try base.session() } }
@@ -188,7 +188,7 @@ extension Mutant {
                 return .onSQLite(settings)
             }, shape: { $0.rates.losePowerOfServer = 0.1 }),
         Mutant(
-            "log lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
+            "WAL lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
             "the log of a database is removed while no process runs",
             parts: {
                 var parts = WorldParts.onSQLite()

@@ -10,7 +10,7 @@ extension Mutant {
         "uid lost",
         // I5 to I8: the data that devices show.
         "link to a record lost", "half a commit in the feed", "cursor runs ahead", "row of a page lost",
-        "stale read", "write acknowledged and not done",
+        "stale read", "acknowledged write not stored",
         "base version lowered", "field versions lost",
         "cursor goes back",
         // I9 to I13: the data that the server keeps.
@@ -21,10 +21,10 @@ extension Mutant {
         "uid given twice",
         // I14 to I19: resets, restores, identities, rejections, progress, and limits.
         "horizon moved too far", "reset forever",
-        "consent to vacate not asked",
+        "space vacated without consent",
         "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
-        "success taken for rejection", "valid writes rejected",
-        "stops when it likes", "no wait between tries", "no cap on waits", "answer forgotten",
+        "success recorded as rejection", "valid writes rejected",
+        "stop deadline ignored", "no wait between tries", "no cap on waits", "answer forgotten",
         "no limit to the outbox", "batch of any count",
         // I21 to I25: access, stamps, and the feed.
         "record left behind", "rules for readers alone",

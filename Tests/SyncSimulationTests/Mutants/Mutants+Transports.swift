@@ -107,7 +107,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "pages that lead nowhere followed", breaks: [.I18],
+            "pages without progress followed", breaks: [.I18],
             "as long as a page says that more follows, the next is asked for, wherever the page leads",
             shape: {
                 $0.rates.lie = 0.2

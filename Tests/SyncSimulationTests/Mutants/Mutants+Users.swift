@@ -29,7 +29,7 @@ extension Mutant {
                 }
             }, shape: apart),
         Mutant(
-            "copies taken for oneself", breaks: [.I1],
+            "notices of copies ignored", breaks: [.I1],
             "a device is not told of what a copy of its database has overwritten under an id of both",
             parts: {
                 .wrappingStores {
