@@ -300,6 +300,18 @@ import Testing
         try folder.open().close()
     }
 
+    @Test func `an error to clients says that the database is missing, and only the log has its path`() throws {
+        let folder = try Folder()
+        let authority = Authority(store: try folder.open(), catalog: Self.catalog)
+        try FileManager.default.moveItem(atPath: folder.file, toPath: folder.file + "-moved")
+        let failure = #expect(throws: AuthorityFailure.self) {
+            _ = try authority.push(try Self.request(0), by: Principal(name: "anna"), now: Self.now)
+        }
+        #expect(failure?.code == .unavailable)
+        #expect(failure?.message.contains(folder.file) == false, "\(failure?.message ?? "")")
+        #expect(failure?.detail?.contains(folder.file) == true)
+    }
+
     @Test func `a full disk is reported, and no push is stored partially`() throws {
         let folder = try Folder()
         let store = try folder.open()

@@ -91,7 +91,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
     @Test func `the network counts as down if only the loopback is up`() {
         var table = LinkTable()
         table.note(.link(index: 1, isUp: true, isLoopback: true))
-        #expect(table.state == .down("no network link is up"))
+        #expect(table.state == .down("this machine has no network link"))
         #expect(LinkTable().state == .down("this machine has no network link"))
     }
 

@@ -187,13 +187,15 @@ import Testing
 
     @Test func `a failure that the authority reports is returned to the client`() async throws {
         let failing = FailingAuthority(
-            failure: AuthorityFailure(.unavailable, "the disk is full", retryAfter: .milliseconds(1_500)))
+            failure: AuthorityFailure(
+                .unavailable, "the disk is full", detail: "/var/lib/secret", retryAfter: .milliseconds(1_500)))
         let answer = try await TestServer.run(failing) { port in
             try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
         }
         #expect(Self.status(answer) == "503")
         #expect(answer.lowercased().contains("retry-after: 2\r\n"), "\(answer)")
         #expect(answer.contains("the disk is full"))
+        #expect(!answer.contains("/var/lib/secret"))
     }
 
     @Test func `an event stream ends when its token is revoked`() async throws {

@@ -5,7 +5,7 @@ import SyncCore
 ///
 /// It is a value type, so that recorded messages can be applied to it.
 struct LinkTable: Hashable {
-    /// For each link, by index, whether it is up and not the loopback.
+    /// For each link other than the loopback, by index, whether it is up.
     private var links: [Int32: Bool] = [:]
     /// The default routes. A change of them justifies another attempt, even while the links stay the same.
     private(set) var routes: Set<RouteMessage.Route> = []
@@ -13,7 +13,7 @@ struct LinkTable: Hashable {
     mutating func note(_ message: RouteMessage) {
         switch message {
         case .link(let index, let isUp, let isLoopback):
-            links[index] = isUp && !isLoopback
+            links[index] = isLoopback ? nil : isUp
             // When a link goes down, the kernel removes its routes without a message for each.
             if !isUp { routes = routes.filter { $0.interface != index } }
         case .linkGone(let index):

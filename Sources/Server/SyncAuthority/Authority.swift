@@ -29,7 +29,7 @@ public struct Authority: AuthorityService {
         let state = try read { (view) throws(AuthorityStoreFailure) in try view.state() }
         return ServerHello(
             protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: state.epoch,
-            account: principal.account, serverTime: state.time(at: now), limits: policy.limits,
+            account: principal.account, serverTime: state.time(at: now, permitting: policy.permittedSkew), limits: policy.limits,
             models: ServerModels(catalog))
     }
 
@@ -71,9 +71,9 @@ extension AuthorityState {
     ///
     /// The reading need not be stored: later readings are greater as long as the wall clock does not go back, and
     /// clients keep the greatest reading that they have observed.
-    func time(at now: WallTime) -> HybridTime {
+    func time(at now: WallTime, permitting skew: Duration) -> HybridTime {
         var clock = clock
-        _ = clock.heal(now: now, permitting: SchemaLimits.permittedSkew)
+        _ = clock.heal(now: now, permitting: skew)
         return clock.tick(now: now)
     }
 }

@@ -66,12 +66,15 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret.
     public let message: String
+    /// What only the operator may read, in the server's log: it may name files. Never sent to a client.
+    public let detail: String?
     /// The time after which the client should retry; nil when no time is known.
     public let retryAfter: Duration?
 
-    public init(_ code: Code, _ message: String, retryAfter: Duration? = nil) {
+    public init(_ code: Code, _ message: String, detail: String? = nil, retryAfter: Duration? = nil) {
         self.code = code
         self.message = message
+        self.detail = detail
         self.retryAfter = retryAfter
     }
 
@@ -88,5 +91,6 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
 }
 
 extension AuthorityFailure: CustomStringConvertible {
-    public var description: String { message }
+    /// For the operator: the details as well.
+    public var description: String { detail.map { "\(message): \($0)" } ?? message }
 }

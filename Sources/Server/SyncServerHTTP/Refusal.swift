@@ -10,6 +10,8 @@ import SyncWire
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let body: ErrorBody
+    /// What the log says in place of the body's message, if it says more.
+    private(set) var detail: String?
     var headers: HTTPFields = [:]
 
     init(_ status: HTTPResponse.Status, _ code: ErrorBody.Code, _ message: String, headers: HTTPFields = [:]) {
@@ -40,6 +42,7 @@ struct Refusal: Error {
         case .tooLarge: self.init(.contentTooLarge, .tooLarge, failure.message)
         case .unavailable: self.init(.serviceUnavailable, .unavailable, failure.message)
         }
+        detail = failure.detail
         if let wait = failure.retryAfter {
             // Rounded up, so that clients never retry too early.
             headers[.retryAfter] = String(wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0))

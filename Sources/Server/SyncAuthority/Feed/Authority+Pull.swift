@@ -15,7 +15,8 @@ extension Authority {
         let reader = FeedReader(
             space: request.space, catalog: catalog, now: now,
             budget: PageBudget(
-                rows: min(max(request.limit, 1), policy.limits.pageRows), bytes: policy.pageBytes))
+                rows: min(max(request.limit, 1), policy.limits.pageRows), bytes: policy.pageBytes),
+            permittedSkew: policy.permittedSkew)
         let notices = request.notices.map {
             NoticeReader(request: $0, space: request.space, principal: principal, bytes: policy.pageBytes)
         }

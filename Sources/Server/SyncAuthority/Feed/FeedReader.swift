@@ -6,6 +6,7 @@ struct FeedReader {
     let catalog: SchemaCatalog
     let now: WallTime
     let budget: PageBudget
+    let permittedSkew: Duration
 
     enum Answer {
         case reply(PullReply)
@@ -131,7 +132,7 @@ struct FeedReader {
     ) -> PullPage {
         let cursor = FeedCursor(epoch: state.epoch, space: space, place: place, chain: position.chain)
         return PullPage(
-            space: space, epoch: state.epoch, serverTime: state.time(at: now), content: content,
+            space: space, epoch: state.epoch, serverTime: state.time(at: now, permitting: permittedSkew), content: content,
             cursor: cursor.sealed(with: state.history.key), version: position.version, head: extent.head,
             hasMore: hasMore)
     }

@@ -33,8 +33,25 @@ extension AuthorityStoreFailure: CustomStringConvertible {
 
 extension AuthorityFailure {
     /// Converts a failure of the store to the failure that clients see: nothing happened, and they may try again.
+    ///
+    /// Clients get the kind of the failure. The details, which may name files, are for the operator's log.
     init(_ failure: AuthorityStoreFailure) {
         let retryAfter: Duration? = failure.code == .busy ? AuthorityLimits.busyRetry : nil
-        self.init(.unavailable, "the server's store cannot be used: \(failure.message)", retryAfter: retryAfter)
+        self.init(.unavailable, failure.code.messageForClients, detail: failure.message, retryAfter: retryAfter)
+    }
+}
+
+extension AuthorityStoreFailure.Code {
+    fileprivate var messageForClients: String {
+        switch self {
+        case .corrupt, .notADatabase: "the server's database is damaged; its operator has to restore it"
+        case .missingFile, .noDatabase: "the server's database is not in its place; its operator has to restart the server"
+        case .newerSchema, .otherSchema: "the server's database belongs to another build; its operator has to update the server"
+        case .diskFull: "the server's disk is full"
+        case .readOnly, .unsafePermissions: "the server may not write to its database"
+        case .busy, .inUse: "the server's database is busy"
+        case .notDurable, .inputOutput: "the server's disk failed"
+        case .unstorable: "the server's store cannot keep a value of this request"
+        }
     }
 }
