@@ -1,9 +1,9 @@
-/// The arrows of import, as they are meant to be: each module with all that its files may import.
+/// The allowed imports: each module with all modules that its files may import.
 ///
-/// SwiftPM does not see an import that no dependency declares but that is built anyway, so this table is checked
-/// against the text of every file.
+/// SwiftPM does not report an import of a module that is not a declared dependency but is built anyway, so this table
+/// is checked against the text of every file.
 enum ImportArrows {
-    /// May be imported anywhere: the standard library's own modules.
+    /// The modules of the standard library, which may be imported anywhere.
     static let everywhere: Set<String> = ["Swift", "Glibc", "Musl", "Synchronization"]
 
     static let allowed: [String: Set<String>] = [
@@ -16,7 +16,7 @@ enum ImportArrows {
         "SyncAuthority": ["SyncModel", "SyncConcurrency", "Crypto"],
         "SyncWire": ["SyncModel", "SyncJSON", "Crypto"],
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
-        // Text that is compiled in.
+        // Embedded text.
         "Schemas": [],
         // Adapters of the client.
         "SyncStoreSQLite": [
@@ -39,14 +39,14 @@ enum ImportArrows {
             "Logging",
             "Crypto",
         ],
-        // The model of the application, which the engine does not know.
+        // The application's model, which the engine does not use.
         "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
-        // Time, chance, threads and links of a real machine.
+        // The time, randomness, threads, and network links of a real machine.
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
-        // Real input for a local store.
+        // Imports of data into a local store.
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
-        // The composition root, which alone sees the adapters.
+        // The composition root, the only module that imports the adapters.
         "SyncBootstrap": [
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
             "SyncTransportHTTP",
@@ -71,7 +71,7 @@ enum ImportArrows {
         ],
         // The product that a client imports.
         "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
-        // For tests, ours and our users'.
+        // For tests of this package and of applications.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess",
             "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
@@ -86,7 +86,7 @@ enum ImportArrows {
         ],
     ]
 
-    /// Modules that policy must not reach, not even through others.
+    /// Modules that policy modules must not import, directly or indirectly.
     static let forbiddenToPolicy: Set<String> = [
         "GRDB", "GRDBSQLite", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
         "Foundation",
@@ -95,6 +95,6 @@ enum ImportArrows {
 
     static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]
 
-    /// Programs and the composition root: nothing that is linked into a production program may reach these.
+    /// Test modules, which no module of a production program may import.
     static let testing: Set<String> = ["SyncTestKit", "SyncSimulation"]
 }

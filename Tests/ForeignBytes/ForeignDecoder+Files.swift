@@ -7,7 +7,7 @@ import SyncRecording
 import SyncServerHTTP
 
 extension ForeignDecoder {
-    /// Files that people write, copy, and send: configuration, tokens, recordings.
+    /// Files that people write, copy, and send: configuration, tokens, and recordings.
     static let files: [ForeignDecoder] = [configuration, clientToken, serverTokens, recording, recordingEntry, replay]
 
     private static let configuration = ForeignDecoder(
@@ -36,7 +36,7 @@ extension ForeignDecoder {
             }
         })
 
-    /// The same values under dotted names.
+    /// Encodes the values under dotted names.
     private static func flat(_ values: [String: ConfigValue]) throws -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -57,7 +57,7 @@ extension ForeignDecoder {
         "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },
         decode: { try Token(contents: Data($0), of: "token") }, encode: { Array($0.secret.utf8) })
 
-    /// Accepted files have a line for each token, and the line that this build writes is one of them.
+    /// A token file of the server, with one line per token. The encoder writes lines in the form of this build.
     private static let serverTokens = ForeignDecoder(
         "server-tokens",
         seeds: {
@@ -88,7 +88,7 @@ extension ForeignDecoder {
         },
         encode: { Array(EntryCodec.line($0).utf8) })
 
-    /// The state machines follow a recording wherever it leads: it need not be one that they would have made.
+    /// A replay must accept any recording, even one that the state machines would not have produced.
     private static let replay = ForeignDecoder(
         "replay",
         seeds: { [Array(try recordingLines().joined(separator: [UInt8(ascii: "\n")]))] },
@@ -102,7 +102,7 @@ extension ForeignDecoder {
             }
         })
 
-    /// The entries of the golden recording, without the file's first and last line.
+    /// Returns the entries of the golden recording, without the first and last lines of the file.
     @Sendable private static func recordingLines() throws -> [[UInt8]] {
         try GoldenExamples.recording().split(separator: UInt8(ascii: "\n")).dropFirst().dropLast().map(Array.init)
     }

@@ -3,7 +3,7 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 
-/// A server that keeps values in memory, and can lose an answer after it has applied the push.
+/// A server that keeps values in memory and can lose a response after it has applied the push.
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
@@ -18,7 +18,7 @@ final class TinyServer: RemoteTransport {
     }
 
     private let state = Guarded(State())
-    /// Runs after a pull has read, and before it answers.
+    /// Runs after a pull has read its data and before it responds.
     private let delay = Guarded<(@Sendable () async -> Void)?>(nil)
     private let epoch = Epoch(rawValue: "tiny")
 
@@ -31,7 +31,7 @@ final class TinyServer: RemoteTransport {
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
     func goDown() { state.withLock { $0.isDown = true } }
 
-    /// Somebody else makes a record.
+    /// Adds a record of another client.
     func put(_ collection: CollectionName, _ record: Record) {
         state.withLock { $0.records[collection, default: [:]][record.id] = record }
     }

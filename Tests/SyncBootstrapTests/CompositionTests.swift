@@ -6,7 +6,7 @@ import Testing
 
 @testable import SyncBootstrap
 
-/// Counts how often each part is made.
+/// Records the parts that are created.
 private final class Workshop: Sendable {
     let made = Guarded<[String]>([])
 
@@ -55,7 +55,7 @@ private struct NoLinks: Reachability {
             creatingStore: false)
     }
 
-    @Test func `nothing is made before it is asked for, and then once`() throws {
+    @Test func `parts are created on first use and only once`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
         #expect(workshop.list.isEmpty)
@@ -66,14 +66,14 @@ private struct NoLinks: Reachability {
         #expect(workshop.list == ["reachability", "runtime"])
     }
 
-    @Test func `a part that cannot be made is asked for again the next time`() throws {
+    @Test func `a part that could not be created is created again on the next use`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
         for _ in 0..<2 { #expect(throws: StoreFailure.self) { try client.store } }
         #expect(workshop.list == ["runtime", "store", "store"])
     }
 
-    @Test func `without a server no transport is made, and the key is named`() throws {
+    @Test func `without a server no transport is created, and the access fails`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
         #expect(throws: ConfigurationProblem.self) { try client.transport }

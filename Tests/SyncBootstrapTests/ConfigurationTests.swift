@@ -17,7 +17,7 @@ private func resolve(
     return try ResolvedConfiguration(sources, for: program)
 }
 
-/// Returns the reason that stopped the start, in words.
+/// Returns the message and the advice of the problem that `body` throws.
 private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String {
     do throws(ConfigurationProblem) {
         try body()
@@ -28,7 +28,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
 }
 
 @Suite struct ConfigurationSourceTests {
-    @Test func `flags win over variables, variables over the file, the file over defaults`() throws {
+    @Test func `flags override variables, variables override the file, and the file overrides defaults`() throws {
         let file = #"{"sync": {"poll-interval": "3s", "page-rows": 3, "hints": false}, "log": {"level": "debug"}}"#
         let home = ["HOME": "/home/ned"]
         let resolved = try resolve(
@@ -58,13 +58,13 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("sync.pol-interval", "did you mean sync.poll-interval?"), ("server", "syncctl config show"),
         ("serverr.url", "did you mean server.url?"),
     ])
-    func `a key that nobody knows is named, with the one that was meant`(key: String, advice: String) {
+    func `an unknown key is reported with a suggestion`(key: String, advice: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: "1"]) }
         #expect(words.contains("there is no key \(key)"))
         #expect(words.contains(advice), "\(words)")
     }
 
-    @Test func `an unknown variable of ours is refused, and others are none of our business`() throws {
+    @Test func `an unknown variable with the prefix TOMBOLO_ is refused, and other variables are ignored`() throws {
         let words = problem { () throws(ConfigurationProblem) in
             _ = try resolve(variables: ["TOMBOLO_SERVER_ULR": "x"])
         }
@@ -72,7 +72,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         _ = try resolve(variables: ["SERVER_URL": "x", "TOMBOLOX": "y"])
     }
 
-    @Test func `an unknown key in the file is refused, with the file`() {
+    @Test func `an unknown key in the file is reported with the name of the file`() {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: #"{"sync": {"pages": 1}}"#) }
         #expect(words.contains("there is no key sync.pages in tombolo.json"))
     }
@@ -85,8 +85,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("log.level", "loud"), ("store.folder", ""), ("recorder.events", "-1"), ("recorder.events", "100001"),
         ("recorder.events", "on"),
     ])
-    func `a wrong value stops the start, and is told with its source and what was expected`(key: String, value: String)
-    {
+    func `an invalid value is reported with its key and its source`(key: String, value: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: value]) }
         #expect(words.contains("\(key) (--set): '\(value)' is not"), "\(words)")
     }
@@ -94,7 +93,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     @Test(arguments: [
         "https://name:secret@example.org", "https://example.org/?token=secret", "https://example.org#secret",
     ])
-    func `an address with a secret in it is refused, and not repeated`(address: String) {
+    func `a URL that contains a secret is refused without repeating it`(address: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.url": address]) }
         #expect(words.contains("server.url (--set): the value is not"), "\(words)")
         #expect(!words.contains("secret"))
@@ -105,7 +104,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #"{"sync": {"hints": 1}}"#, #"{"sync": {"poll-interval": 30}}"#, #"{"sync": {"page-rows": null}}"#,
         #"{"sync": {"page-rows": [5]}}"#,
     ])
-    func `the file's values have the type of their key`(file: String) {
+    func `a value in the file must have the type of its key`(file: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
         #expect(words.contains("sync.") && words.contains("tombolo.json"), "\(words)")
     }
@@ -114,13 +113,13 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         "", "{", "[]", "7", #"{"a": 1,}"#, #"{"log": {"level": "debug"}, "log": {"level": "info"}}"#,
         #"{"log": {"level": "debug"}, "log.level": "info"}"#,
     ])
-    func `a file that is no JSON object is refused by its name`(file: String) {
+    func `a file that is not a valid JSON object is reported with its name`(file: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
         #expect(words.contains("tombolo.json"), "\(words)")
     }
 
     @Test(arguments: 0..<24 as Range<UInt64>)
-    func `a configuration file with bytes changed is read, or refused by its name`(seed: UInt64) {
+    func `a configuration file with changed bytes is either read or refused with its name`(seed: UInt64) {
         let whole = Array(
             #"{"log": {"level": "debug"}, "sync": {"page-rows": 5, "hints": true, "poll-interval": "30s"}}"#.utf8)
         var random = SeededRandom(seed: seed)
@@ -145,7 +144,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         }
     }
 
-    @Test func `a secret is masked, and not taken from a flag`() throws {
+    @Test func `a secret is masked and not accepted as a flag`() throws {
         let resolved = try resolve(variables: ["HOME": "/h", "TOMBOLO_SERVER_TOKEN": "canary-7f"])
         let entry = try #require(resolved.entries.first { $0.key.name == "server.token" })
         #expect(entry.shownText == "********")
@@ -157,7 +156,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(!String(describing: Mirror(reflecting: token).children.map { $0.value }).contains("canary"))
     }
 
-    @Test func `a file may hold keys of the other program, and a flag may not`() throws {
+    @Test func `a file may contain keys of the other program, but a flag may not`() throws {
         _ = try resolve(file: #"{"listen": {"port": 80}}"#)
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["listen.port": "80"]) }
         #expect(words.contains("means nothing to syncctl"))
@@ -178,19 +177,19 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect((words == "nothing was wrong") == isAllowed, "\(words)")
     }
 
-    @Test func `tests find no folder by habit`() {
+    @Test func `the test environment has no default folder`() {
         let words = problem { () throws(ConfigurationProblem) in
             _ = try ClientSettings(try resolve(flags: ["environment": "test"]))
         }
         #expect(words.contains("store.folder is not set"))
     }
 
-    @Test func `a program cannot even name the adapters of the simulation`() {
+    @Test func `a program cannot select the simulation's adapters`() {
         let words = problem { () throws(ConfigurationProblem) in _ = try ClientRecipes.picked(by: .simulation) }
         #expect(words.contains("test kit"))
     }
 
-    @Test func `folders follow the home and XDG`() throws {
+    @Test func `folders follow HOME and XDG_DATA_HOME`() throws {
         #expect(try ClientSettings(try resolve()).store.folder == "/home/ned/.local/share/tombolo")
         let xdg = ["HOME": "/home/ned", "XDG_DATA_HOME": "/data"]
         #expect(try ClientSettings(try resolve(variables: xdg)).store.folder == "/data/tombolo")
@@ -199,7 +198,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
 }
 
 @Suite struct ConfigurationDocumentTests {
-    @Test func `every key is listed once, is documented, and takes its own default`() {
+    @Test func `every key is listed once, is documented, and accepts its default`() {
         let keys = ConfigurationKeys.all
         #expect(Set(keys.map(\.name)).count == keys.count)
         for key in keys {
@@ -209,21 +208,21 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         }
     }
 
-    @Test func `no key of the catalogue is missing in the list`() throws {
+    @Test func `every declared key is in the list`() throws {
         let source = try String(
             contentsOf: Self.file("Sources/Root/SyncBootstrap/Configuration/ConfigurationKeys.swift"), encoding: .utf8)
         let declared = source.components(separatedBy: "ConfigurationKey<").count - 1
         #expect(declared == ConfigurationKeys.all.count)
     }
 
-    @Test func `the schema beside the sources is the one that the keys make`() throws {
+    @Test func `the stored configuration schema matches the keys`() throws {
         let stored = try String(contentsOf: Self.file("Schemas/config/configuration.schema.json"), encoding: .utf8)
         #expect(
             stored == ConfigurationSchema.text,
             "fix it with: syncctl config schema > Schemas/config/configuration.schema.json")
     }
 
-    @Test func `the schema is JSON that names every key`() throws {
+    @Test func `the configuration schema is valid JSON with every key`() throws {
         let object = try JSONSerialization.jsonObject(with: Data(ConfigurationSchema.text.utf8)) as? [String: Any]
         var names: Set<String> = []
         func walk(_ value: [String: Any], _ prefix: String) {
@@ -236,7 +235,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test(arguments: Program.allCases)
-    func `the help names every key of its program`(program: Program) {
+    func `the help lists exactly the keys of its program`(program: Program) {
         let help = ConfigurationHelp.text(for: program)
         for key in ConfigurationKeys.all {
             #expect(help.contains("\n  " + key.name + "\n") == key.programs.contains(program), "\(key.name)")
@@ -253,28 +252,29 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     @Test(arguments: [
         ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000), ("0s", 0),
     ])
-    func `durations are read, and shown in the largest exact unit`(text: String, milliseconds: Int) {
+    func `durations are parsed, and formatted in the largest exact unit`(text: String, milliseconds: Int) {
         #expect(DurationText(parsing: text)?.duration == .milliseconds(milliseconds))
         #expect(DurationText(.milliseconds(milliseconds)).description == text)
     }
 
     @Test(arguments: ["", "5", "s", "5 s", "-5s", "5.5s", "5S", "5sec", "٥s", "9223372036854775807d"])
-    func `what is no duration is refused`(text: String) {
+    func `an invalid duration is refused`(text: String) {
         #expect(DurationText(parsing: text) == nil)
     }
 }
 
 @Suite struct ServerAddressTests {
     @Test(arguments: ["127.0.0.1", "127.255.0.9", "localhost", "a.localhost", "::1"])
-    func `this machine needs no encryption`(host: String) {
+    func `a loopback address is recognized`(host: String) {
         #expect(ServerAddress.isLoopback(host))
     }
 
-    /// Others read some of these as octal, or look them up: the token would go to another machine in plain text.
+    /// Other software reads some of these as octal or looks them up as names, so the token could go to another machine
+    /// in plain text.
     @Test(arguments: [
         "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x",
     ])
-    func `what only looks like this machine is another one`(host: String) {
+    func `an address that only looks like a loopback address is not one`(host: String) {
         #expect(!ServerAddress.isLoopback(host))
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SyncBootstrap
 
-/// The mark beside a server's database, as a file and as a service.
+/// Tests the mark next to a server's database, as a file and as a service.
 @Suite struct MarkTests {
     private static let schema = ModelSchema(collection: "note", fields: [.text("text")])
     private let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false) + "/mark-\(UUID())"
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a mark is read as it was written, for the owner alone`() throws {
+    @Test func `a mark file is private and is read as it was written`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let authority = authority(InMemoryAuthorityStore(epoch: Epoch(rawValue: "e")))
         for number in Int64(0)...2 {
@@ -65,13 +65,13 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["authority.sqlite-mark"])
     }
 
-    @Test func `a mark that cannot be written is named, with the reason`() throws {
+    @Test func `a mark that cannot be written is reported with the reason`() throws {
         try FileManager.default.removeItem(atPath: folder)
         let error = #expect(throws: MarkFileError.self) { try file.write(HistoryMark()) }
         #expect(error?.description == "cannot make \(file.path).new: No such file or directory")
     }
 
-    @Test func `a mark that is missing, damaged, or a link is none`() throws {
+    @Test func `a mark that is missing, damaged, or a symbolic link is not read`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         #expect(file.read() == nil && !file.isThere)
         try Data([0xFF, 0x00]).write(to: URL(filePath: file.path))
@@ -86,7 +86,7 @@ import Testing
         #expect(file.read() == nil)
     }
 
-    @Test func `the mark follows the commits, and the next start compares the database with it`() throws {
+    @Test func `the mark follows the commits, and the next start detects an older database`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let store = InMemoryAuthorityStore(epoch: Epoch(rawValue: "e"))
         let authority = authority(store)
@@ -109,7 +109,7 @@ import Testing
         task.cancel()
         try simulation.finish()
 
-        // The same database, and the copy.
+        // The current database matches the mark. The copy is older.
         for (database, losses) in [(store, 0), (copy, 1)] {
             let histories = CountedHistories()
             let restarted = MarkService(

@@ -8,7 +8,8 @@ import Testing
 @testable import SyncBootstrap
 
 @Suite struct TerminalTextTests {
-    /// A text of a stranger: escape sequences, a second line, C1 controls, bidirectional overrides, invisible characters.
+    /// Untrusted text with escape sequences, a second line, C1 controls, bidirectional overrides, and invisible
+    /// characters.
     static let hostile =
         "\u{1B}]0;owned\u{7}\r\u{1B}[2K\u{9B}31m\u{202E}exe.txt\u{2069}\u{200B}\u{FEFF}\nsyncctl: in sync"
 
@@ -26,12 +27,12 @@ import Testing
         ("a\nb\tc\r", "a\\nb\\tc\\r"), ("\u{202E}abc\u{2069}", "\\u{202E}abc\\u{2069}"), ("\u{9B}31m", "\\u{9B}31m"),
         ("a\u{200B}b\u{FEFF}", "a\\u{200B}b\\u{FEFF}"), ("a\u{2028}b", "a\\u{2028}b"), ("\u{E0041}", "\\u{E0041}"),
     ])
-    func `a terminal shows safe characters, and the codes of all others`(text: String, shown: String) {
+    func `safe characters are shown, and all others are shown as codes`(text: String, shown: String) {
         #expect(TerminalText.escaped(text) == shown)
         #expect(TerminalText.escaped(shown) == shown)
     }
 
-    @Test func `an interpolated value is escaped, and the author's own text is not`() {
+    @Test func `an interpolated value is escaped, and the literal text is not`() {
         let text: TerminalText = "\u{1B}[31mserver\u{1B}[0m: \(Self.hostile)\n"
         #expect(text.rendered.hasPrefix("\u{1B}[31mserver\u{1B}[0m: \\u{1B}]0;owned\\u{7}\\r"))
         #expect(Self.isSafe(String(text.rendered.dropFirst("\u{1B}[31mserver\u{1B}[0m: ".count).dropLast())))
@@ -39,11 +40,11 @@ import Testing
         #expect(nested.rendered == "[" + text.rendered + "]")
     }
 
-    @Test func `a document keeps its lines and nothing else that is unsafe`() {
+    @Test func `a document keeps its line breaks, and its other control characters are escaped`() {
         #expect(TerminalText(document: "one\ntwo\u{1B}\r\n").rendered == "one\ntwo\\u{1B}\\r\n")
     }
 
-    @Test func `a conflict is a line of columns, and its values are escaped`() {
+    @Test func `a conflict is shown as a line of columns with escaped values`() {
         let client = ClientID(bits: Identifier128(high: 0, low: 1))
         let stamp = Stamp(time: .zero, client: client)
         let conflict = FieldConflict(
@@ -65,12 +66,12 @@ import Testing
         #expect(columns.allSatisfy(Self.isSafe))
     }
 
-    @Test func `JSON stays the same value, and holds no character that a terminal obeys`() {
+    @Test func `escaping JSON for a terminal keeps its value`() {
         let text = TerminalText(json: "{\"a\":\"\u{9B}\u{202E}\u{E0041}ü\"}").rendered
         #expect(text == #"{"a":"\u009B\u202E\uDB40\uDC41ü"}"#)
     }
 
-    @Test func `a log entry is one line, whatever its message and metadata contain`() throws {
+    @Test func `a log entry is always one line`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { close(ends[0]) }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [0o644, 0o640, 0o604, 0o660])
-    func `a file that others may read is refused`(permissions: Int) throws {
+    func `a token file that others can read is refused`(permissions: Int) throws {
         guard case .failure(let problem) = try read("canary\n", permissions: permissions) else {
             Issue.record("permissions \(permissions) were accepted")
             return
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: ConfigurationProblem.self) { try read(text).get() }
     }
 
-    @Test func `what is no file to read is told as what it is`() throws {
+    @Test func `a path that is not a regular file is reported with its kind`() throws {
         let folder = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -64,7 +64,7 @@ import Testing
 
     private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()) ?? [] }
 
-    @Test func `a token that could not be handed over is not accepted`() throws {
+    @Test func `a token that could not be delivered is not added`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         #expect(throws: Refusal.self) { try registry.add("laptop") { _ in throw Refusal() } }
         #expect(try registry.principals().isEmpty)
@@ -73,7 +73,7 @@ import Testing
         #expect(names == ["tokens", "tokens.lock"])
     }
 
-    @Test func `of a file with the lines of another system only the one that is meant goes`() throws {
+    @Test func `removing a token from a file with CR LF line endings keeps the other tokens`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         for name in ["laptop", "phone"] { try registry.add(name) { _ in } }
         let file = URL(filePath: folder + "/tokens")
@@ -84,9 +84,9 @@ import Testing
         #expect(try registry.principals().map(\.name) == ["phone"])
     }
 
-    @Test func `a failed change leaves nothing beside, and names the reason`() throws {
+    @Test func `a failed change leaves no temporary file and reports the reason`() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // A folder in the place of the file: it can be read as no text, and not be replaced.
+        // A folder in place of the file can be neither read nor replaced.
         try FileManager.default.createDirectory(atPath: folder + "/tokens", withIntermediateDirectories: true)
         let problem = try #require(throws: ConfigurationProblem.self) { try registry.add("laptop") { _ in } }
         #expect(problem.message.contains("authority.token-file: \(folder)/tokens cannot be read"), "\(problem.message)")

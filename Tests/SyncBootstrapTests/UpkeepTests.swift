@@ -16,7 +16,7 @@ import Testing
     private let principal = Principal(name: "anna")
     private let client = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
 
-    /// Makes so many notes, each in a commit of its own.
+    /// Creates notes with the given numbers, each in a separate commit.
     private func write(_ numbers: Range<Int64>, to authority: Authority) throws {
         for number in numbers {
             let id = RecordID(bits: Identifier128(high: 2, low: UInt64(number)))
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Keeps ten commits of each space until it is cancelled, and ends for no other reason.
+    /// Starts an upkeep that keeps ten commits of each space. It must end only when it is canceled.
     private func startUpkeep(of authority: Authority, in simulation: Simulation) -> Task<Void, Never> {
         let upkeep = UpkeepService(
             authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
@@ -50,7 +50,7 @@ import Testing
         try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
     }
 
-    @Test func `old commits go soon after the start, and while the server runs`() throws {
+    @Test func `old commits are removed shortly after the start and while the server runs`() throws {
         let store = InMemoryAuthorityStore(epoch: Self.epoch)
         let authority = Authority(store: store, catalog: SchemaCatalog([Self.schema]))
         try write(0..<30, to: authority)
@@ -65,7 +65,7 @@ import Testing
         try simulation.finish()
     }
 
-    @Test func `a store that fails is asked again`() throws {
+    @Test func `the upkeep retries after a store failure`() throws {
         let store = InMemoryAuthorityStore(epoch: Self.epoch)
         let faulty = FaultyAuthorityStore(store)
         let authority = Authority(store: faulty, catalog: SchemaCatalog([Self.schema]))
@@ -81,7 +81,7 @@ import Testing
         try simulation.finish()
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a server looks after its feeds while it serves`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a server runs the upkeep while it serves`() async throws {
         let (looks, look) = AsyncStream.makeStream(of: Void.self)
         var recipes = ServerRecipes.live
         recipes.authority = { _, _, _, _ in
@@ -89,7 +89,7 @@ import Testing
             return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
         }
         recipes.authenticator = { _, _ in NobodyIsKnown() }
-        // Asks nothing itself, and serves until someone has.
+        // The listener sends no requests, and serves until the store has been read.
         recipes.listener = { _ in
             ServerListener { _ in
                 for await _ in looks { return }
@@ -101,7 +101,7 @@ import Testing
         let settings = try ServerSettings(ResolvedConfiguration(sources, for: .syncd))
         #expect(settings.keptCommits == 12_345)
         let server = ServerComposition(settings: settings, recipes: recipes, logger: Logger(label: "test"))
-        // The end of a listener ends the server.
+        // The server ends when its listener ends.
         await #expect(throws: ServiceGroupError.self) { try await server.serve { _ in } }
     }
 }
@@ -110,7 +110,7 @@ private struct NobodyIsKnown: Authenticator {
     func principal(bearing token: String) -> Principal? { nil }
 }
 
-/// Tells of each reading.
+/// A store that calls a closure on each read.
 private struct WatchedAuthorityStore: AuthorityStore {
     let base: InMemoryAuthorityStore
     let onRead: @Sendable () -> Void

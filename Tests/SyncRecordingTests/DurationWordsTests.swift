@@ -8,7 +8,8 @@ import Testing
         (Duration(secondsComponent: 1, attosecondsComponent: 1), "1.000000000000000001"),
         (.milliseconds(-1_500), "-1.5"), (.nanoseconds(-1), "-0.000000001"),
     ])
-    func `a duration has one text, exact to the attosecond, and comes back from it`(duration: Duration, text: String) {
+    func `a duration has one text, exact to the attosecond, and is read back from it`(duration: Duration, text: String)
+    {
         #expect(DurationWords.text(duration) == text)
         #expect(DurationWords.duration(text) == duration)
     }
@@ -17,7 +18,7 @@ import Testing
         "", "-", ".", "1.", ".5", "+1", "1e3", "1.5.2", "1.1234567890123456789", "1000000000", "99999999999999999999",
         " 1", "1s", "--1", "\u{0661}",
     ])
-    func `what is no duration, or too long a one, is refused`(text: String) {
+    func `invalid and excessive durations are refused`(text: String) {
         #expect(DurationWords.duration(text) == nil)
     }
 }

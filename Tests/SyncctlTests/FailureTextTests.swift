@@ -4,7 +4,7 @@ import Testing
 
 @testable import syncctl
 
-/// Every failure that a user can meet at once, with the exact text: what happened, to what, and what to do.
+/// Tests the exact text of common failures: what happened, to which thing, and what to do.
 @Suite(.ring(.test)) struct FailureTextTests {
     struct Failure: Sendable, CustomTestStringConvertible {
         let name: String
@@ -12,7 +12,7 @@ import Testing
         /// The state of the device's folder before the command.
         var preparation: Preparation = .database
         let status: CommandStatus
-        /// `$HOME` stands for the folder of the test, `$URL` for that of the server.
+        /// The expected text. `$HOME` stands for the folder of the test, and `$URL` for the URL of the server.
         let text: String
         var testDescription: String { name }
     }
@@ -198,7 +198,8 @@ import Testing
                 """),
     ]
 
-    @Test(arguments: failures) func `a failure is one sentence, and says what to do`(failure: Failure) throws {
+    @Test(arguments: failures) func `a failure is reported with the exact text and exit status`(failure: Failure) throws
+    {
         let programs = try Programs()
         let folder = programs.folder + "/.local/share/tombolo"
         var server: ScriptedServer?

@@ -4,14 +4,14 @@ import Testing
 
 @testable import syncctl
 
-/// Every failure that an operator can meet when a server starts, with the exact text.
+/// Tests the exact text of failures at the start of a server.
 @Suite(.ring(.test)) struct ServerFailureTextTests {
     struct Failure: Sendable, CustomTestStringConvertible {
         let name: String
         var arguments: [String] = []
-        /// Run by `sh` in the server's folder, after a token was made and a server has run once.
+        /// A command that `sh` runs in the server's folder, after a token was created and a server has run once.
         var preparation = ":"
-        /// `$FOLDER` stands for the server's folder.
+        /// The expected text. `$FOLDER` stands for the server's folder.
         let text: String
         var testDescription: String { name }
     }
@@ -98,7 +98,9 @@ import Testing
                 """),
     ]
 
-    @Test(arguments: failures) func `a server that cannot start says why, and what to do`(failure: Failure) throws {
+    @Test(arguments: failures) func `a server that cannot start reports the reason and the remedy`(failure: Failure)
+        throws
+    {
         let programs = try Programs()
         let folder = programs.folder + "/.local/share/tombolo-server"
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
@@ -110,7 +112,7 @@ import Testing
         #expect(answer.status == CommandStatus.configuration.rawValue)
     }
 
-    @Test func `a port that is taken, and a database that is served, are named`() throws {
+    @Test func `a port in use and a database that is already served are reported`() throws {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         let (server, url) = try programs.serve()

@@ -9,7 +9,7 @@ extension Mutant {
         return Mutant(name, breaks: breaks, sentence, parts: { .plantingInStores(trigger) }, shape: shape)
     }
 
-    /// Bugs in what a device's store writes down.
+    /// Bugs in the rows that a device's store writes.
     static let clientRows: [Mutant] = [
         rows(
             "outbox row lost", breaks: [.I1, .I5], "one write in a while has no entry in the outbox",
@@ -20,7 +20,7 @@ extension Mutant {
             END
             """),
         rows(
-            "journal forgets what nobody has seen", breaks: [.I1, .I18],
+            "journal drops unhandled entries", breaks: [.I1, .I18],
             "the journal keeps its newest entries, seen or not",
             """
             AFTER INSERT ON sync_journal BEGIN
