@@ -29,7 +29,8 @@ extension WriteTransaction {
     /// Returns the versions of this device's own commits in a space of the lost history.
     func lostConfirmedVersions(of space: Int64) throws(StoreFailure) -> Set<Version> {
         if let known = lostVersions[space] { return known }
-        let statement = try connection.statement("SELECT version FROM sync_confirmed WHERE is_former = 1 AND space = ?1")
+        let statement = try connection.statement(
+            "SELECT version FROM sync_confirmed WHERE is_former = 1 AND space = ?1")
         statement.bind(1, space)
         defer { statement.reset() }
         var versions: Set<Version> = []

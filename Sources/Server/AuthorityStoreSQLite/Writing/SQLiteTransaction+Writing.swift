@@ -161,8 +161,11 @@ extension SQLiteTransaction: AuthorityTransaction {
         try execute(
             "remove old conflicts",
             """
-            DELETE FROM conflict WHERE number IN
-                (SELECT number FROM conflict ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
+            WITH owned AS (SELECT number, coalesce(
+                (SELECT principal FROM client WHERE id = conflict.addressee), conflict.principal) AS owner FROM conflict)
+            DELETE FROM conflict WHERE number IN (SELECT number FROM owned
+                WHERE owner = (SELECT owner FROM owned GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1)
+                ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
             """, [count, limit])
         return database.changesCount
     }

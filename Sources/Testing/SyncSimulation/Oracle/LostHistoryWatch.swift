@@ -85,7 +85,8 @@ final class LostHistoryWatch: PageWatch {
             }
             for place in Set(lost.keys).union(offered.keys).sorted() {
                 let (needed, allowed) = (lost[place] ?? [:], replaced[place] ?? [:])
-                let isExact = (offered[place] ?? [:]).filter { needed[$0] == $1 } == needed
+                let isExact =
+                    (offered[place] ?? [:]).filter { needed[$0] == $1 } == needed
                     && (offered[place] ?? [:]).allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
                 guard !isExact else { continue }
                 let violation = Violation(
