@@ -8,9 +8,9 @@ import Testing
 
     @Test func `a link that is up gets a hello, and a good answer starts a pull`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         #expect(harness.openHello != nil)
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(
             harness.pull?.request
                 == PullRequest(space: .default, cursor: nil, limit: 500, account: SessionHarness.account))
@@ -19,21 +19,21 @@ import Testing
 
     @Test func `without a link nothing is sent, and the status says why`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route")))
+        harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
         #expect(harness.requests.isEmpty)
         #expect(harness.session.status(now: .zero).connection == .offline("no route"))
         #expect(harness.session.status(now: .zero).push == .held)
-        harness.send(.linkChanged(.up))
+        harness.send(.device(.linkChanged(.up)))
         #expect(harness.openHello != nil)
     }
 
     @Test func `an unreachable server gets a hello again after a wait that grows up to its cap`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         var longest = Duration.zero
         for _ in 0..<40 {
             let before = harness.now
-            harness.answerGreeting(.failure(TransportFailure(.unreachable, "refused")))
+            harness.answerHello(.failure(TransportFailure(.unreachable, "refused")))
             #expect(harness.openHello == nil)
             harness.wake()
             let wait = harness.now - before
@@ -46,30 +46,30 @@ import Testing
 
     @Test func `a server that refuses the token is left alone until the credentials change`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting(.failure(TransportFailure(.unauthorized, "unknown token")))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.unauthorized, "unknown token")))
         #expect(harness.requests.isEmpty)
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
     }
 
     @Test func `a hello that is never answered is abandoned at its deadline`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let lost = harness.openHello!
         harness.wake()
         #expect(harness.openHello == nil)
         // The late answer changes nothing.
-        #expect(harness.send(.helloEnded(lost, .success(SessionHarness.hello))).isEmpty)
+        #expect(harness.send(.server(.helloEnded(lost, .success(SessionHarness.hello)))).isEmpty)
     }
 
     @Test func `a server of another protocol is named with its versions`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let hello = ServerHello(
             protocolVersions: 7...9, epoch: SessionHarness.epoch, account: SessionHarness.account, serverTime: .zero,
             limits: SessionHarness.hello.limits)
-        harness.answerGreeting(.success(hello))
+        harness.answerHello(.success(hello))
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
@@ -80,8 +80,8 @@ import Testing
     @Test func `another history is noted in the store before anything is pulled or pushed`() {
         var harness = SessionHarness()
         harness.send(
-            .started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up))
-        harness.answerGreeting()
+            .host(.started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
@@ -91,8 +91,8 @@ import Testing
 
     @Test func `the first server that is met says to whom the database belongs`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
@@ -102,17 +102,17 @@ import Testing
     @Test func `nothing is sent or asked for with the token of another account, until its owner is back`() {
         var harness = SessionHarness()
         let owner = AccountID(rawValue: "bo")
-        harness.send(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders.isEmpty && harness.push == nil && harness.pull == nil)
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
         }
         #expect(failure.code == .otherAccount && failure.message.contains("'ada'") && failure.message.contains("'bo'"))
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         let hello = SessionHarness.hello
-        harness.answerGreeting(
+        harness.answerHello(
             .success(
                 ServerHello(
                     protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: owner,
@@ -130,13 +130,13 @@ import Testing
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
         }
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
     }
 
     @Test func `two servers with different histories behind one address do not make a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         for round in 0..<10 {
             guard harness.pull != nil else { break }
             harness.answerPull(.success(.mustReset(.epoch)))
@@ -144,7 +144,7 @@ import Testing
                 #expect(round > 0)
                 return
             }
-            harness.answerGreeting()
+            harness.answerHello()
         }
         Issue.record("ten rounds without a wait")
     }
@@ -172,7 +172,7 @@ import Testing
     @Test func `a sync whose results come after the page that shows them is noted as complete`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(sent: 1)))
         harness.notes = []
@@ -186,7 +186,7 @@ import Testing
         let spaces: [SpaceID] = ["default", "letters"]
         var harness = SessionHarness.online(spaces: spaces)
         harness.notes = []
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.unreachable, "busy")))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: "letters"))))
         harness.answerStore(SessionHarness.applied(version: Version(1), of: "letters"))
@@ -231,7 +231,7 @@ import Testing
 
     @Test func `a write whose count fails is pushed nevertheless`() {
         var harness = SessionHarness.online()
-        harness.send(.storeFailed(.countingOutbox, StoreFailure(.busy, "busy")))
+        harness.send(.store(.failed(.session(.countingOutbox), StoreFailure(.busy, "busy"))))
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -243,7 +243,7 @@ import Testing
     @Test func `only one push is on its way, however much is written meanwhile`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.outboxCounted(OutboxSummary(waiting: 5, sent: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 5, sent: 1))))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
@@ -254,7 +254,7 @@ import Testing
         harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
         // Read before the answer was written down, and told after it.
-        harness.send(.outboxCounted(OutboxSummary(sent: 5)))
+        harness.send(.store(.outboxCounted(OutboxSummary(sent: 5))))
         harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).outbox.answered == 5)
@@ -264,11 +264,11 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 3, held: 3)))
         #expect(harness.storeOrders.isEmpty)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 3, held: 3)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 3, held: 3))))
         #expect(harness.storeOrders.isEmpty)
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).waitsForNewerServer)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 4, held: 3)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 4, held: 3))))
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
     }
 
@@ -277,7 +277,7 @@ import Testing
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
         while harness.openHello == nil { harness.wake() }
         #expect(harness.pull != nil)
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil)
@@ -288,9 +288,9 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let lost = harness.push!.serial
         while harness.push != nil { harness.wake() }
-        #expect(harness.send(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1)))).isEmpty)
+        #expect(harness.send(.server(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1))))).isEmpty)
         while harness.openHello == nil { harness.wake() }
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
@@ -300,7 +300,7 @@ import Testing
         let failure = TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))
         let asked = harness.now
         harness.answerPush(.failure(failure))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.storeOrders.isEmpty)
         while harness.storeOrders.isEmpty {
             harness.policy.pollInterval = .seconds(3_600)
@@ -312,11 +312,11 @@ import Testing
 
     @Test func `a server that asks for a pause in answer to a hello gets it, also from an impatient user`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let asked = harness.now
-        harness.answerGreeting(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
-        harness.send(.syncRequested)
-        harness.send(.credentialsChanged)
+        harness.answerHello(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
+        harness.send(.host(.syncRequested))
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
         harness.wake()
         #expect(harness.openHello != nil)
@@ -325,9 +325,9 @@ import Testing
 
     @Test func `a server that asks for no pause does not bind an impatient user`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
-        harness.send(.syncRequested)
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
+        harness.send(.host(.syncRequested))
         #expect(harness.openHello != nil)
     }
 
@@ -432,7 +432,7 @@ import Testing
     @Test func `a withdrawal that cannot be written down is asked for again`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         Self.refuse(&harness, TransportFailure(.tooLarge, "too large", isDefinite: true))
-        harness.answerStore(.storeFailed(.withdrawing, StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.diskFull, "the disk is full")))
         while harness.storeOrders.isEmpty { harness.wake() }
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -517,7 +517,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
-        harness.answerStore(.storeFailed(.recordingResults, StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.recordingResults), StoreFailure(.diskFull, "the disk is full")))
         #expect(
             harness.session.status(now: harness.now).push
                 == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
@@ -528,8 +528,8 @@ import Testing
 
     @Test func `pages follow each other while there are more, each after the last is applied`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         for version in 1...5 as ClosedRange<Int64> {
             harness.answerPull(
                 .success(.page(SessionHarness.page(version: Version(version), head: Version(5), hasMore: version < 5))))
@@ -542,25 +542,25 @@ import Testing
 
     @Test func `a cursor that stands still while more is promised is not believed`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
     @Test func `a feed that promises more and stays where it is does not make a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
     @Test func `a page that was cut is larger again with each that comes`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         // The page comes too late: the deadline, and then the hello again.
         harness.wake()
         harness.wake()
-        harness.answerGreeting()
+        harness.answerHello()
         var sizes: [Int?] = []
         for version in 1...5 as ClosedRange<Int64> {
             sizes.append(harness.session.pulls[0].shrunkPage)
@@ -590,7 +590,7 @@ import Testing
     @Test func `a server that asks for a pause before the next stream of hints gets it`() {
         var harness = SessionHarness.online()
         harness.policy.pollInterval = .seconds(3_600)
-        harness.send(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600)))
+        harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
         let ended = harness.now
         for _ in 0..<99 where harness.session.hints.state.isWaiting {
             harness.wake()
@@ -605,8 +605,8 @@ import Testing
         let due = Array(harness.timers.values).max()!
         for _ in 0..<5 {
             let stream = harness.hintStreams.first!
-            harness.send(.hint(stream, Hint(space: .default, head: .zero)))
-            harness.send(.hintsEnded(stream, "cut"))
+            harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+            harness.send(.server(.hintsEnded(stream, "cut")))
             #expect(harness.timers.values.contains(due))
             while harness.hintStreams.isEmpty { harness.wake() }
         }
@@ -615,9 +615,11 @@ import Testing
     @Test func `a feed that goes back is not applied`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(8)))))
         #expect(harness.storeOrders.isEmpty)
         guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
@@ -629,8 +631,8 @@ import Testing
 
     @Test func `a page of another history that comes while there is no contact is not applied`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(
             .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.failure(TransportFailure(.unreachable, "the server is replaced")))
@@ -662,8 +664,8 @@ import Testing
         #expect(harness.pull?.request.receipt == receipt.cursor)
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(SessionHarness.applied(version: Version(2)))
-        harness.send(.syncRequested)
-        harness.send(.outboxCounted(OutboxSummary()))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary())))
         #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
         #expect(harness.pull?.request.receipt == nil)
     }
@@ -681,15 +683,15 @@ import Testing
         }
         #expect(words.contains("restored from an older copy"))
         #expect(delay > .zero)
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull?.request.receipt == receipt.cursor)
     }
 
     @Test func `a page that was asked for before the commit was confirmed may be behind it`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let receipt = CommitReceipt(space: .default, version: Version(1), cursor: Cursor(rawValue: "receipt"))
         harness.answerPush(
@@ -708,7 +710,7 @@ import Testing
 
     @Test func `a cursor that the server cannot read makes way for a snapshot`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.cursor)))
         #expect(harness.storeOrders.contains(.resetCursor(.default)))
         harness.answerStore(.cursorReset(.default))
@@ -719,9 +721,11 @@ import Testing
     @Test func `a snapshot in answer to a cursor is not applied`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         let page = PullPage(
             space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
             content: .snapshot([], isFirst: true, isLast: true), cursor: Cursor(rawValue: "at-0"), version: .zero,
@@ -755,7 +759,7 @@ import Testing
 
     @Test func `a server that alternates two cursors and shows nothing is asked no more than at any poll`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         let served = Self.pulls(&harness, 100) { turn in
             SessionHarness.page(version: .zero, head: Version(9), cursor: turn.isMultiple(of: 2) ? "a" : "b")
         }
@@ -765,8 +769,8 @@ import Testing
     @Test(arguments: 2...9)
     func `a circle of cursors is found, however new the rows on it are`(length: Int) {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         let served = Self.pulls(&harness, 100) { turn in
             PullPage(
                 space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
@@ -784,13 +788,13 @@ import Testing
 
     @Test func `a page that contradicts is asked for again, then a fresh snapshot is taken, and at last only seldom`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
         var resets = 0
         var waits: [Duration] = []
         for _ in 0..<8 {
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
-            harness.answerStore(.storeFailed(.applyingPage(.default), contradiction))
+            harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
             #expect(
                 harness.session.status(now: harness.now).spaces[0].pull.words == contradiction.message,
                 "\(harness.session.status(now: harness.now))")
@@ -816,8 +820,8 @@ import Testing
 
     @Test func `a snapshot that is begun again and again waits longer each time`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         var waits: [Duration] = []
         for turn in 0..<40 {
             let page = PullPage(
@@ -845,8 +849,8 @@ import Testing
         var stored = SessionHarness.stored()
         stored.pause = .seconds(90)
         var harness = SessionHarness()
-        harness.send(.started(stored, .up))
-        harness.send(.syncRequested)
+        harness.send(.host(.started(stored, .up)))
+        harness.send(.host(.syncRequested))
         #expect(harness.openHello == nil)
         guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
             Issue.record("\(harness.session.status(now: harness.now))")
@@ -859,7 +863,7 @@ import Testing
 
     @Test func `a pause that a server asks for is told to later runs, and no longer than is granted`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.throttled, "busy", retryAfter: .seconds(90_000))))
         #expect(
             harness.notes.suffix(2) == [
@@ -869,7 +873,7 @@ import Testing
 
     @Test func `on a very slow link pages shrink to one row, and are given more time`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         var limits: [Int] = []
         var deadlines: [Duration] = []
         for _ in 0..<12 {
@@ -878,7 +882,7 @@ import Testing
             for _ in 0..<10 where harness.pull != nil { harness.wake() }
             deadlines.append(harness.now - asked)
             for _ in 0..<10 where harness.openHello == nil { harness.wake() }
-            harness.answerGreeting()
+            harness.answerHello()
         }
         #expect(limits == [500, 500, 250, 125, 62, 50, 12, 3, 1, 1, 1, 1])
         #expect(deadlines.prefix(6).allSatisfy { $0 == harness.policy.requestDeadline })
@@ -890,11 +894,11 @@ import Testing
         deletes: Int, isEnough: Bool
     ) {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         for _ in 0..<10 where harness.pull == nil { harness.wake() }
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: deletes, of: 100)))
         if isEnough {
@@ -911,8 +915,8 @@ import Testing
 
     @Test func `consent that nobody was asked for is none`() {
         var harness = SessionHarness.online()
-        harness.send(.deletesAllowed(.default))
-        harness.send(.syncRequested)
+        harness.send(.host(.deletesAllowed(.default)))
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 9, of: 9)))
         #expect(harness.storeOrders.isEmpty)
@@ -922,9 +926,11 @@ import Testing
     {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(12)))))
         guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -940,10 +946,10 @@ import Testing
 
     @Test func `a page that the disk could not take is asked for again`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(
-            .storeFailed(.applyingPage(.default), StoreFailure(.inputOutput, "the disk failed")))
+            .failed(.space(.default, .applyingPage), StoreFailure(.inputOutput, "the disk failed")))
         while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
         #expect(harness.storeOrders.isEmpty)
     }
@@ -951,12 +957,12 @@ import Testing
     @Test func `a hint of a newer version starts a pull, an old one does not`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         #expect(harness.pull == nil)
-        harness.send(.hint(stream, Hint(space: .default, head: Version(4))))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
         #expect(harness.pull != nil)
         // News that the page under way has heard of, too, asks for nothing more.
-        harness.send(.hint(stream, Hint(space: .default, head: Version(5))))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
         harness.answerStore(SessionHarness.applied(version: Version(5)))
         #expect(harness.pull == nil)
@@ -964,7 +970,7 @@ import Testing
 
     @Test func `a hint that lies costs one pull, not a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000))))
+        harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(harness.pull == nil)
@@ -972,7 +978,7 @@ import Testing
 
     @Test func `a cursor behind the horizon starts one snapshot at once, and the next after a wait`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.horizon)))
         #expect(harness.storeOrders == [.resetCursor(.default)])
         harness.answerStore(.cursorReset(.default))
@@ -983,17 +989,17 @@ import Testing
         #expect(harness.storeOrders == [.resetCursor(.default)])
     }
 
-    private static let vacating = SyncAction.vacate(
+    private static let vacating = StoreAction.vacate(
         .default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)
 
     @Test func `a loss of access that nothing proves waits for a person`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(.spaceVacated(.default, .braked(deletes: 90, of: 90)))
         let status = harness.session.status(now: harness.now)
         #expect(status.spaces[0].pull == .braked(deletes: 90, of: 90) && !status.isInSync)
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
         harness.answerStore(SessionHarness.vacated(removed: 90))
         #expect(harness.session.status(now: harness.now).isInSync)
@@ -1001,7 +1007,7 @@ import Testing
 
     @Test func `who waits for a person still hears that the access is gone`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         let held = harness.now
@@ -1013,12 +1019,12 @@ import Testing
 
     @Test func `a question that waits for a person stays while there is no link`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
-        harness.send(.linkChanged(.down("no carrier")))
+        harness.send(.device(.linkChanged(.down("no carrier"))))
         for _ in 0..<3 { harness.wake() }
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -1027,7 +1033,7 @@ import Testing
 
     @Test func `another engine that follows another history has vacated nothing`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         let kept = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
         harness.answerStore(
@@ -1038,7 +1044,7 @@ import Testing
 
     @Test func `a space without access is vacated, said, and asked for again after a long rest`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         #expect(harness.storeOrders == [Self.vacating])
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .working)
@@ -1059,7 +1065,7 @@ import Testing
 
     @Test func `only the history that the device follows takes its space away`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(Epoch(rawValue: "another"))))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.openHello != nil)
@@ -1067,11 +1073,11 @@ import Testing
 
     @Test func `a push to a space without access is followed by no pull at once`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(SessionHarness.vacated())
         let rested = harness.now
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
@@ -1082,18 +1088,18 @@ import Testing
 
     @Test func `who asks while a space is vacated is answered by another pull`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerStore(SessionHarness.vacated())
         #expect(harness.pull != nil)
     }
 
     @Test func `a space that cannot be vacated is tried again`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.answerStore(.storeFailed(.vacatingSpace(.default), StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.space(.default, .vacating), StoreFailure(.diskFull, "the disk is full")))
         #expect(harness.pull == nil && !harness.session.status(now: harness.now).isInSync)
         while harness.pull == nil { harness.wake() }
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -1102,13 +1108,13 @@ import Testing
 
     @Test func `a braked snapshot waits for a person`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 90, of: 100))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull == nil)
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -1117,9 +1123,9 @@ import Testing
 
     @Test func `a push never waits for a pull, nor a pull for a push`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil && harness.pull != nil)
     }
@@ -1130,12 +1136,12 @@ import Testing
         // A stream that has told nothing may not be open on the other side.
         #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         harness.wake()
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
-        harness.send(.hintsEnded(stream, "the server closed the stream"))
+        harness.send(.server(.hintsEnded(stream, "the server closed the stream")))
         #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
@@ -1143,11 +1149,11 @@ import Testing
     @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
     func `a pause that comes with a refusal is kept, also by new credentials`(code: TransportFailure.Code) {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let pause = harness.policy.refusalRetry + .seconds(60)
-        harness.answerGreeting(.failure(TransportFailure(code, "not now", retryAfter: pause)))
+        harness.answerHello(.failure(TransportFailure(code, "not now", retryAfter: pause)))
         #expect(Array(harness.timers.values) == [pause])
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
         harness.wake()
         #expect(harness.now == pause && harness.openHello != nil)
@@ -1156,9 +1162,9 @@ import Testing
     @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         let other: SpaceID = "other"
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: other)))
         #expect(harness.hintStreams.count == 1 && !harness.hintStreams.contains(stream))
         #expect(harness.log.last?.contains("other") == true)
@@ -1174,7 +1180,7 @@ import Testing
     @Test func `a stop waits for what is on its way, and no longer than its deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         #expect(!harness.isFinished)
         let stopped = harness.now
         while !harness.isFinished { harness.wake() }
@@ -1185,17 +1191,17 @@ import Testing
     @Test func `who asks for a stop twice does not put it off`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         let timers = harness.timers
         harness.now += .seconds(1)
-        #expect(harness.send(.stopRequested).isEmpty)
+        #expect(harness.send(.host(.stopRequested)).isEmpty)
         #expect(harness.timers == timers)
     }
 
     @Test func `an answer that comes during a stop is written down`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         #expect(!harness.isFinished)
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
@@ -1204,7 +1210,7 @@ import Testing
 
     @Test func `an idle session stops at once`() {
         var harness = SessionHarness.online()
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         #expect(harness.isFinished)
         #expect(harness.timers.isEmpty)
     }
