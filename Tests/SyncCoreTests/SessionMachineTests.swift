@@ -8,9 +8,9 @@ import Testing
 
     @Test func `when the link is up the session sends a hello, and a valid response starts a pull`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         #expect(harness.openHello != nil)
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(
             harness.pull?.request
                 == PullRequest(space: .default, cursor: nil, limit: 500, account: SessionHarness.account))
@@ -19,21 +19,21 @@ import Testing
 
     @Test func `without a link nothing is sent, and the status gives the reason`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route")))
+        harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
         #expect(harness.requests.isEmpty)
         #expect(harness.session.status(now: .zero).connection == .offline("no route"))
         #expect(harness.session.status(now: .zero).push == .held)
-        harness.send(.linkChanged(.up))
+        harness.send(.device(.linkChanged(.up)))
         #expect(harness.openHello != nil)
     }
 
     @Test func `an unreachable server gets another hello after a delay that grows up to its cap`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         var longest = Duration.zero
         for _ in 0..<40 {
             let before = harness.now
-            harness.answerGreeting(.failure(TransportFailure(.unreachable, "refused")))
+            harness.answerHello(.failure(TransportFailure(.unreachable, "refused")))
             #expect(harness.openHello == nil)
             harness.wake()
             let wait = harness.now - before
@@ -46,30 +46,30 @@ import Testing
 
     @Test func `after the server refuses the token, nothing is sent until the credentials change`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting(.failure(TransportFailure(.unauthorized, "unknown token")))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.unauthorized, "unknown token")))
         #expect(harness.requests.isEmpty)
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
     }
 
     @Test func `a hello without a response is abandoned at its deadline`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let lost = harness.openHello!
         harness.wake()
         #expect(harness.openHello == nil)
         // A late response changes nothing.
-        #expect(harness.send(.helloEnded(lost, .success(SessionHarness.hello))).isEmpty)
+        #expect(harness.send(.server(.helloEnded(lost, .success(SessionHarness.hello)))).isEmpty)
     }
 
     @Test func `a server with another protocol version is reported with the versions that it supports`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let hello = ServerHello(
             protocolVersions: 7...9, epoch: SessionHarness.epoch, account: SessionHarness.account, serverTime: .zero,
             limits: SessionHarness.hello.limits)
-        harness.answerGreeting(.success(hello))
+        harness.answerHello(.success(hello))
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
@@ -80,8 +80,8 @@ import Testing
     @Test func `a new history is recorded in the store before anything is pulled or pushed`() {
         var harness = SessionHarness()
         harness.send(
-            .started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up))
-        harness.answerGreeting()
+            .host(.started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
@@ -91,8 +91,8 @@ import Testing
 
     @Test func `the first server that a device contacts determines the account that owns the database`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
@@ -102,17 +102,17 @@ import Testing
     @Test func `nothing is pushed or pulled with another account's token until the owner's token is back`() {
         var harness = SessionHarness()
         let owner = AccountID(rawValue: "bo")
-        harness.send(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders.isEmpty && harness.push == nil && harness.pull == nil)
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
         }
         #expect(failure.code == .otherAccount && failure.message.contains("'ada'") && failure.message.contains("'bo'"))
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         let hello = SessionHarness.hello
-        harness.answerGreeting(
+        harness.answerHello(
             .success(
                 ServerHello(
                     protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: owner,
@@ -130,13 +130,13 @@ import Testing
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
         }
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
     }
 
     @Test func `two servers with different histories behind one address do not cause a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         for round in 0..<10 {
             guard harness.pull != nil else { break }
             harness.answerPull(.success(.mustReset(.epoch)))
@@ -144,7 +144,7 @@ import Testing
                 #expect(round > 0)
                 return
             }
-            harness.answerGreeting()
+            harness.answerHello()
         }
         Issue.record("ten rounds without a wait")
     }
@@ -172,7 +172,7 @@ import Testing
     @Test func `a sync is reported as complete even if the push results arrive after the page that contains them`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(sent: 1)))
         harness.notes = []
@@ -186,7 +186,7 @@ import Testing
         let spaces: [SpaceID] = ["default", "letters"]
         var harness = SessionHarness.online(spaces: spaces)
         harness.notes = []
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.unreachable, "busy")))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: "letters"))))
         harness.answerStore(SessionHarness.applied(version: Version(1), of: "letters"))
@@ -233,7 +233,7 @@ import Testing
 
     @Test func `a write is pushed even if counting the outbox fails`() {
         var harness = SessionHarness.online()
-        harness.send(.storeFailed(.countingOutbox, StoreFailure(.busy, "busy")))
+        harness.send(.store(.failed(.session(.countingOutbox), StoreFailure(.busy, "busy"))))
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -245,7 +245,7 @@ import Testing
     @Test func `only one push is in flight, no matter how much is written in the meantime`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.outboxCounted(OutboxSummary(waiting: 5, sent: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 5, sent: 1))))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
@@ -256,7 +256,7 @@ import Testing
         harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
         // This count was read before the results were recorded, and arrives after them.
-        harness.send(.outboxCounted(OutboxSummary(sent: 5)))
+        harness.send(.store(.outboxCounted(OutboxSummary(sent: 5))))
         harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).outbox.answered == 5)
@@ -266,11 +266,11 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 3, held: 3)))
         #expect(harness.storeOrders.isEmpty)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 3, held: 3)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 3, held: 3))))
         #expect(harness.storeOrders.isEmpty)
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).waitsForNewerServer)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 4, held: 3)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 4, held: 3))))
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
     }
 
@@ -279,7 +279,7 @@ import Testing
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
         while harness.openHello == nil { harness.wake() }
         #expect(harness.pull != nil)
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil)
@@ -290,9 +290,9 @@ import Testing
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let lost = harness.push!.serial
         while harness.push != nil { harness.wake() }
-        #expect(harness.send(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1)))).isEmpty)
+        #expect(harness.send(.server(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1))))).isEmpty)
         while harness.openHello == nil { harness.wake() }
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
@@ -302,7 +302,7 @@ import Testing
         let failure = TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))
         let asked = harness.now
         harness.answerPush(.failure(failure))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.storeOrders.isEmpty)
         while harness.storeOrders.isEmpty {
             harness.policy.pollInterval = .seconds(3_600)
@@ -314,11 +314,11 @@ import Testing
 
     @Test func `a pause requested in response to a hello is kept even if the user asks for a sync`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let asked = harness.now
-        harness.answerGreeting(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
-        harness.send(.syncRequested)
-        harness.send(.credentialsChanged)
+        harness.answerHello(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
+        harness.send(.host(.syncRequested))
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
         harness.wake()
         #expect(harness.openHello != nil)
@@ -327,9 +327,9 @@ import Testing
 
     @Test func `without a requested pause, a sync request from the user is sent at once`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
-        harness.send(.syncRequested)
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
+        harness.send(.host(.syncRequested))
         #expect(harness.openHello != nil)
     }
 
@@ -439,7 +439,7 @@ import Testing
     @Test func `a withdrawal that cannot be recorded is retried`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         Self.refuse(&harness, TransportFailure(.tooLarge, "too large", isDefinite: true))
-        harness.answerStore(.storeFailed(.withdrawing, StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.diskFull, "the disk is full")))
         while harness.storeOrders.isEmpty { harness.wake() }
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -524,7 +524,7 @@ import Testing
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
-        harness.answerStore(.storeFailed(.recordingResults, StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.recordingResults), StoreFailure(.diskFull, "the disk is full")))
         #expect(
             harness.session.status(now: harness.now).push
                 == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
@@ -535,8 +535,8 @@ import Testing
 
     @Test func `each page is requested after the previous one has been applied, until there are no more`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         for version in 1...5 as ClosedRange<Int64> {
             harness.answerPull(
                 .success(.page(SessionHarness.page(version: Version(version), head: Version(5), hasMore: version < 5))))
@@ -549,25 +549,25 @@ import Testing
 
     @Test func `a page that promises more but repeats the cursor is not applied`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
     @Test func `a page that promises more but does not advance the version does not cause a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
     @Test func `a reduced page size grows again with each page that arrives`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         // The page does not arrive before its deadline, so the session waits and sends another hello.
         harness.wake()
         harness.wake()
-        harness.answerGreeting()
+        harness.answerHello()
         var sizes: [Int?] = []
         for version in 1...5 as ClosedRange<Int64> {
             sizes.append(harness.session.pulls[0].shrunkPage)
@@ -597,7 +597,7 @@ import Testing
     @Test func `a requested pause before the next hint stream is kept`() {
         var harness = SessionHarness.online()
         harness.policy.pollInterval = .seconds(3_600)
-        harness.send(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600)))
+        harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
         let ended = harness.now
         for _ in 0..<99 where harness.session.hints.state.isWaiting {
             harness.wake()
@@ -612,8 +612,8 @@ import Testing
         let due = Array(harness.timers.values).max()!
         for _ in 0..<5 {
             let stream = harness.hintStreams.first!
-            harness.send(.hint(stream, Hint(space: .default, head: .zero)))
-            harness.send(.hintsEnded(stream, "cut"))
+            harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+            harness.send(.server(.hintsEnded(stream, "cut")))
             #expect(harness.timers.values.contains(due))
             while harness.hintStreams.isEmpty { harness.wake() }
         }
@@ -622,9 +622,11 @@ import Testing
     @Test func `a page with an older version than the last one is not applied`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(8)))))
         #expect(harness.storeOrders.isEmpty)
         guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
@@ -636,8 +638,8 @@ import Testing
 
     @Test func `a page of another history that arrives while the server is unreachable is not applied`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(
             .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.failure(TransportFailure(.unreachable, "the server is replaced")))
@@ -670,8 +672,8 @@ import Testing
         #expect(harness.pull?.request.receipt == receipt.cursor)
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(SessionHarness.applied(version: Version(2)))
-        harness.send(.syncRequested)
-        harness.send(.outboxCounted(OutboxSummary()))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary())))
         #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
         #expect(harness.pull?.request.receipt == nil)
     }
@@ -689,15 +691,15 @@ import Testing
         }
         #expect(words.contains("restored from an older copy"))
         #expect(delay > .zero)
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull?.request.receipt == receipt.cursor)
     }
 
     @Test func `a page requested before a commit was confirmed may end below that commit`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let receipt = CommitReceipt(space: .default, version: Version(1), cursor: Cursor(rawValue: "receipt"))
         harness.answerPush(
@@ -716,7 +718,7 @@ import Testing
 
     @Test func `a cursor that the server cannot read is replaced by a snapshot`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.cursor)))
         #expect(harness.storeOrders.contains(.resetCursor(.default)))
         harness.answerStore(.cursorReset(.default))
@@ -727,9 +729,11 @@ import Testing
     @Test func `a snapshot in response to a cursor is not applied`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         let page = PullPage(
             space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
             content: .snapshot([], isFirst: true, isLast: true), cursor: Cursor(rawValue: "at-0"), version: .zero,
@@ -763,7 +767,7 @@ import Testing
 
     @Test func `a server that alternates between two cursors without progress is asked once per poll`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         let served = Self.pulls(&harness, 100) { turn in
             SessionHarness.page(version: .zero, head: Version(9), cursor: turn.isMultiple(of: 2) ? "a" : "b")
         }
@@ -773,8 +777,8 @@ import Testing
     @Test(arguments: 2...9)
     func `a cycle of cursors is detected even if its pages look new`(length: Int) {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         let served = Self.pulls(&harness, 100) { turn in
             PullPage(
                 space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
@@ -793,13 +797,13 @@ import Testing
     @Test
     func `after a contradictory page the session retries, then takes fresh snapshots, and finally retries rarely`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
         var resets = 0
         var waits: [Duration] = []
         for _ in 0..<8 {
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
-            harness.answerStore(.storeFailed(.applyingPage(.default), contradiction))
+            harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
             #expect(
                 harness.session.status(now: harness.now).spaces[0].pull.words == contradiction.message,
                 "\(harness.session.status(now: harness.now))")
@@ -825,8 +829,8 @@ import Testing
 
     @Test func `a snapshot that restarts repeatedly waits longer each time`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         var waits: [Duration] = []
         for turn in 0..<40 {
             let page = PullPage(
@@ -854,8 +858,8 @@ import Testing
         var stored = SessionHarness.stored()
         stored.pause = .seconds(90)
         var harness = SessionHarness()
-        harness.send(.started(stored, .up))
-        harness.send(.syncRequested)
+        harness.send(.host(.started(stored, .up)))
+        harness.send(.host(.syncRequested))
         #expect(harness.openHello == nil)
         guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
             Issue.record("\(harness.session.status(now: harness.now))")
@@ -868,7 +872,7 @@ import Testing
 
     @Test func `a requested pause is saved for later runs, up to the longest pause allowed`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.throttled, "busy", retryAfter: .seconds(90_000))))
         #expect(
             harness.notes.suffix(2) == [
@@ -878,7 +882,7 @@ import Testing
 
     @Test func `on a very slow link pages shrink to one row, and their deadlines grow`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         var limits: [Int] = []
         var deadlines: [Duration] = []
         for _ in 0..<12 {
@@ -887,7 +891,7 @@ import Testing
             for _ in 0..<10 where harness.pull != nil { harness.wake() }
             deadlines.append(harness.now - asked)
             for _ in 0..<10 where harness.openHello == nil { harness.wake() }
-            harness.answerGreeting()
+            harness.answerHello()
         }
         #expect(limits == [500, 500, 250, 125, 62, 50, 12, 3, 1, 1, 1, 1])
         #expect(deadlines.prefix(6).allSatisfy { $0 == harness.policy.requestDeadline })
@@ -899,11 +903,11 @@ import Testing
         deletes: Int, isEnough: Bool
     ) {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         for _ in 0..<10 where harness.pull == nil { harness.wake() }
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: deletes, of: 100)))
         if isEnough {
@@ -920,8 +924,8 @@ import Testing
 
     @Test func `consent given before the brake asked for it is ignored`() {
         var harness = SessionHarness.online()
-        harness.send(.deletesAllowed(.default))
-        harness.send(.syncRequested)
+        harness.send(.host(.deletesAllowed(.default)))
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 9, of: 9)))
         #expect(harness.storeOrders.isEmpty)
@@ -931,9 +935,11 @@ import Testing
     func `a page is applied after the cursor it was requested with, and the session follows the store's new cursor`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(12)))))
         guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -949,10 +955,10 @@ import Testing
 
     @Test func `a page that could not be written to disk is requested again`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(
-            .storeFailed(.applyingPage(.default), StoreFailure(.inputOutput, "the disk failed")))
+            .failed(.space(.default, .applyingPage), StoreFailure(.inputOutput, "the disk failed")))
         while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
         #expect(harness.storeOrders.isEmpty)
     }
@@ -960,12 +966,12 @@ import Testing
     @Test func `a hint of a newer version starts a pull, and a hint of an old version does not`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         #expect(harness.pull == nil)
-        harness.send(.hint(stream, Hint(space: .default, head: Version(4))))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
         #expect(harness.pull != nil)
         // The pull in flight already reaches this version, so the hint requests nothing more.
-        harness.send(.hint(stream, Hint(space: .default, head: Version(5))))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
         harness.answerStore(SessionHarness.applied(version: Version(5)))
         #expect(harness.pull == nil)
@@ -973,7 +979,7 @@ import Testing
 
     @Test func `a false hint costs one pull and causes no loop`() {
         var harness = SessionHarness.online()
-        harness.send(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000))))
+        harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(harness.pull == nil)
@@ -981,7 +987,7 @@ import Testing
 
     @Test func `a cursor below the horizon starts a snapshot at once, and the next one after a delay`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.horizon)))
         #expect(harness.storeOrders == [.resetCursor(.default)])
         harness.answerStore(.cursorReset(.default))
@@ -992,17 +998,17 @@ import Testing
         #expect(harness.storeOrders == [.resetCursor(.default)])
     }
 
-    private static let vacating = SyncAction.vacate(
+    private static let vacating = StoreAction.vacate(
         .default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)
 
     @Test func `a loss of access that would remove many records waits for the user's consent`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(.spaceVacated(.default, .braked(deletes: 90, of: 90)))
         let status = harness.session.status(now: harness.now)
         #expect(status.spaces[0].pull == .braked(deletes: 90, of: 90) && !status.isInSync)
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
         harness.answerStore(SessionHarness.vacated(removed: 90))
         #expect(harness.session.status(now: harness.now).isInSync)
@@ -1010,7 +1016,7 @@ import Testing
 
     @Test func `a space that waits for the user's consent is still polled, and learns that access is gone`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         let held = harness.now
@@ -1022,12 +1028,12 @@ import Testing
 
     @Test func `a pending question about deletes survives the loss of the link`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
-        harness.send(.linkChanged(.down("no carrier")))
+        harness.send(.device(.linkChanged(.down("no carrier"))))
         for _ in 0..<3 { harness.wake() }
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -1036,7 +1042,7 @@ import Testing
 
     @Test func `a store that did not vacate the space makes the session send a hello`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         let kept = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
         harness.answerStore(
@@ -1047,7 +1053,7 @@ import Testing
 
     @Test func `a space without access is vacated, reported, and polled again after a long interval`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         #expect(harness.storeOrders == [Self.vacating])
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .working)
@@ -1068,7 +1074,7 @@ import Testing
 
     @Test func `a loss of access reported for another history does not vacate the space`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(Epoch(rawValue: "another"))))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.openHello != nil)
@@ -1076,11 +1082,11 @@ import Testing
 
     @Test func `a push to a space without access does not start a pull before the next poll`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(SessionHarness.vacated())
         let rested = harness.now
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
@@ -1091,18 +1097,18 @@ import Testing
 
     @Test func `a sync requested while a space is being vacated starts another pull`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerStore(SessionHarness.vacated())
         #expect(harness.pull != nil)
     }
 
     @Test func `vacating a space is retried after it fails`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.answerStore(.storeFailed(.vacatingSpace(.default), StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.space(.default, .vacating), StoreFailure(.diskFull, "the disk is full")))
         #expect(harness.pull == nil && !harness.session.status(now: harness.now).isInSync)
         while harness.pull == nil { harness.wake() }
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -1111,13 +1117,13 @@ import Testing
 
     @Test func `a snapshot held by the delete brake waits for the user's consent`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 90, of: 100))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull == nil)
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -1126,9 +1132,9 @@ import Testing
 
     @Test func `pushes and pulls do not wait for each other`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil && harness.pull != nil)
     }
@@ -1139,12 +1145,12 @@ import Testing
         // Until a stream has delivered a hint, the server may not have opened it.
         #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         harness.wake()
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
-        harness.send(.hintsEnded(stream, "the server closed the stream"))
+        harness.send(.server(.hintsEnded(stream, "the server closed the stream")))
         #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
@@ -1152,11 +1158,11 @@ import Testing
     @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
     func `a pause requested with a refusal is kept even after the credentials change`(code: TransportFailure.Code) {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let pause = harness.policy.refusalRetry + .seconds(60)
-        harness.answerGreeting(.failure(TransportFailure(code, "not now", retryAfter: pause)))
+        harness.answerHello(.failure(TransportFailure(code, "not now", retryAfter: pause)))
         #expect(Array(harness.timers.values) == [pause])
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
         harness.wake()
         #expect(harness.now == pause && harness.openHello != nil)
@@ -1166,9 +1172,9 @@ import Testing
     func `a space first used while a hint stream is open joins a new stream, and is polled often until it delivers`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         let other: SpaceID = "other"
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: other)))
         #expect(harness.hintStreams.count == 1 && !harness.hintStreams.contains(stream))
         #expect(harness.log.last?.contains("other") == true)
@@ -1184,7 +1190,7 @@ import Testing
     @Test func `a stop waits for requests in flight until its deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         #expect(!harness.isFinished)
         let stopped = harness.now
         while !harness.isFinished { harness.wake() }
@@ -1195,17 +1201,17 @@ import Testing
     @Test func `a second stop request does not extend the deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         let timers = harness.timers
         harness.now += .seconds(1)
-        #expect(harness.send(.stopRequested).isEmpty)
+        #expect(harness.send(.host(.stopRequested)).isEmpty)
         #expect(harness.timers == timers)
     }
 
     @Test func `a push response that arrives during a stop is recorded`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         #expect(!harness.isFinished)
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
@@ -1214,7 +1220,7 @@ import Testing
 
     @Test func `an idle session stops at once`() {
         var harness = SessionHarness.online()
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         #expect(harness.isFinished)
         #expect(harness.timers.isEmpty)
     }

@@ -22,7 +22,7 @@ import Testing
                 .turn(
                     RecordedTurn(
                         at: turn.at, event: redaction.event(turn.event), carried: turn.event.carried,
-                        draws: turn.draws, actions: turn.actions.map { ActionWords.text(redaction.action($0)) })),
+                        draws: turn.draws, actions: turn.actions.map { redaction.action($0).recordedText })),
             ]
             for entry in entries {
                 let line = EntryCodec.line(entry)
@@ -73,7 +73,7 @@ import Testing
             Issue.record("no turn was read")
             return
         }
-        #expect(turn.event == .timerFired(Serial(rawValue: 3)))
+        #expect(turn.event == .device(.timerFired(Serial(rawValue: 3))))
         #expect(turn.draws == [255])
         let broken: [(String, String, String)] = [
             (#""1.5""#, "1.5", "turn.at: text of at most 4096 bytes expected"),

@@ -70,7 +70,7 @@ import Testing
         #expect(replay.status == 0, "\(replay.errors)")
         let last = try #require(replay.output.split(separator: "\n").last)
         #expect(last == "replayed \(lines.count { $0.hasPrefix(#"{"turn""#) }) events: same actions as recorded")
-        #expect(replay.output.contains("-> hello #0") && replay.output.contains("hello #0 answered"))
+        #expect(replay.output.contains("-> hello #0") && replay.output.contains("hello ended: #0, epoch"))
         #expect(replay.output.components(separatedBy: "started at ").count == 3)
         let quiet = try programs.run("syncctl", ["replay", "--quiet", programs.folder + "/one"])
         #expect(quiet.output == last + "\n")

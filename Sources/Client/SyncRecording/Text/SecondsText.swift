@@ -1,5 +1,5 @@
 /// Durations as decimal seconds, such as `0.25`, exact to the attosecond.
-enum DurationWords {
+enum SecondsText {
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         var text = duration < .zero ? "-" : ""
