@@ -99,9 +99,6 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(
-            name: "SyncTransportInProcess",
-            dependencies: ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"]),
-        .target(
             name: "SyncTransportHTTP",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire",
@@ -145,7 +142,7 @@ let package = Package(
         .target(
             name: "SyncTestKit",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
                 "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
             ]),
 
@@ -279,7 +276,7 @@ let package = Package(
             name: "SyncTransportTests",
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
-                "SyncTransportInProcess", "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -293,7 +290,7 @@ let package = Package(
             name: "ModelsTests",
             dependencies: [
                 "TestRings", "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
+                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -360,7 +357,7 @@ let sides = [
     "Root": ["SyncBootstrap", "Tombolo"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
     "Testing": [
-        "SyncTestKit", "SyncTransportInProcess", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
+        "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
         "CConcurrencyTripwire",
     ],
 ]

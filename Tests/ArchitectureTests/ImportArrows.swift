@@ -27,7 +27,6 @@ enum ImportArrows {
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
             "NIOHTTP1", "NIOSSL",
         ],
-        "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
             "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore", "GRDB",
@@ -73,7 +72,7 @@ enum ImportArrows {
         "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
         // For tests of this package and of applications.
         "SyncTestKit": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire",
             "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
         ],
         "SimulationRecipes": [

@@ -8,7 +8,6 @@ import SyncCore
 import SyncModel
 import SyncStoreSQLite
 import SyncTestKit
-import SyncTransportInProcess
 import SyncWire
 import Testing
 

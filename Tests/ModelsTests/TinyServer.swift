@@ -36,11 +36,16 @@ final class TinyServer: RemoteTransport {
         state.withLock { $0.records[collection, default: [:]][record.id] = record }
     }
 
-    func hello() async throws(TransportFailure) -> ServerHello {
-        throw TransportFailure(.unreachable, "there is no hello")
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        switch request {
+        case .hello: throw TransportFailure(.unreachable, "there is no hello")
+        case .push(let request): .push(try reply(to: request))
+        case .pull(let request): .pull(await reply(to: request))
+        case .fetch(let request): .fetch(try record(for: request))
+        }
     }
 
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+    private func reply(to request: PushRequest) throws(TransportFailure) -> PushReply {
         try state.withLock { (state) throws(TransportFailure) in
             if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
             state.pushes.append(request)
@@ -92,7 +97,7 @@ final class TinyServer: RemoteTransport {
         return .applied(version: state.version, uids: uids, conflicts: [])
     }
 
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+    private func reply(to request: PullRequest) async -> PullReply {
         let reply: PullReply = state.withLock { state in
             let rows = state.records.map { SnapshotRows(collection: $0.key, records: Array($0.value.values)) }
             return .page(
@@ -105,7 +110,7 @@ final class TinyServer: RemoteTransport {
         return reply
     }
 
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+    private func record(for request: FetchRequest) throws(TransportFailure) -> Record? {
         try state.withLock { (state) throws(TransportFailure) in
             if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
             return switch request.key {

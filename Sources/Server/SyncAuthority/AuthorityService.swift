@@ -35,6 +35,18 @@ public protocol AuthorityService: Sendable {
 }
 
 extension AuthorityService {
+    /// Performs the call of a request.
+    public func respond(
+        to request: ServerRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> ServerResponse {
+        switch request {
+        case .hello: .hello(try hello(for: principal, now: now))
+        case .push(let request): .push(try push(request, by: principal, now: now))
+        case .pull(let request): .pull(try pull(request, by: principal, now: now))
+        case .fetch(let request): .fetch(try fetch(request, by: principal, now: now))
+        }
+    }
+
     /// Returns the newest versions of those `spaces` that the principal may read, with which a stream of hints begins.
     public func heads(
         of spaces: [SpaceID], for principal: Principal, now: WallTime

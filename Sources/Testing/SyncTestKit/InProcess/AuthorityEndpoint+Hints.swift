@@ -1,14 +1,15 @@
 import SyncAuthority
 import SyncConcurrency
 import SyncCore
-package import SyncModel
+import SyncModel
+import SyncSimulation
 
 extension AuthorityEndpoint {
     /// Returns a stream of the newest versions of `spaces`, followed by a hint for each later commit.
     ///
     /// The stream ends with the authority's feed. It leaves out spaces that the principal may not read. If none of them
     /// may be read, it fails at once, as an HTTP server would.
-    package func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+    func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let readable = spaces.filter { authority.mayRead($0, principal) }
         guard !readable.isEmpty else {
             let names = spaces.map(\.rawValue).joined(separator: ", ")
