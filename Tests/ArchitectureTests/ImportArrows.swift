@@ -18,10 +18,11 @@ enum ImportArrows {
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
         // Text that is compiled in.
         "Schemas": [],
+        // SQLite, for both stores. Only this target imports its C API.
+        "SQLiteDatabase": ["SyncModel", "SyncConcurrency", "CSQLite"],
         // Adapters of the client.
         "SyncStoreSQLite": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "GRDBSQLite", "CSQLiteStore",
-            "Dispatch",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase", "Dispatch",
         ],
         "SyncTransportHTTP": [
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
@@ -30,8 +31,7 @@ enum ImportArrows {
         "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore", "GRDB",
-            "Foundation",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
@@ -88,7 +88,7 @@ enum ImportArrows {
 
     /// Modules that policy must not reach, not even through others.
     static let forbiddenToPolicy: Set<String> = [
-        "GRDB", "GRDBSQLite", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
+        "CSQLite", "SQLiteDatabase", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
         "Foundation",
         "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser", "Configuration",
     ]

@@ -95,7 +95,7 @@ import Testing
         let first = disk.makeProcess()
         let failing = try open(first)
         try push(0, to: failing)
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: (any Error).self) { try push(1, to: failing) }
         try #require(disk.faultCount == 1)
         first.kill()
@@ -109,7 +109,7 @@ import Testing
         #expect(try head(of: disk.makeProcess()) == Version(3))
     }
 
-    @Test func `a disk that fails while the write-ahead log is chosen is named, and tried again`() throws {
+    @Test func `a disk that fails while the WAL is chosen is named, and tried again`() throws {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()
         disk.plan(DiskFault(.sync, of: .database, times: 1, effect: .fail(.inputOutput)))

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import SyncCore
 
 /// Looks into a database file past the store: the checker must not use the code that it checks.

@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["sync_users", "sqlite_users", "grdb_users"])
+    @Test(arguments: ["sync_users", "sqlite_users"])
     func `a collection may not take the engine's names`(name: String) throws {
         let scratch = try Scratch()
         let collection = try #require(CollectionName(rawValue: name))

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// Looks into a database file with SQL of the checker's own: it must not use the code that it checks.
 final class Database {
