@@ -30,7 +30,6 @@ let package = Package(
         .library(name: "SyncSimulation", targets: ["SyncSimulation"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -89,14 +88,16 @@ let package = Package(
                 .embedInCode("wire/openapi.json"),
             ]),
 
-        // Adapters. Each implements ports, and only the composition root imports it. Both stores on SQLite use this one:
-        .target(name: "CSQLiteStore"),
+        // SQLite: its C API, and the layer over it that both stores use.
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "SQLiteDatabase", dependencies: ["SyncModel", "SyncConcurrency", "CSQLite"]),
+
+        // Adapters. Each implements ports, and only the composition root imports it.
         // Adapters of the client.
         .target(
             name: "SyncStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
             ]),
         .target(
             name: "SyncTransportHTTP",
@@ -113,8 +114,7 @@ let package = Package(
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
             ]),
         .target(
             name: "SyncServerHTTP",
@@ -241,6 +241,7 @@ let package = Package(
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
+        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -254,8 +255,7 @@ let package = Package(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
                 "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
-                "SimulationRecipes",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SimulationRecipes", "SQLiteDatabase",
             ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"]),
         .testTarget(
@@ -268,8 +268,7 @@ let package = Package(
             name: "SyncStoreSQLiteTests",
             dependencies: [
                 "TestRings", "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
-                "SyncSimulation", "SimulationRecipes",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "SyncSimulation", "SimulationRecipes", "CSQLite", "SQLiteDatabase",
             ],
             exclude: ["local-schema.golden.sql"]),
         .testTarget(
@@ -298,8 +297,8 @@ let package = Package(
             dependencies: [
                 "TestRings", "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore",
                 "SyncModel", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
-                "SyncTestKit",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                "SyncTestKit", "SQLiteDatabase",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["KeptScripts"]),
@@ -330,8 +329,7 @@ let package = Package(
         .testTarget(
             name: "BlackBoxTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation", "CSQLite",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -348,7 +346,7 @@ if isFuzzing {
 
 /// The side of the sync that each target is on. It is the first level of folders in Sources.
 let sides = [
-    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive"],
+    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLite", "SQLiteDatabase", "SyncRuntimeLive"],
     "Client": [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
         "Models", "RecordImport",

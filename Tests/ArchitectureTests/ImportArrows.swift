@@ -18,10 +18,11 @@ enum ImportArrows {
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
         // Embedded text.
         "Schemas": [],
+        // SQLite, for both stores. Only this target imports its C API.
+        "SQLiteDatabase": ["SyncModel", "SyncConcurrency", "CSQLite"],
         // Adapters of the client.
         "SyncStoreSQLite": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "GRDBSQLite", "CSQLiteStore",
-            "Dispatch",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase", "Dispatch",
         ],
         "SyncTransportHTTP": [
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
@@ -29,8 +30,7 @@ enum ImportArrows {
         ],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore", "GRDB",
-            "Foundation",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
@@ -87,7 +87,7 @@ enum ImportArrows {
 
     /// Modules that policy modules must not import, directly or indirectly.
     static let forbiddenToPolicy: Set<String> = [
-        "GRDB", "GRDBSQLite", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
+        "CSQLite", "SQLiteDatabase", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
         "Foundation",
         "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser", "Configuration",
     ]

@@ -200,7 +200,7 @@ import Testing
         let first = disk.makeProcess()
         let store = try open(first, durability: .full)
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: StoreFailure.self) {
             _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
         }
@@ -208,7 +208,7 @@ import Testing
         first.kill()
 
         let second = try open(disk.makeProcess(), durability: .full)
-        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the log")
+        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the WAL")
         _ = try second.commit([Samples.create(3)], in: .default, now: Samples.now)
         disk.losePower(seed: seed)
         let third = try open(disk.makeProcess(), durability: .full)
@@ -217,14 +217,14 @@ import Testing
     }
 
     @Test(arguments: 0..<32 as Range<UInt64>)
-    func `an interrupted checkpoint is repaired from the WAL, even after a failed flush`(seed: UInt64) throws {
+    func `a copy of the WAL that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let store = try open(disk.makeProcess(), durability: .normal)
         try store.checkpointNow()
         for number in 1...8 as ClosedRange<UInt64> {
             _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
         }
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: StoreFailure.self) { try store.checkpointNow() }
         disk.plan(DiskFault(.write, of: .database, skip: Int(seed % 8), times: 1, effect: .losePower))
         #expect(throws: StoreFailure.self) { try store.checkpointNow() }

@@ -37,5 +37,5 @@ public struct SQLiteParts: Sendable {
     static let bounds = ReplicaBounds(
         outboxEntries: smallLimits.outboxEntries, outboxBytes: smallLimits.outboxBytes,
         journalEntries: smallLimits.journalEntries,
-        logBytes: (smallLimits.checkpointPages + 400) * 4_120)
+        walBytes: (smallLimits.checkpointPages + 400) * 4_120)
 }

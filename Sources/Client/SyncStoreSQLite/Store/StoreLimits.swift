@@ -25,7 +25,7 @@ public struct StoreLimits: Hashable, Sendable {
 
     /// Pages that the WAL file keeps when SQLite restarts it from the beginning. Twice the checkpoint threshold, so
     /// that an ordinary WAL is not truncated only to grow again.
-    var keptLogPages: Int { 2 * checkpointPages }
+    var keptWALPages: Int { 2 * checkpointPages }
 
     /// Maximum bytes kept of a rejection's message. The journal entry of each dependent transaction repeats the
     /// message.
@@ -36,7 +36,4 @@ public struct StoreLimits: Hashable, Sendable {
     /// Maximum number of decoded transactions cached while a page is applied. A page touches few transactions, each
     /// many times.
     static let decodedTransactions = 64
-    /// Maximum number of cached statements with composed SQL per connection. More than the distinct queries of any
-    /// screen.
-    static let composedStatements = 100
 }
