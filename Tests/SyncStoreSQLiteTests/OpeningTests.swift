@@ -354,8 +354,8 @@ import Testing
 
     // MARK: Settings
 
-    @Test(arguments: [(StoreConfiguration.Durability.normal, "1"), (.full, "2")])
-    func `durability is taken, and stays`(durability: StoreConfiguration.Durability, level: String) throws {
+    @Test(arguments: [(Durability.normal, "1"), (.full, "2")])
+    func `durability is taken, and stays`(durability: Durability, level: String) throws {
         let scratch = try Scratch()
         for connections in [StoreConfiguration.Connections.pool(readers: 2), .single] {
             let store = try scratch.open {

@@ -8,7 +8,7 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func `a server that is killed in the middle of a push has each write once`()
         async throws
     {
-        try await inTestbed(settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
+        try await inTestbed(settings: ["SYNCCTL_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
             let writer = writers[0]
             // Each round kills it a little later on its way through hello and the pushes. The proxy holds the answer back
             // until the server is dead and the connection cut: the client never hears what became of its request.

@@ -10,7 +10,7 @@ import Testing
     {
         try await inTestbed(
             devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
-            settings: ["TOMBOLO_SHUTDOWN_DEADLINE": "1s"]
+            settings: ["SYNCD_SHUTDOWN_DEADLINE": "1s"]
         ) { testbed, ledger, writers in
             for device in testbed.devices {
                 try device.startWatch()

@@ -1,3 +1,5 @@
+public import SyncModel
+
 /// How a local cache is opened.
 public struct StoreConfiguration: Hashable, Sendable {
     /// The database file. Beside it live its log (`-wal`), the index of the log (`-shm`), and two lock files.
@@ -9,14 +11,6 @@ public struct StoreConfiguration: Hashable, Sendable {
     /// The name of a registered SQLite VFS instead of the file system. Permissions and lock files are then left to
     /// whoever made that VFS.
     public var vfs: String?
-
-    /// The failures that a commit survives.
-    public enum Durability: String, Hashable, Sendable, CaseIterable {
-        /// A committed write survives the crash of the process. After a power loss the newest ones may be missing.
-        case normal
-        /// A committed write survives a power loss too, at the price of one fsync each.
-        case full
-    }
 
     public enum Connections: Hashable, Sendable {
         /// One writer, and connections of their own for readers, which never wait for it.

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import Glibc
-import SyncBootstrap
 import SyncCore
 import SyncJSON
+import SyncProgram
 
 /// Two devices and a server, as real processes, that lose nothing.
 struct DemoCommand: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import SyncBootstrap
 import SyncCore
 import SyncJSON
+import SyncProgram
 
 /// The events of the demonstration, in order, and how long each part took.
 final class DemoStory {

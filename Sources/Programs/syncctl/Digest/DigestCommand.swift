@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Fingerprints of what is here, or of what the server has.
 struct DigestCommand: AsyncParsableCommand {

@@ -3,6 +3,7 @@ import Glibc
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Explains the state of the device in sentences.
 struct DoctorCommand: AsyncParsableCommand {

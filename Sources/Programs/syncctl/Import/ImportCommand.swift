@@ -5,6 +5,7 @@ import RecordImport
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Takes in what is there already.
 struct ImportCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// The journal, where a person looks up what was refused or gave way: nothing that they typed just disappears.
 struct JournalCommand: AsyncParsableCommand {

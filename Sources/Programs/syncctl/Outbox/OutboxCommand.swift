@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// The transactions that this device still owes the server.
 struct OutboxCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SyncBootstrap
 import SyncCore
+import SyncProgram
 import SyncRecording
 
 /// The flight recorder's ring.

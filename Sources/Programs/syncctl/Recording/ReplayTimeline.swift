@@ -1,5 +1,5 @@
-import SyncBootstrap
 import SyncCore
+import SyncProgram
 import SyncRecording
 
 /// A replay as lines, for people or for scripts.

@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// `syncctl user`, `avatar`, `profile`: the same commands over each collection's schema.
 struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {

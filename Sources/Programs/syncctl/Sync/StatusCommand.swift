@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Shows what this device holds, owes and can reach.
 struct StatusCommand: AsyncParsableCommand {

@@ -3,6 +3,7 @@ import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Brings this device and the server in step.
 struct SyncCommand: AsyncParsableCommand {

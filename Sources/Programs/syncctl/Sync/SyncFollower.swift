@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// How a run of the engine ended, for the person who asked for it.
 enum SyncEnding: Sendable {

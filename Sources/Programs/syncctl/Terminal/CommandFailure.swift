@@ -1,6 +1,6 @@
 import Models
-import SyncBootstrap
 import SyncCore
+import SyncProgram
 
 /// Why a command did not do what it was asked: one line what was wrong, one line what to do, one exit status.
 struct CommandFailure: Error {

@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncConcurrency
 import SyncCore
+import SyncProgram
 
 /// Shows how far something has got, once it takes longer than a second, and only on a terminal.
 final class Progress: Sendable {

@@ -1,4 +1,4 @@
-import SyncBootstrap
+import SyncProgram
 
 /// A table for people: columns side by side, as wide as what is in them and no wider than the terminal.
 struct Table {

@@ -1,5 +1,5 @@
 import Glibc
-import SyncBootstrap
+import SyncProgram
 
 /// Where a command writes: answers to standard output, everything about them to standard error.
 struct Terminal: Sendable {

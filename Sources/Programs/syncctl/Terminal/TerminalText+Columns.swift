@@ -1,4 +1,4 @@
-import SyncBootstrap
+import SyncProgram
 
 extension TerminalText {
     /// How many columns the text takes. Text of East Asia takes two a character, combining marks none.

@@ -1,4 +1,5 @@
 public import SyncCore
+public import SyncProgram
 
 /// How each part of a client is made: all its dependencies, named in one place and grouped by domain.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import SyncConcurrency
+public import SyncProgram
 
 /// Where a client's token comes from: a fixed value, or a file that may be replaced while the program runs.
 ///

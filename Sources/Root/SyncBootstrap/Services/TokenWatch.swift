@@ -1,6 +1,7 @@
 import ServiceLifecycle
 import SyncConcurrency
 import SyncCore
+import SyncProgram
 
 /// Tells the engine that the token file has changed while the server refuses the old token: it is asked again at once, not at the
 /// end of the long wait after a refusal.

@@ -1,17 +1,13 @@
+public import SyncModel
+
 /// How the authority's database is used.
 public struct SQLiteAuthorityConfiguration: Hashable, Sendable {
+    /// Full is what a server promises; normal is for tests.
     public var durability: Durability
     /// How long a call waits for another connection that holds the database.
     public var busyTimeout: Duration
     /// How many reads run beside each other.
     public var readers: Int
-
-    public enum Durability: Hashable, Sendable {
-        /// A commit is on the disk when it returns: safe against the loss of power. What a server promises.
-        case full
-        /// A commit survives the end of the process, but the loss of power may take the last ones back. For tests.
-        case processCrash
-    }
 
     public init(
         durability: Durability = .full, busyTimeout: Duration = SQLiteAuthorityLimits.busyTimeout,

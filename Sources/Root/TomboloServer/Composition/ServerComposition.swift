@@ -1,0 +1,114 @@
+public import Logging
+import ServiceLifecycle
+public import SyncAuthority
+public import SyncCore
+import SyncModel
+public import SyncProgram
+import UnixSignals
+
+/// A server, put together from its settings: each part is made when it is first asked for, once.
+///
+/// Not `Sendable`, as `ClientComposition`: it belongs to the task that starts the program.
+public final class ServerComposition {
+    public let settings: ServerSettings
+    public let application: ServerApplication
+    public let logger: Logger
+    private let recipes: ServerRecipes
+    private var openAuthority: OpenAuthority?
+
+    public init(
+        settings: ServerSettings, application: ServerApplication, recipes: ServerRecipes, logger: Logger
+    ) {
+        self.settings = settings
+        self.application = application
+        self.recipes = recipes
+        self.logger = logger
+    }
+
+    public private(set) lazy var runtime: EngineRuntime = recipes.machine(settings)
+
+    /// The tokens that clients may show.
+    public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
+
+    /// The authority; its database is made when it is missing.
+    public var authority: Authority {
+        get throws(ConfigurationProblem) { try authority(.makingIfMissing) }
+    }
+
+    private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationProblem) -> Authority {
+        if let openAuthority { return openAuthority.authority }
+        let opened = try recipes.authority(settings, application, runtime, logger, opening)
+        openAuthority = opened
+        return opened.authority
+    }
+
+    /// The name of the server's history.
+    ///
+    /// - Throws: `ConfigurationProblem`, also when there is no database yet; or `AuthorityFailure`.
+    public var epoch: String {
+        get throws { try authority(.existing).epoch().rawValue }
+    }
+
+    /// Begins a new history, after the database was restored from a backup. Nothing may serve it meanwhile.
+    ///
+    /// - Returns: its name.
+    /// - Throws: as `epoch`.
+    public func startNewEpoch() throws -> String {
+        try authority(.existing).startNewEpoch().rawValue
+    }
+
+    /// The conflicts of a space after `number`, oldest first, a line each.
+    ///
+    /// - Throws: as `epoch`; and when `space` is no name of a space.
+    public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
+        guard let space = SpaceID(rawValue: space) else {
+            throw AuthorityFailure(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
+        }
+        return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+    }
+
+    /// Serves, and keeps the feeds within their bound, until SIGTERM or SIGINT, and then lets what is on its way end, up to the
+    /// deadline.
+    ///
+    /// - Parameter listening: told the port once the server answers.
+    public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+        // The cheap check first: without tokens nobody could ask anything.
+        let authenticator = try recipes.authenticator(settings, logger)
+        let authority = try authority
+        let mark = MarkService(
+            authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
+        // Before anybody is served: a restored database begins a new history here.
+        try mark.compare()
+        let listener = try recipes.listener(
+            ServerRecipes.Service(
+                settings: settings, application: application, authority: authority, authenticator: authenticator,
+                runtime: runtime, logger: logger))
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                // Stops last, once nothing is committed any more.
+                mark,
+                ListenerService(listener: listener, listening: listening),
+                UpkeepService(
+                    authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // The listener closes by itself what is open at the deadline; this is for the case that it cannot.
+        configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// Closes what was made.
+    public func close() {
+        openAuthority?.close()
+        openAuthority = nil
+    }
+}
+
+private struct ListenerService: Service {
+    let listener: ServerListener
+    let listening: @Sendable (_ port: Int) async -> Void
+
+    func run() async throws {
+        try await listener.run(listening)
+    }
+}
