@@ -23,6 +23,7 @@ let package = Package(
     name: "tombolo",
     products: [
         .library(name: "Tombolo", targets: ["Tombolo"]),
+        .library(name: "TomboloServer", targets: ["TomboloServer"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
         .executable(name: "syncsim", targets: ["syncsim"]),
@@ -34,7 +35,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -198,30 +198,46 @@ let package = Package(
             dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
 
         // The composition root, and the programs.
+        // For every program: configuration, terminal, log, signals.
+        .target(
+            name: "SyncProgram",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        // The client's.
         .target(
             name: "SyncBootstrap",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
-                "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
-                "SyncReachabilityLinux", "SyncRecording",
-                .product(name: "Configuration", package: "swift-configuration"),
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncRuntimeLive", "SyncStoreSQLite",
+                "SyncTransportHTTP", "Models", "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         // The product that a client program imports.
         .target(
-            name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"]),
-        .executableTarget(
-            name: "syncd",
+            name: "Tombolo",
+            dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncProgram", "SyncBootstrap"]),
+        // The server's, and what a server program imports.
+        .target(
+            name: "TomboloServer",
             dependencies: [
-                "SyncBootstrap", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
+                "SyncServerHTTP", "AuthorityStoreSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "Models"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "Models",
-                "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
+                "Models", "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -231,8 +247,9 @@ let package = Package(
             name: "ForeignBytes",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncAuthority", "SyncRecording",
-                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "Models",
-                "SyncSimulation", .product(name: "Configuration", package: "swift-configuration"),
+                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncProgram",
+                "SyncBootstrap",
+                "TomboloServer", "Models", "SyncSimulation",
             ],
             path: "Tests/ForeignBytes"),
         .testTarget(
@@ -311,9 +328,17 @@ let package = Package(
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
-                "Tombolo", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation",
-                "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "Tombolo", "SyncProgram", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "ConfigurationChecks",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        // What holds of the settings of any program.
+        .target(name: "ConfigurationChecks", dependencies: ["SyncProgram"], path: "Tests/ConfigurationChecks"),
+        .testTarget(
+            name: "TomboloServerTests",
+            dependencies: [
+                "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation", "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive", "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -323,7 +348,8 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "SyncBootstrap", "SyncModel", "SyncCore", "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "syncsim", "SyncProgram", "SyncModel", "SyncCore",
+                "SyncSimulation",
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(
@@ -352,7 +378,7 @@ let sides = [
         "Models", "RecordImport",
     ],
     "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
-    "Root": ["SyncBootstrap", "Tombolo"],
+    "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
     "Testing": [
         "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",

@@ -21,7 +21,7 @@ import Testing
         let folder = try Folder()
         try AuthorityStoreConformance { history in
             try SQLiteAuthorityStore(
-                at: folder.file, newHistory: history, configuration: .init(durability: .processCrash))
+                at: folder.file, newHistory: history, configuration: .init(durability: .normal))
         }.run(rule)
     }
 
@@ -110,7 +110,7 @@ import Testing
         #expect(try store.synchronous == 2)
         let fast = try Folder()
         let lesser = try SQLiteAuthorityStore(
-            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
+            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
         #expect(try lesser.synchronous == 1)
     }
 
@@ -431,7 +431,7 @@ final class Folder {
 
     func open() throws -> SQLiteAuthorityStore {
         try SQLiteAuthorityStore(
-            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
+            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
     }
 
     /// Runs SQL as another program would.

@@ -1,10 +1,11 @@
-import Configuration
 import Foundation
 import SyncAuthority
 import SyncBootstrap
 import SyncJSON
+import SyncProgram
 import SyncRecording
 import SyncServerHTTP
+import TomboloServer
 
 extension ForeignDecoder {
     /// Files that people write, copy, and send: configuration, tokens, and recordings.
@@ -24,33 +25,31 @@ extension ForeignDecoder {
             try requireRoundTrip(
                 of: file.values, decode: { try ConfigurationFile(path: "config.json", text: Data($0)).values },
                 encode: flat)
-            guard let sources = try? ConfigurationSources(flags: [:], variables: ["HOME": "/none"], file: file) else {
-                return
-            }
-            for program in Program.allCases {
-                guard let configuration = try? ResolvedConfiguration(sources, for: program) else { continue }
-                switch program {
-                case .syncctl: _ = try? ClientSettings(configuration)
-                case .syncd: _ = try? ServerSettings(configuration)
-                }
-            }
+            let sources = ConfigurationSources(Program("fuzzed"), variables: ["HOME": "/none"], file: file)
+            _ = try? ClientSettings(ResolvedConfiguration(sources))
+            _ = try? ServerSettings(ResolvedConfiguration(sources))
         })
 
     /// Encodes the values under dotted names.
-    private static func flat(_ values: [String: ConfigValue]) throws -> [UInt8] {
+    private static func flat(_ values: [String: GivenValue]) throws -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             writer.key(name)
-            switch value.content {
-            case .string(let text): writer.string(text)
-            case .int(let number): writer.integer(number)
-            case .bool(let bool): writer.boolean(bool)
+            switch value.jsonType {
+            case "string": writer.string(value.text)
+            case "integer": writer.integer(try Self.require(Int64(value.text)))
+            case "boolean": writer.boolean(try Self.require(Bool(value.text)))
             default: throw BrokenPromise("a value that no key takes: \(name)")
             }
         }
         writer.endObject()
         return writer.bytes
+    }
+
+    private static func require<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw BrokenPromise("a value that is not of its own type") }
+        return value
     }
 
     private static let clientToken = ForeignDecoder(

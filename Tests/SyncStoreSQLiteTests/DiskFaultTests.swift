@@ -11,7 +11,7 @@ import Testing
 
     private func open(
         _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single,
-        durability: StoreConfiguration.Durability = .normal
+        durability: Durability = .normal
     ) throws(StoreFailure) -> SQLiteStore {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.durability = durability
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func `a power loss loses at most the newest writes, and none at full durability`() throws {
-        for durability in StoreConfiguration.Durability.allCases {
+        for durability in Durability.allCases {
             for seed in 0..<20 {
                 let disk = SimulatedDisk(seed: UInt64(seed))
                 var configuration = StoreConfiguration(file: "/cache.sqlite")

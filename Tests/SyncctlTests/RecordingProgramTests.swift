@@ -51,7 +51,7 @@ import Testing
         let nowhere = ["--environment", "development", "--server", "http://\(Self.canary).invalid"]
         let lost = try programs.run(
             "syncctl", ["sync", "--wait", "1s", "--set", "recorder.events=60"] + store + nowhere,
-            variables: ["TOMBOLO_SERVER_TOKEN": "token-\(Self.canary)"])
+            variables: ["SYNCCTL_SERVER_TOKEN": "token-\(Self.canary)"])
         #expect(lost.status == CommandStatus.notSynced.rawValue, "\(lost.errors)")
         #expect(lost.errors.contains(Self.canary), "\(lost.errors)")
 

@@ -18,7 +18,7 @@ import Testing
 
     private static let backup =
         "put the database back from a backup, without the files -wal and -shm of the present one"
-    private static let keys = "syncctl config show lists the keys of clients, syncd config those of a server"
+    private static let keys = "syncd config show lists the keys"
 
     static let failures: [Failure] = [
         Failure(
@@ -102,7 +102,7 @@ import Testing
         throws
     {
         let programs = try Programs()
-        let folder = programs.folder + "/.local/share/tombolo-server"
+        let folder = programs.folder + "/.local/share/syncd"
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         try stop(try programs.serve().process)
         #expect(try programs.tool("sh", ["-c", "cd '\(folder)' && " + failure.preparation]) == 0)
@@ -116,7 +116,7 @@ import Testing
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         let (server, url) = try programs.serve()
-        let folder = programs.folder + "/.local/share/tombolo-server"
+        let folder = programs.folder + "/.local/share/syncd"
         let second = try programs.run("syncd", ["--port", "0"])
         #expect(
             second.errors

@@ -1,5 +1,5 @@
-import SyncBootstrap
 import SyncCore
+import SyncProgram
 import SyncRecording
 
 /// Prints a replay line by line, for people or for scripts.
