@@ -272,18 +272,7 @@ public final class SQLiteStore: Sendable {
 /// permissions, so there SQLite may create it.
 enum URIText {
     static func make(_ configuration: StoreConfiguration, creating: Bool) -> String {
-        var uri = "file:"
-        for byte in configuration.file.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"):
-                uri.unicodeScalars.append(UnicodeScalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                uri += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
+        let uri = "file:" + PercentEncoding.path(configuration.file)
         guard let vfs = configuration.vfs else { return uri + "?mode=rw" }
         return uri + "?mode=\(creating ? "rwc" : "rw")&vfs=\(vfs)"
     }
