@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 import SyncTestKit
 
-/// A server that keeps values in memory, and can lose an answer after it has applied the push.
+/// A server that keeps values in memory and can lose a response after it has applied the push.
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
         var space = RemoteSpace(CommunityCatalog.catalog)
@@ -17,7 +17,7 @@ final class TinyServer: RemoteTransport {
     }
 
     private let state = Guarded(State())
-    /// Runs after a pull has read, and before it answers.
+    /// Runs after a pull has read its data and before it responds.
     private let delay = Guarded<(@Sendable () async -> Void)?>(nil)
     private let epoch = Epoch(rawValue: "tiny")
 
@@ -30,7 +30,7 @@ final class TinyServer: RemoteTransport {
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
     func goDown() { state.withLock { $0.isDown = true } }
 
-    /// Somebody else makes a record.
+    /// Adds a record of another client.
     func put(_ collection: CollectionName, _ record: Record) {
         state.withLock { $0.space.put(collection, record) }
     }

@@ -8,7 +8,7 @@ import TestRings
 import Testing
 
 @Suite(.ring(.unit)) struct TransportConformanceTests {
-    /// The rules that need no bytes and no strangers.
+    /// The rules that need neither raw bytes nor a transport without a valid token.
     static let rules = TransportConformance(TestServer.subject(Unreachable())).rules
     /// All rules.
     static let everyRule = TransportConformance(complete(TestServer.subject(Unreachable()))).rules
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: rules)
-    func `a server in process keeps the rules of transports`(rule: String) async throws {
+    func `the in-process transport keeps the rules of transports`(rule: String) async throws {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
             now: TestServer.now)
@@ -39,7 +39,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(10)),
         arguments: [(0, "a stream begins with the heads of its spaces"), (1, "whoever listens is told of a commit")])
-    func `streams that fall silent are found`(kept: Int, rule: String) async {
+    func `the suite detects hint streams that fall silent`(kept: Int, rule: String) async {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
             now: TestServer.now)
@@ -47,7 +47,7 @@ import Testing
         await #expect(throws: ConformanceViolation.self) { try await suite.run(rule) }
     }
 
-    @Test(.ring(.test), .timeLimit(.minutes(10))) func `a server over HTTP 1 keeps the rules of transports`()
+    @Test(.ring(.test), .timeLimit(.minutes(10))) func `the transport over HTTP 1 keeps the rules of transports`()
         async throws
     {
         let violations = try await TestServer.run(TestServer.authority()) { port in
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(.ring(.test), .timeLimit(.minutes(10)), arguments: [true, false])
-    func `a server over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
+    func `the transport over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
         let configuration = SyncServerConfiguration(
@@ -72,7 +72,7 @@ import Testing
         #expect(violations.isEmpty, "\(violations)")
     }
 
-    @Test func `the suite notices a server that applies a repeat twice`() async throws {
+    @Test func `the suite detects a server that applies a repeated push twice`() async throws {
         let forgetful = ForgetfulTransport(
             InProcessTransport(
                 authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
@@ -82,7 +82,7 @@ import Testing
         #expect(violations.contains { $0.rule.hasPrefix("a number with other contents") }, "\(violations)")
     }
 
-    /// Runs all rules over HTTP, those of strangers and of bad bodies included.
+    /// Runs all rules over HTTP, including those for strangers and invalid bodies.
     private static func check(_ configuration: HTTPTransportConfiguration) async throws -> [ConformanceViolation] {
         try await TestServer.withTransport(configuration) { transport in
             try await TestServer.withTransport(configuration, token: TestServer.bad) { stranger in
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// A server that is not there.
+/// A transport to a server that does not exist.
 struct Unreachable: RemoteTransport {
     private let failure = TransportFailure(.unreachable, "there is no server")
 
@@ -113,7 +113,7 @@ struct Unreachable: RemoteTransport {
     }
 }
 
-/// Makes each push that of a new client, and so forgets what it has done.
+/// A transport that sends each push as a new client, so that the server does not recognize repeats.
 struct ForgetfulTransport: RemoteTransport {
     private let base: any RemoteTransport
     private let random = TestServer.random(seed: 99)
@@ -135,7 +135,7 @@ struct ForgetfulTransport: RemoteTransport {
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> { base.hints(for: spaces) }
 }
 
-/// Ends each stream of hints after so many.
+/// A transport whose hint streams end after `kept` hints.
 struct ForgetfulHints: RemoteTransport {
     let base: any RemoteTransport
     let kept: Int

@@ -78,7 +78,7 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret.
     public let message: String
-    /// What only the operator may read, in the server's log: it may name files. Never sent to a client.
+    /// Details for the operator alone, in the server's log: they may name files. Never sent to a client.
     public let detail: String?
     /// The time after which the client should retry; nil when no time is known.
     public let retryAfter: Duration?

@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// The way to the server with a bug in front of it.
+/// A device's transport behind hooks in which a bug can be planted.
 struct PlantedTransport: RemoteTransport {
     typealias Way = any RemoteTransport
 

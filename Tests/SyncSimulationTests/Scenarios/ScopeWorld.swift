@@ -7,8 +7,8 @@ import SyncStoreSQLite
 import SyncTestKit
 import SyncWire
 
-/// Two principals, a space of each and one of both; each record of a space says so in its text. Everything that the
-/// server answers is written down as bytes, by who was answered.
+/// Two principals with one space each and a shared space. The text of each record names its space. All responses of the
+/// server are kept as bytes, grouped by the principal that received them.
 final class ScopeWorld {
     static let spaces: [String: [SpaceID]] = ["anna": ["north", "shared"], "ben": ["shared", "south"]]
     static let foreign: [String: String] = ["anna": "secret-of-south", "ben": "secret-of-north"]
@@ -57,7 +57,7 @@ final class ScopeWorld {
         return store
     }
 
-    /// Both write everywhere they may, sync, and try to look into what is not theirs.
+    /// Makes both principals write wherever they may, sync, and try to read each other's data.
     func run(rounds: Int) throws {
         for _ in 0..<rounds {
             for name in stores.keys.sorted() {
@@ -110,7 +110,7 @@ final class ScopeWorld {
         }
     }
 
-    /// Each asks for the other's space, fetches the other's records, and writes over them.
+    /// Makes each principal pull the other's space, fetch the other's records, and overwrite them.
     private func spy() throws {
         for (name, other) in [("anna", "ben"), ("ben", "anna")] {
             let space: SpaceID = other == "anna" ? "north" : "south"
@@ -130,7 +130,7 @@ final class ScopeWorld {
         }
     }
 
-    /// The push of a client of one's own making: a create, an update and a delete of a record that it should not know.
+    /// Returns a push of an update, a create, and a delete of a record that the principal may not read, from a forged client.
     private func intrusion(on id: RecordID, in space: SpaceID) throws -> PushRequest {
         let identity = ClientIdentity(
             client: ClientID(bits: Identifier128(high: random.next(), low: random.next())), incarnation: 0)
@@ -163,7 +163,8 @@ final class ScopeWorld {
         return response
     }
 
-    /// The first device whose bytes hold what is not theirs; nil when there is none.
+    /// The first leak found: data of the other principal in the responses, on the disk, or overwritten. Nil if there is
+    /// none.
     var leak: Violation? {
         for (name, secret) in Self.foreign.sorted(by: { $0.key < $1.key }) {
             if (answers[name] ?? []).contains(secret) {

@@ -3,7 +3,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// A codec that writes no values but their places in a table, and notices all damage: for tests of the world itself.
+/// A codec for tests of the world itself. It encodes a message as its index in a table, and detects all damage.
 final class TableWire: SimulatedWire {
     private struct Table: Sendable {
         var requests: [ServerRequest] = []

@@ -2,21 +2,19 @@ import SyncModel
 
 extension SyncEngine {
     /// Starts a request in its own task, which posts its result to the mailbox.
-    func begin(_ action: SyncAction) {
-        switch action {
-        case .sendHello(let serial): execute(commands.hello(), as: serial) { .helloEnded(serial, $0) }
-        case .push(let serial, let request): execute(commands.push(request), as: serial) { .pushEnded(serial, $0) }
-        case .pull(let serial, let request):
+    func begin(_ request: EngineRequest, as serial: Serial) {
+        switch request {
+        case .hello: execute(commands.hello(), as: serial) { .helloEnded(serial, $0) }
+        case .push(let request): execute(commands.push(request), as: serial) { .pushEnded(serial, $0) }
+        case .pull(let request):
             execute(commands.pull(request), as: serial) { .pullEnded(serial, request.space, $0) }
-        case .openHints(let serial, let spaces): listen(for: spaces, as: serial)
-        case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
-            .renewIdentity, .note, .checkpoint, .arm, .disarm, .finish:
-            preconditionFailure("\(action) is not a request")
+        case .hints(let spaces): listen(for: spaces, as: serial)
         }
     }
+
     private func execute<Response>(
         _ command: ServerCommand<Response>, as serial: Serial,
-        _ event: @escaping @Sendable (Result<Response, TransportFailure>) -> SyncEvent
+        _ event: @escaping @Sendable (Result<Response, TransportFailure>) -> ServerEvent
     ) {
         let mailbox = mailbox
         tasks[serial] = runtime.spawn {
@@ -26,7 +24,7 @@ extension SyncEngine {
             } catch {
                 result = .failure(error)
             }
-            mailbox.post(event(result))
+            mailbox.post(.server(event(result)))
         }
     }
 
@@ -37,12 +35,12 @@ extension SyncEngine {
             let wanted = Set(spaces)
             do {
                 for try await hint in commands.hints(for: spaces) where wanted.contains(hint.space) {
-                    mailbox.post(.hint(serial, hint))
+                    mailbox.post(.server(.hint(serial, hint)))
                 }
-                mailbox.post(.hintsEnded(serial, "the server closed the stream"))
+                mailbox.post(.server(.hintsEnded(serial, "the server closed the stream")))
             } catch {
                 let pause = (error as? TransportFailure)?.retryAfter
-                mailbox.post(.hintsEnded(serial, "\(error)", retryAfter: pause))
+                mailbox.post(.server(.hintsEnded(serial, "\(error)", retryAfter: pause)))
             }
         }
     }

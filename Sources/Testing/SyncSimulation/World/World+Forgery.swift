@@ -28,7 +28,6 @@ extension World {
         let request = PushRequest(
             identity: ClientIdentity(client: client, incarnation: 0), epoch: try epochOfServer(), acknowledged: .first,
             transactions: [numbered])
-        userOracle.outsiderTouches(transaction)
         let call = ServerRequest.push(request)
         let stranger = AccessWatch.reader
         let bytes = try parts.wire(.current).encode(call)
