@@ -344,7 +344,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "SyncTestKitTests",
-            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"]),
+            dependencies: [
+                "TestRings", "SyncTestKit", "SyncSimulation", "SyncStoreSQLite", "Models", "SyncCore", "SyncModel",
+                "SyncConcurrency", .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
