@@ -75,7 +75,7 @@ let package = Package(
 
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
-            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording"],
+            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording", "catalog"],
             resources: [
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
                 .embedInCode("local/m0003_account.sql"), .embedInCode("local/m0004_forgotten.sql"),
@@ -84,7 +84,7 @@ let package = Package(
                 .embedInCode("local/m0007_journal_bounds.sql"),
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
-                .embedInCode("authority/m0001_authority.sql"),
+                .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
 
@@ -227,14 +227,14 @@ let package = Package(
         .target(
             name: "TomboloServer",
             dependencies: [
-                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
-                "SyncServerHTTP", "AuthorityStoreSQLite",
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncWire",
+                "SyncRuntimeLive", "SyncServerHTTP", "AuthorityStoreSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "Models"]),
+        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "Models", "SyncModel"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
@@ -341,7 +341,8 @@ let package = Package(
             name: "TomboloServerTests",
             dependencies: [
                 "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation", "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive", "ConfigurationChecks",
+                "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

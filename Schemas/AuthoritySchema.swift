@@ -9,6 +9,7 @@ public enum AuthoritySchema {
     /// In the order in which they are applied; their count is the schema's version.
     public static let migrations: [Migration] = [
         Migration(
-            name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self))
+            name: "m0001_authority", sql: String(decoding: PackageResources.m0001_authority_sql, as: UTF8.self)),
+        Migration(name: "m0002_catalog", sql: String(decoding: PackageResources.m0002_catalog_sql, as: UTF8.self)),
     ]
 }

@@ -58,7 +58,8 @@ enum ImportArrows {
             "Foundation",
         ],
         "TomboloServer": [
-            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncWire",
+            "AuthorityStoreSQLite",
             "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle", "UnixSignals", "Logging",
             "Foundation",
         ],
@@ -67,7 +68,7 @@ enum ImportArrows {
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
             "Models", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
-        "syncd": ["TomboloServer", "Models"],
+        "syncd": ["TomboloServer", "Models", "SyncModel"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",

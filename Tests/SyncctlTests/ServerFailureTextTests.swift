@@ -58,7 +58,7 @@ import Testing
         Failure(
             name: "a database of a newer build", preparation: "sqlite3 authority.sqlite 'PRAGMA user_version = 99'",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 1
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 2
                   use the build of syncd that made it, or a newer one
 
                 """),

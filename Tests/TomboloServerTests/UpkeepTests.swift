@@ -89,7 +89,7 @@ import Testing
             let store = WatchedAuthorityStore(base: InMemoryAuthorityStore(epoch: Self.epoch)) { look.yield() }
             return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
         }
-        recipes.authenticator = { _, _ in NobodyIsKnown() }
+        recipes.authentication = { _, _, _, _ in .blocking(NobodyIsKnown()) }
         // Asks nothing itself, and serves until someone has.
         recipes.listener = { _ in
             ServerListener { _ in

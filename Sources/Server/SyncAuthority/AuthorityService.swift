@@ -14,6 +14,14 @@ public protocol AuthorityService: Sendable {
         _ request: PushRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PushReply
 
+    /// Does the same, and rejects the transactions of some numbers.
+    ///
+    /// - Parameter rejections: the application's verdicts. A transaction that was decided before keeps its outcome all the same.
+    func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime,
+        rejecting rejections: [TransactionNumber: Rejection]
+    ) throws(AuthorityFailure) -> PushReply
+
     func pull(
         _ request: PullRequest, by principal: Principal, now: WallTime
     ) throws(AuthorityFailure) -> PullReply
@@ -31,6 +39,17 @@ public protocol AuthorityService: Sendable {
 }
 
 extension AuthorityService {
+    /// Throws `unavailable` when there is something to reject: this service cannot.
+    public func push(
+        _ request: PushRequest, by principal: Principal, now: WallTime,
+        rejecting rejections: [TransactionNumber: Rejection]
+    ) throws(AuthorityFailure) -> PushReply {
+        guard rejections.isEmpty else {
+            throw AuthorityFailure(.unavailable, "this server cannot reject for the application")
+        }
+        return try push(request, by: principal, now: now)
+    }
+
     /// The newest versions of those of `spaces` that the principal may read: what a stream of hints begins with.
     public func heads(
         of spaces: [SpaceID], for principal: Principal, now: WallTime

@@ -15,7 +15,7 @@ struct Routes: HTTPResponder {
     typealias Context = RouteContext
 
     let endpoint: ServerEndpoint
-    let authenticator: any Authenticator
+    let authentication: Authentication
     let configuration: SyncServerConfiguration
     let connections: OpenConnections
     let health: StoreHealth
@@ -54,7 +54,7 @@ struct Routes: HTTPResponder {
 
     /// Returns the principal of a token; nil for an unknown token.
     func principal(bearing secret: String) async throws -> Principal? {
-        try await endpoint.principal(bearing: secret, by: authenticator)
+        try await endpoint.principal(bearing: secret, by: authentication)
     }
 
     /// Finds out who asks, and for what; reads the body only then.

@@ -10,6 +10,7 @@ struct ServerEndpoint: Sendable {
     let catalog: SchemaCatalog
     let threads: NIOThreadPool
     let now: @Sendable () -> WallTime
+    let review: (any TransactionReview)?
 
     func hello(_ principal: Principal) async throws -> [UInt8] {
         try await threads.runIfActive {
@@ -18,9 +19,24 @@ struct ServerEndpoint: Sendable {
     }
 
     func push(_ body: [UInt8], by principal: Principal) async throws -> [UInt8] {
-        try await threads.runIfActive {
-            let request = try PushCodec.decodeRequest(body)
-            return try PushCodec.encode(authority.push(request, by: principal, now: now()))
+        guard let review else {
+            return try await threads.runIfActive {
+                let request = try PushCodec.decodeRequest(body)
+                return try PushCodec.encode(authority.push(request, by: principal, now: now()))
+            }
+        }
+        let request = try await threads.runIfActive { try PushCodec.decodeRequest(body) }
+        let reader = RecordReader { space, collection, id in
+            let request = FetchRequest(space: space, collection: collection, key: .id(id))
+            return try await threads.runIfActive { try authority.fetch(request, by: principal, now: now()) }
+        }
+        var rejections: [TransactionNumber: Rejection] = [:]
+        for numbered in request.transactions {
+            rejections[numbered.number] = try await review.rejection(
+                of: numbered.transaction, by: principal, records: reader)
+        }
+        return try await threads.runIfActive { [rejections] in
+            try PushCodec.encode(authority.push(request, by: principal, now: now(), rejecting: rejections))
         }
     }
 
@@ -41,8 +57,12 @@ struct ServerEndpoint: Sendable {
     }
 
     /// Returns the principal of a token. The authenticator may read a file.
-    func principal(bearing token: String, by authenticator: any Authenticator) async throws -> Principal? {
-        try await threads.runIfActive { authenticator.principal(bearing: token) }
+    func principal(bearing token: String, by authentication: Authentication) async throws -> Principal? {
+        switch authentication {
+        case .blocking(let authenticator):
+            try await threads.runIfActive { authenticator.principal(bearing: token) }
+        case .asynchronous(let authenticate): try await authenticate(token)
+        }
     }
 
     /// Reads from the store; the result fails when that fails.

@@ -2,7 +2,7 @@ public import Logging
 import ServiceLifecycle
 public import SyncAuthority
 public import SyncCore
-import SyncModel
+public import SyncModel
 public import SyncProgram
 import UnixSignals
 
@@ -42,6 +42,16 @@ public final class ServerComposition {
         return opened.authority
     }
 
+    /// The models with which the records were written; nil when none are remembered.
+    ///
+    /// - Throws: as `epoch`.
+    public var storedCatalog: SchemaCatalog? {
+        get throws {
+            _ = try authority(.existing)
+            return openAuthority?.catalog
+        }
+    }
+
     /// The name of the server's history.
     ///
     /// - Throws: `ConfigurationProblem`, also when there is no database yet; or `AuthorityFailure`.
@@ -73,7 +83,7 @@ public final class ServerComposition {
     /// - Parameter listening: told the port once the server answers.
     public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
         // The cheap check first: without tokens nobody could ask anything.
-        let authenticator = try recipes.authenticator(settings, logger)
+        let authentication = try recipes.authentication(settings, application, runtime, logger)
         let authority = try authority
         let mark = MarkService(
             authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
@@ -81,7 +91,7 @@ public final class ServerComposition {
         try mark.compare()
         let listener = try recipes.listener(
             ServerRecipes.Service(
-                settings: settings, application: application, authority: authority, authenticator: authenticator,
+                settings: settings, application: application, authority: authority, authentication: authentication,
                 runtime: runtime, logger: logger))
         var configuration = ServiceGroupConfiguration(
             services: [
