@@ -84,6 +84,7 @@ let package = Package(
                 .embedInCode("local/m0007_journal_bounds.sql"),
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
+                .embedInCode("local/m0010_catalog.sql"),
                 .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
@@ -204,7 +205,7 @@ let package = Package(
         .target(
             name: "SyncProgram",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive",
+                "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -227,8 +228,8 @@ let package = Package(
         .target(
             name: "TomboloServer",
             dependencies: [
-                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncWire",
-                "SyncRuntimeLive", "SyncServerHTTP", "AuthorityStoreSQLite",
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
+                "SyncServerHTTP", "AuthorityStoreSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

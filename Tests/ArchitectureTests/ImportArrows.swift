@@ -48,7 +48,8 @@ enum ImportArrows {
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // Needed by every program.
         "SyncProgram": [
-            "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals", "Logging",
+            "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals",
+            "Logging",
             "Foundation",
         ],
         // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
@@ -58,8 +59,7 @@ enum ImportArrows {
             "Foundation",
         ],
         "TomboloServer": [
-            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncWire",
-            "AuthorityStoreSQLite",
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
             "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle", "UnixSignals", "Logging",
             "Foundation",
         ],

@@ -36,6 +36,11 @@ CREATE TABLE sync_base (
 
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
 
+CREATE TABLE sync_catalog (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    models TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,
     position INTEGER NOT NULL,

@@ -10,7 +10,8 @@ struct CatalogMigration {
     /// Whether the tables follow this schema already.
     func isDone() throws(StoreFailure) -> Bool {
         let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
-        return try storedFields() == Dictionary(uniqueKeysWithValues: wanted)
+        guard try storedFields() == Dictionary(uniqueKeysWithValues: wanted) else { return false }
+        return try StoredCatalog.text(in: connection) == StoredCatalog.text(of: tables)
     }
 
     /// Runs inside a transaction.
@@ -30,6 +31,7 @@ struct CatalogMigration {
                 try adoptForeignRows(table)
             }
         }
+        try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
 
     // MARK: Names

@@ -38,7 +38,7 @@ struct RecordReference {
         guard found.count == 1 else {
             throw CommandFailure(
                 .failed, "there is more than one record of \(collection) whose \(name) is '\(shown)'",
-                advice: "name it by uid or id, as syncctl \(collection.rawValue) list shows them")
+                advice: "name it by uid or id, as syncctl record list \(collection) shows them")
         }
         return record
     }
@@ -46,6 +46,6 @@ struct RecordReference {
     private func missing(_ collection: CollectionName, _ description: String) -> CommandFailure {
         CommandFailure(
             .failed, "there is no record of \(collection) \(description) on this device",
-            advice: "syncctl \(collection.rawValue) list shows what is here")
+            advice: "syncctl record list \(collection) shows what is here")
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
 public import SyncModel
-public import SyncProgram
 import SyncWire
 
 /// A file with the models of an application, as `Schemas/catalog` describes it.
@@ -36,15 +35,5 @@ public enum CatalogFile {
     /// Returns the text of a file with these models.
     public static func text(_ catalog: SchemaCatalog) -> String {
         String(decoding: CatalogCodec.encode(catalog), as: UTF8.self)
-    }
-}
-
-extension CatalogChange {
-    /// - Throws: when the change cannot be applied, with each conflict and what to do about it.
-    func demandCompatible() throws(ConfigurationProblem) {
-        guard !isCompatible else { return }
-        throw ConfigurationProblem(
-            "the catalog does not fit the stored one: \(conflicts.map(\.problem).joined(separator: "; "))",
-            advice: conflicts.map { "\($0.name): \($0.remedy)" }.joined(separator: "\n  "))
     }
 }
