@@ -34,6 +34,7 @@ CREATE TABLE sync_base (
 
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
 
+<<<<<<< HEAD
 CREATE TABLE sync_confirmed (
     -- The sequence of the transaction, modulo the number of rows that are kept.
     slot INTEGER PRIMARY KEY,
@@ -42,6 +43,11 @@ CREATE TABLE sync_confirmed (
     version INTEGER NOT NULL,
     -- 1 when the version belongs to a lost history.
     is_former INTEGER NOT NULL DEFAULT 0 CHECK (is_former IN (0, 1))
+=======
+CREATE TABLE sync_catalog (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    models TEXT NOT NULL
+>>>>>>> root/root
 ) STRICT;
 
 CREATE TABLE sync_conflict (

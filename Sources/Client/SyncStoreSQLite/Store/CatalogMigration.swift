@@ -13,7 +13,8 @@ struct CatalogMigration {
     /// Whether the tables match this schema.
     func isDone() throws -> Bool {
         let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
-        return try storedFields() == Dictionary(uniqueKeysWithValues: wanted)
+        guard try storedFields() == Dictionary(uniqueKeysWithValues: wanted) else { return false }
+        return try StoredCatalog.text(in: connection) == StoredCatalog.text(of: tables)
     }
 
     /// Creates and extends the tables. Must run inside a transaction.
@@ -33,6 +34,7 @@ struct CatalogMigration {
                 try adoptForeignRows(table)
             }
         }
+        try StoredCatalog.store(StoredCatalog.text(of: tables), in: connection)
     }
 
     // MARK: Names
