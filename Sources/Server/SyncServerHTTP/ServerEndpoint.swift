@@ -9,8 +9,8 @@ struct ServerEndpoint: Sendable {
     let authority: any AuthorityService
     let catalog: SchemaCatalog
     let threads: NIOThreadPool
-    let review: (any TransactionReview)?
     let now: @Sendable () -> WallTime
+    let review: (any TransactionReview)?
 
     /// Performs a call. Returns nil when the requested item does not exist, or the principal may not see it. The
     /// response does not distinguish the two.

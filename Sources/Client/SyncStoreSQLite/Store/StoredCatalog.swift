@@ -1,4 +1,4 @@
-import CSQLiteStore
+import SQLiteDatabase
 public import SyncCore
 public import SyncModel
 import SyncWire
@@ -10,14 +10,14 @@ enum StoredCatalog {
     }
 
     /// Nil when none are remembered.
-    static func text(in connection: Connection) throws(StoreFailure) -> String? {
+    static func text(in connection: Connection) throws -> String? {
         let select = try connection.prepare("SELECT models FROM sync_catalog")
         defer { select.reset() }
         return try select.step() ? select.text(0) : nil
     }
 
     /// Runs inside a transaction. Writes nothing when the text is there already.
-    static func store(_ text: String, in connection: Connection) throws(StoreFailure) {
+    static func store(_ text: String, in connection: Connection) throws {
         guard try self.text(in: connection) != text else { return }
         let statement = try connection.prepare("INSERT OR REPLACE INTO sync_catalog (one, models) VALUES (1, ?1)")
         statement.bind(1, text)
@@ -35,16 +35,16 @@ extension SQLiteStore {
         of configuration: StoreConfiguration, rule: (_ name: String) -> FieldRule?
     ) throws(StoreFailure) -> SchemaCatalog? {
         guard DatabaseFiles(path: configuration.file).identity() != nil else { return nil }
-        let connection = try Connection(
-            opening: URIText.make(configuration, creating: false), tables: [],
-            busyTimeout: configuration.limits.busyTimeout)
-        defer {
-            // Only looked at: the log stays as it is for those who know what it holds.
-            _ = csqlitestore_keep_log_on_close(connection.handle)
-            connection.close()
+        let text = try StoreFailure.converting { () -> String? in
+            let connection = try Connection(
+                opening: DatabaseURI.make(configuration.file, vfs: configuration.vfs),
+                busyTimeout: configuration.limits.busyTimeout)
+            // This only reads, so the WAL stays for the process that knows what it contains.
+            connection.keepWALOnClose()
+            let known = try connection.integer(of: "SELECT count(*) FROM sqlite_schema WHERE name = 'sync_catalog'")
+            return known == 1 ? try StoredCatalog.text(in: connection) : nil
         }
-        let known = try connection.integer(of: "SELECT count(*) FROM sqlite_schema WHERE name = 'sync_catalog'")
-        guard known == 1, let text = try StoredCatalog.text(in: connection) else { return nil }
+        guard let text else { return nil }
         do throws(WireError) {
             return try CatalogCodec.decodeStored(Array(text.utf8), rule: rule)
         } catch {

@@ -321,7 +321,7 @@ extension WriteTransaction {
         return count
     }
 
-    private func placesDeleted(by commit: Commit) throws(StoreFailure) -> [RecordPlace] {
+    private func placesDeleted(by commit: Commit) throws -> [RecordPlace] {
         var places: [RecordPlace] = []
         for change in commit.changes where change.effect == .deleted && knows(change.collection) {
             places.append(
