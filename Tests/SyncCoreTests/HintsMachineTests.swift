@@ -1,0 +1,92 @@
+import SyncModel
+import Testing
+
+@testable import SyncCore
+
+/// The stream of hints, and how it changes the polls.
+@Suite struct HintsMachineTests {
+    @Test func `a server that asks for a pause before the next stream of hints gets it`() {
+        var harness = SessionHarness.online()
+        harness.policy.pollInterval = .seconds(3_600)
+        harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
+        let ended = harness.now
+        for _ in 0..<99 where harness.session.hints.state.isWaiting {
+            harness.wake()
+            if harness.pull != nil { harness.answerPull(.success(.page(SessionHarness.page(version: .zero)))) }
+            if !harness.storeOrders.isEmpty { harness.answerStore(SessionHarness.applied(version: .zero)) }
+        }
+        #expect(harness.now - ended >= .seconds(600))
+    }
+
+    @Test func `streams that end again and again do not put off the poll`() {
+        var harness = SessionHarness.online()
+        let due = Array(harness.timers.values).max()!
+        for _ in 0..<5 {
+            let stream = harness.hintStreams.first!
+            harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+            harness.send(.server(.hintsEnded(stream, "cut")))
+            #expect(harness.timers.values.contains(due))
+            while harness.hintStreams.isEmpty { harness.wake() }
+        }
+    }
+
+    @Test func `a hint of a newer version starts a pull, an old one does not`() {
+        var harness = SessionHarness.online()
+        let stream = harness.hintStreams.first!
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+        #expect(harness.pull == nil)
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
+        #expect(harness.pull != nil)
+        // News that the page under way has heard of, too, asks for nothing more.
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
+        harness.answerStore(SessionHarness.applied(version: Version(5)))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `a hint that lies costs one pull, not a loop`() {
+        var harness = SessionHarness.online()
+        harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000)))))
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        #expect(harness.pull == nil)
+    }
+
+    @Test func `an idle session wakes up for its poll alone, soon unless hints are known to come`() {
+        var harness = SessionHarness.online()
+        #expect(harness.requests.isEmpty)
+        // A stream that has told nothing may not be open on the other side.
+        #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
+        let stream = harness.hintStreams.first!
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+        harness.wake()
+        harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
+        harness.answerStore(SessionHarness.applied(version: .zero))
+        #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
+        harness.send(.server(.hintsEnded(stream, "the server closed the stream")))
+        #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
+        #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
+    }
+
+    @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {
+        var harness = SessionHarness.online()
+        let stream = harness.hintStreams.first!
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+        let other: SpaceID = "other"
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: other)))
+        #expect(harness.hintStreams.count == 1 && !harness.hintStreams.contains(stream))
+        #expect(harness.log.last?.contains("other") == true)
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
+        harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: other))))
+        harness.answerStore(SessionHarness.applied(version: Version(1), of: other))
+        #expect(harness.timers.values.allSatisfy { $0 <= harness.now + harness.policy.pollInterval })
+    }
+}
+
+extension HintsMachine.State {
+    fileprivate var isWaiting: Bool {
+        if case .waiting = self { true } else { false }
+    }
+}
