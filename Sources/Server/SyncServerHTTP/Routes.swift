@@ -120,7 +120,8 @@ struct Routes: HTTPResponder {
         case .serviceUnavailable:
             // The operator must learn about a full or broken disk as well, not only the clients that retry.
             logger.warning(
-                "a request cannot be served", metadata: ["route": "\(route)", "reason": "\(refusal.detail ?? refusal.body.message)"])
+                "a request cannot be served",
+                metadata: ["route": "\(route)", "reason": "\(refusal.detail ?? refusal.body.message)"])
         default: break
         }
         var response = refusal.response(to: request)
