@@ -4,10 +4,10 @@ import SyncModel
 import SyncTestKit
 import Testing
 
-/// A model that an application adds from outside, as the guide "add a model" shows it: with public names alone.
+/// A model that an application adds with only public API, as in the guide "add a model".
 @Suite struct BadgeTests {
     @Test(arguments: [true, false])
-    func `a model that an application adds lives beside the community's`(isMock: Bool) async throws {
+    func `an application can add its own model to the community's models`(isMock: Bool) async throws {
         let catalog = SchemaCatalog(CommunityCatalog.catalog.models + [BadgeSchema.schema])
         let folder = try ScratchFolder()
         let runtime = EngineRuntime.mock()

@@ -2,18 +2,18 @@ import Foundation
 import Testing
 import Tombolo
 
-/// The program in the README.
+/// Tests the program in the README.
 @Suite struct ReadmeTests {
-    /// Compiled, and never run: it would sync until it is stopped.
+    /// The program of the README. It is compiled but never run, because it would sync until it is stopped.
     private func program() async throws {
         let client = try ClientComposition.fromEnvironment()  // TOMBOLO_SERVER_URL and the like
         let community = try client.community
 
         let ned = community.users.make(username: "Ned Stark")
         let avatar = community.avatars.make(author: ned)
-        try await avatar.create()  // durable here at once; the author goes along
+        try await avatar.create()  // durable at once; creates the author, too
         ned.avatar = avatar
-        try await ned.save()  // on its way to the server whenever there is one
+        try await ned.save()  // sent as soon as the server can be reached
 
         if case .acquired(let lease) = try client.acquireLease() {  // one process syncs a database
             try await client.services(handlesSignals: true).run()  // until SIGTERM or SIGINT
@@ -42,7 +42,7 @@ import Tombolo
         for line in lines { #expect(compiled.contains(line), "not compiled: \(line)") }
     }
 
-    @Test func `a client from the environment keeps its records, and has one object for each`() async throws {
+    @Test func `a client from the environment keeps its records and has one object for each`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let variables = ["HOME": folder.path(percentEncoded: false), "TOMBOLO_ENVIRONMENT": "development"]
@@ -58,7 +58,7 @@ import Tombolo
         await again.close()
     }
 
-    @Test func `a variable that names no setting is refused by its name`() {
+    @Test func `an unknown variable is reported by name`() {
         let error = #expect(throws: ConfigurationProblem.self) {
             try ClientComposition.fromEnvironment(["HOME": "/nonexistent", "TOMBOLO_SERVER_ULR": "http://[::1]"])
         }

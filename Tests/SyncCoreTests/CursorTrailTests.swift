@@ -5,7 +5,7 @@ import Testing
 
 /// Cycles of cursors are found.
 @Suite struct CursorTrailTests {
-    /// Answers pulls and page orders until something else is asked for, or so many pulls are over.
+    /// Answers pulls and applies pages until another action is requested or `count` pulls have been answered.
     private static func pulls(_ harness: inout SessionHarness, _ count: Int, _ page: (Int) -> PullPage) -> Int {
         var served = 0
         for _ in 0..<10_000 where served < count {
@@ -23,7 +23,7 @@ import Testing
         return served
     }
 
-    @Test func `a server that alternates two cursors and shows nothing is asked no more than at any poll`() {
+    @Test func `a server that alternates between two cursors without progress is asked once per poll`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         let served = Self.pulls(&harness, 100) { turn in
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: 2...9)
-    func `a circle of cursors is found, however new the rows on it are`(length: Int) {
+    func `a cycle of cursors is detected even if its pages look new`(length: Int) {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         harness.answerHello()

@@ -6,7 +6,7 @@ import Testing
 /// Deletions that the mass-delete brake holds back until a person agrees.
 @Suite struct DeleteConsentTests {
     @Test(arguments: [(90, true), (91, false)])
-    func `consent that is given while the server is asked once more is kept, for no more than was agreed to`(
+    func `consent to deletes given during another pull is kept, but covers only the number agreed to`(
         deletes: Int, isEnough: Bool
     ) {
         var harness = SessionHarness.online()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `consent that nobody was asked for is none`() {
+    @Test func `consent given before the brake asked for it is ignored`() {
         var harness = SessionHarness.online()
         harness.send(.host(.deletesAllowed(.default)))
         harness.send(.host(.syncRequested))
@@ -38,7 +38,7 @@ import Testing
         #expect(harness.storeOrders.isEmpty)
     }
 
-    @Test func `a loss of access that nothing proves waits for a person`() {
+    @Test func `a loss of access that would remove many records waits for the user's consent`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -51,7 +51,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `who waits for a person still hears that the access is gone`() {
+    @Test func `a space that waits for the user's consent is still polled, and learns that access is gone`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
@@ -63,7 +63,7 @@ import Testing
         #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)])
     }
 
-    @Test func `a question that waits for a person stays while there is no link`() {
+    @Test func `a pending question about deletes survives the loss of the link`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a braked snapshot waits for a person`() {
+    @Test func `a snapshot held by the delete brake waits for the user's consent`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))

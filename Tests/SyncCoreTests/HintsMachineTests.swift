@@ -5,7 +5,7 @@ import Testing
 
 /// The stream of hints, and how it changes the polls.
 @Suite struct HintsMachineTests {
-    @Test func `a server that asks for a pause before the next stream of hints gets it`() {
+    @Test func `a requested pause before the next hint stream is kept`() {
         var harness = SessionHarness.online()
         harness.policy.pollInterval = .seconds(3_600)
         harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
@@ -18,7 +18,7 @@ import Testing
         #expect(harness.now - ended >= .seconds(600))
     }
 
-    @Test func `streams that end again and again do not put off the poll`() {
+    @Test func `hint streams that end repeatedly do not delay the poll`() {
         var harness = SessionHarness.online()
         let due = Array(harness.timers.values).max()!
         for _ in 0..<5 {
@@ -30,21 +30,21 @@ import Testing
         }
     }
 
-    @Test func `a hint of a newer version starts a pull, an old one does not`() {
+    @Test func `a hint of a newer version starts a pull, and a hint of an old version does not`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
         harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         #expect(harness.pull == nil)
         harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
         #expect(harness.pull != nil)
-        // News that the page under way has heard of, too, asks for nothing more.
+        // The pull in flight already reaches this version, so the hint requests nothing more.
         harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
         harness.answerStore(SessionHarness.applied(version: Version(5)))
         #expect(harness.pull == nil)
     }
 
-    @Test func `a hint that lies costs one pull, not a loop`() {
+    @Test func `a false hint costs one pull and causes no loop`() {
         var harness = SessionHarness.online()
         harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
@@ -52,10 +52,10 @@ import Testing
         #expect(harness.pull == nil)
     }
 
-    @Test func `an idle session wakes up for its poll alone, soon unless hints are known to come`() {
+    @Test func `an idle session wakes only for its poll, which is less frequent while hints arrive`() {
         var harness = SessionHarness.online()
         #expect(harness.requests.isEmpty)
-        // A stream that has told nothing may not be open on the other side.
+        // Until a stream has delivered a hint, the server may not have opened it.
         #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
         let stream = harness.hintStreams.first!
         harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
@@ -68,7 +68,8 @@ import Testing
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
 
-    @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {
+    @Test
+    func `a space first used while a hint stream is open joins a new stream, and is polled often until it delivers`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
         harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))

@@ -5,7 +5,7 @@ import Testing
 
 /// The link to the server: hellos, waits, and refusals.
 @Suite struct LinkMachineTests {
-    @Test func `a link that is up gets a hello, and a good answer starts a pull`() {
+    @Test func `when the link is up the session sends a hello, and a valid response starts a pull`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         #expect(harness.openHello != nil)
@@ -16,7 +16,7 @@ import Testing
         #expect(harness.session.status(now: .zero).connection == .online)
     }
 
-    @Test func `without a link nothing is sent, and the status says why`() {
+    @Test func `without a link nothing is sent, and the status gives the reason`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
         #expect(harness.requests.isEmpty)
@@ -26,7 +26,7 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
-    @Test func `an unreachable server gets a hello again after a wait that grows up to its cap`() {
+    @Test func `an unreachable server gets another hello after a delay that grows up to its cap`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         var longest = Duration.zero
@@ -43,7 +43,7 @@ import Testing
         #expect(longest > .seconds(30))
     }
 
-    @Test func `a server that refuses the token is left alone until the credentials change`() {
+    @Test func `after the server refuses the token, nothing is sent until the credentials change`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         harness.answerHello(.failure(TransportFailure(.unauthorized, "unknown token")))
@@ -52,17 +52,17 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a hello that is never answered is abandoned at its deadline`() {
+    @Test func `a hello without a response is abandoned at its deadline`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         let lost = harness.openHello!
         harness.wake()
         #expect(harness.openHello == nil)
-        // The late answer changes nothing.
+        // A late response changes nothing.
         #expect(harness.send(.server(.helloEnded(lost, .success(SessionHarness.hello)))).isEmpty)
     }
 
-    @Test func `a server of another protocol is named with its versions`() {
+    @Test func `a server with another protocol version is reported with the versions that it supports`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         let hello = ServerHello(
@@ -76,7 +76,7 @@ import Testing
         #expect(failure.message.contains("7 to 9"))
     }
 
-    @Test func `another history is noted in the store before anything is pulled or pushed`() {
+    @Test func `a new history is recorded in the store before anything is pulled or pushed`() {
         var harness = SessionHarness()
         harness.send(
             .host(.started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up)))
@@ -85,10 +85,10 @@ import Testing
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         #expect(harness.pull != nil)
-        #expect(harness.storeOrders.count == 1)  // a batch is asked for
+        #expect(harness.storeOrders.count == 1)  // the request for a batch
     }
 
-    @Test func `the first server that is met says to whom the database belongs`() {
+    @Test func `the first server that a device contacts determines the account that owns the database`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up)))
         harness.answerHello()
@@ -98,7 +98,7 @@ import Testing
         #expect(harness.pull != nil)
     }
 
-    @Test func `nothing is sent or asked for with the token of another account, until its owner is back`() {
+    @Test func `nothing is pushed or pulled with another account's token until the owner's token is back`() {
         var harness = SessionHarness()
         let owner = AccountID(rawValue: "bo")
         harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
@@ -119,7 +119,7 @@ import Testing
         #expect(harness.pull?.request.account == owner)
     }
 
-    @Test func `a push whose token has changed on the way is kept, and the server gets a new hello`() {
+    @Test func `a push refused because the token is another account's stays in the outbox`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push?.request.account == SessionHarness.account)
@@ -133,7 +133,7 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
-    @Test func `two servers with different histories behind one address do not make a loop`() {
+    @Test func `two servers with different histories behind one address do not cause a loop`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         for round in 0..<10 {
@@ -148,7 +148,7 @@ import Testing
         Issue.record("ten rounds without a wait")
     }
 
-    @Test func `a server that asks for a pause in answer to a hello gets it, also from an impatient user`() {
+    @Test func `a pause requested in response to a hello is kept even if the user asks for a sync`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         let asked = harness.now
@@ -161,7 +161,7 @@ import Testing
         #expect(harness.now - asked >= .seconds(90))
     }
 
-    @Test func `a server that asks for no pause does not bind an impatient user`() {
+    @Test func `without a requested pause, a sync request from the user is sent at once`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         harness.answerHello(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
@@ -169,7 +169,7 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a pause that a server asked an earlier run for is kept`() {
+    @Test func `a pause that the server requested in an earlier run is kept`() {
         var stored = SessionHarness.stored()
         stored.pause = .seconds(90)
         var harness = SessionHarness()
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
-    func `a pause that comes with a refusal is kept, also by new credentials`(code: TransportFailure.Code) {
+    func `a pause requested with a refusal is kept even after the credentials change`(code: TransportFailure.Code) {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         let pause = harness.policy.refusalRetry + .seconds(60)

@@ -6,7 +6,9 @@ import Testing
 /// The outbox: batches, their outcomes, and identities.
 @Suite struct OutboxMachineTests {
     @Test(arguments: [1...1, 1...2, 0...2])
-    func `results of other transactions than those that were sent are not believed`(numbers: ClosedRange<Int64>) {
+    func `results for transactions that were not sent are ignored, and the push waits to retry`(
+        numbers: ClosedRange<Int64>
+    ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
         harness.answerPush(.success(SessionHarness.results(numbers, version: 1)))
@@ -18,7 +20,7 @@ import Testing
         #expect(words.contains("the server answered transaction"))
     }
 
-    @Test func `a write whose count fails is pushed nevertheless`() {
+    @Test func `a write is pushed even if counting the outbox fails`() {
         var harness = SessionHarness.online()
         harness.send(.store(.failed(.session(.countingOutbox), StoreFailure(.busy, "busy"))))
         guard case .takeBatch? = harness.storeOrders.first else {
@@ -29,7 +31,7 @@ import Testing
         #expect(harness.push != nil)
     }
 
-    @Test func `only one push is on its way, however much is written meanwhile`() {
+    @Test func `only one push is in flight, no matter how much is written in the meantime`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.send(.store(.outboxCounted(OutboxSummary(waiting: 5, sent: 1))))
@@ -37,19 +39,19 @@ import Testing
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
 
-    @Test func `counts from before an answer do not make the status say in sync too early`() {
+    @Test func `an outbox count taken before a push response does not change the status`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 5))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...4, outbox: OutboxSummary(sent: 5))))
         harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
-        // Read before the answer was written down, and told after it.
+        // This count was read before the results were recorded, and arrives after them.
         harness.send(.store(.outboxCounted(OutboxSummary(sent: 5))))
         harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).outbox.answered == 5)
     }
 
-    @Test func `what is held back is not asked for again before a hello`() {
+    @Test func `transactions that are held back are not requested again before a hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 3, held: 3)))
         #expect(harness.storeOrders.isEmpty)
@@ -61,7 +63,7 @@ import Testing
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
     }
 
-    @Test func `while something is held back, each poll asks what the server knows`() {
+    @Test func `while a transaction is held back, each poll sends a hello to learn what the server supports`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
         while harness.openHello == nil { harness.wake() }
@@ -72,7 +74,7 @@ import Testing
         #expect(harness.push != nil)
     }
 
-    @Test func `a push without an answer is sent again, after its deadline and a new hello`() {
+    @Test func `a push without a response is sent again after its deadline and a new hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let lost = harness.push!.serial
@@ -83,7 +85,7 @@ import Testing
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `a server that asks for a pause gets it, also from an impatient user`() {
+    @Test func `a requested pause is kept even if the user asks for a sync`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let failure = TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))
@@ -99,7 +101,7 @@ import Testing
         #expect(harness.now - asked >= .seconds(90))
     }
 
-    @Test func `a batch that is too large is halved until it fits`() {
+    @Test func `a batch that is too large is halved`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))
         harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
@@ -107,7 +109,9 @@ import Testing
     }
 
     @Test(arguments: [(1, 0, 0), (1, 65_536, 8), (2, 65_536, 0)])
-    func `a transaction that cannot be cut has time for its upload`(count: Int64, bytes: Int, seconds: Int) {
+    func `the deadline of a single large transaction includes time for its upload`(
+        count: Int64, bytes: Int, seconds: Int
+    ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: Int(count)))
         let batch = SessionHarness.batch(
             0...(count - 1), outbox: OutboxSummary(sent: Int(count)), text: String(repeating: "a", count: bytes))
@@ -117,7 +121,8 @@ import Testing
         #expect(harness.now - sent == harness.policy.requestDeadline + .seconds(seconds))
     }
 
-    /// Refuses the first transaction, alone, until the machine gives it up. The first refusals may be of a damaged request.
+    /// Refuses the first transaction, sent alone, until the machine withdraws it. The machine retries the first few
+    /// times, because the request could have been damaged in transit.
     private static func refuse(_ harness: inout SessionHarness, _ refusal: TransportFailure) {
         for attempt in 1...OutboxMachine.refusalsBeforeWithdrawal {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
@@ -136,7 +141,7 @@ import Testing
     ]
 
     @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
-    func `a batch that the server itself refuses is halved, and the lone culprit is withdrawn`(
+    func `a batch that the server itself refuses is halved, and the one refused transaction is withdrawn`(
         code: TransportFailure.Code
     ) {
         let refusal = TransportFailure(code, "not this", isDefinite: true)
@@ -160,7 +165,7 @@ import Testing
         }
         #expect(results == [rejected])
         harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
-        // The other one goes on.
+        // The other transaction is sent.
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -168,7 +173,9 @@ import Testing
     }
 
     @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
-    func `a status that the server itself did not give takes nothing out of the outbox`(code: TransportFailure.Code) {
+    func `an error status that did not come from the server itself removes nothing from the outbox`(
+        code: TransportFailure.Code
+    ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for _ in 0..<5 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
@@ -197,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `a withdrawal that cannot be written down is asked for again`() {
+    @Test func `a withdrawal that cannot be recorded is retried`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         Self.refuse(&harness, TransportFailure(.tooLarge, "too large", isDefinite: true))
         harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.diskFull, "the disk is full")))
@@ -209,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: [PushRefusal.gap(expected: TransactionNumber(3)), .identityConflict(number: TransactionNumber(0))])
-    func `a server that knows other numbers makes the client take a new incarnation, but not forever`(
+    func `a client takes a new incarnation once if the server expects other transaction numbers`(
         refusal: PushRefusal
     ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -226,15 +233,15 @@ import Testing
         }
     }
 
-    @Test func `an answer without results does not make a loop`() {
+    @Test func `a push response without results does not cause a loop`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(.answered([], epoch: SessionHarness.epoch, serverTime: .zero)))
         #expect(harness.storeOrders.isEmpty && harness.push == nil)
     }
 
-    /// A device that believed it would wait for a version that never comes.
-    @Test func `an outcome of another version than its receipt is not believed, and asked for again`() {
+    /// A device that accepted the outcome would wait for a version that never arrives.
+    @Test func `an outcome whose version differs from its receipt is not accepted, and the push is retried`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let result = TransactionResult(
@@ -250,7 +257,7 @@ import Testing
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `a confirmed transaction that is nowhere when everything is shown is sent again, as somebody new`() {
+    @Test func `a confirmed transaction that is missing after a complete pull is sent again under a new identity`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for round in 1...4 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
@@ -258,7 +265,7 @@ import Testing
             harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(1)))))
             harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(answered: 1)))
-            // The second time it may be a server that will never tell the truth.
+            // The second time, the server may be one that never reports correct versions.
             #expect(harness.storeOrders.contains { $0 == .renewIdentity } == (round == 1))
             if round > 1 {
                 guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {
@@ -273,7 +280,7 @@ import Testing
     }
 
     @Test(arguments: [TransportFailure.Code.serverFailed, .notUnderstood, .refused, .forbidden, .throttled])
-    func `a failure of the server is never permanent`(code: TransportFailure.Code) {
+    func `a push is retried after any server failure`(code: TransportFailure.Code) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.failure(TransportFailure(code, "no")))
@@ -281,7 +288,7 @@ import Testing
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `a store that cannot record outcomes is asked again, with the same push`() {
+    @Test func `if the store cannot record outcomes, the same push is sent again`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
@@ -292,7 +299,7 @@ import Testing
         while harness.storeOrders.isEmpty { harness.wake() }
     }
 
-    @Test func `a batch that was cut is larger again with each that comes`() {
+    @Test func `a reduced batch size grows again with each push that succeeds`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 100))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...99, outbox: OutboxSummary(sent: 100))))
         harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))

@@ -8,7 +8,7 @@ import Testing
     private static let vacating = StoreAction.vacate(
         .default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)
 
-    @Test func `another engine that follows another history has vacated nothing`() {
+    @Test func `a store that did not vacate the space makes the session send a hello`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -19,7 +19,7 @@ import Testing
         #expect(harness.openHello != nil && harness.pull == nil)
     }
 
-    @Test func `a space without access is vacated, said, and asked for again after a long rest`() {
+    @Test func `a space without access is vacated, reported, and polled again after a long interval`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -28,7 +28,7 @@ import Testing
         harness.answerStore(SessionHarness.vacated(removed: 3))
         let status = harness.session.status(now: harness.now)
         #expect(!status.spaces[0].hasAccess && status.spaces[0].pull == .idle)
-        // It holds all that it may hold.
+        // The device holds everything that it may read.
         #expect(status.isInSync)
         let rested = harness.now
         #expect(harness.pull == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).spaces[0].hasAccess)
     }
 
-    @Test func `only the history that the device follows takes its space away`() {
+    @Test func `a loss of access reported for another history does not vacate the space`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(Epoch(rawValue: "another"))))
@@ -48,7 +48,7 @@ import Testing
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a push to a space without access is followed by no pull at once`() {
+    @Test func `a push to a space without access does not start a pull before the next poll`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -63,7 +63,7 @@ import Testing
         #expect(harness.now - rested == SyncPolicy().pollInterval)
     }
 
-    @Test func `who asks while a space is vacated is answered by another pull`() {
+    @Test func `a sync requested while a space is being vacated starts another pull`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
@@ -72,7 +72,7 @@ import Testing
         #expect(harness.pull != nil)
     }
 
-    @Test func `a space that cannot be vacated is tried again`() {
+    @Test func `vacating a space is retried after it fails`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))

@@ -5,7 +5,7 @@ import Testing
 
 /// Pulls of one space: pages, resets, contradictions, and receipts.
 @Suite struct PullMachineTests {
-    @Test func `pages follow each other while there are more, each after the last is applied`() {
+    @Test func `each page is requested after the previous one has been applied, until there are no more`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         harness.answerHello()
@@ -19,21 +19,21 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `a cursor that stands still while more is promised is not believed`() {
+    @Test func `a page that promises more but repeats the cursor is not applied`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
-    @Test func `a feed that promises more and stays where it is does not make a loop`() {
+    @Test func `a page that promises more but does not advance the version does not cause a loop`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
-    @Test func `a feed that goes back is not applied`() {
+    @Test func `a page with an older version than the last one is not applied`() {
         var harness = SessionHarness()
         harness.send(
             .host(
@@ -50,7 +50,7 @@ import Testing
         #expect(words.contains("went back from version 9 to 8"))
     }
 
-    @Test func `a page of another history that comes while there is no contact is not applied`() {
+    @Test func `a page of another history that arrives while the server is unreachable is not applied`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
@@ -63,7 +63,8 @@ import Testing
         #expect(harness.storeOrders.isEmpty)
     }
 
-    /// A session that has pushed one transaction, which the server has confirmed at version 2 with a receipt.
+    /// Returns a session that has pushed one transaction, and the receipt with which the server confirmed it at version
+    /// 2.
     private func confirmedAtTwo() -> (SessionHarness, CommitReceipt) {
         let receipt = CommitReceipt(space: .default, version: Version(2), cursor: Cursor(rawValue: "receipt"))
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -80,7 +81,7 @@ import Testing
         return (harness, receipt)
     }
 
-    @Test func `pulls show the receipt of a confirmed commit until they have reached it`() {
+    @Test func `pulls carry the receipt of a confirmed commit until they have reached its version`() {
         var (harness, receipt) = confirmedAtTwo()
         #expect(harness.pull?.request.receipt == receipt.cursor)
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
@@ -91,7 +92,7 @@ import Testing
         #expect(harness.pull?.request.receipt == nil)
     }
 
-    @Test func `a head below a confirmed version puts the history in doubt, and is asked for again later`() {
+    @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {
         var (harness, receipt) = confirmedAtTwo()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         #expect(harness.storeOrders.isEmpty)
@@ -108,7 +109,7 @@ import Testing
         #expect(harness.pull?.request.receipt == receipt.cursor)
     }
 
-    @Test func `a page that was asked for before the commit was confirmed may be behind it`() {
+    @Test func `a page requested before a commit was confirmed may end below that commit`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
@@ -129,7 +130,7 @@ import Testing
         #expect(harness.storeOrders.count == 1, "the page is applied")
     }
 
-    @Test func `a cursor that the server cannot read makes way for a snapshot`() {
+    @Test func `a cursor that the server cannot read is replaced by a snapshot`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.cursor)))
@@ -139,7 +140,7 @@ import Testing
         #expect(harness.pull?.request.cursor == nil)
     }
 
-    @Test func `a snapshot in answer to a cursor is not applied`() {
+    @Test func `a snapshot in response to a cursor is not applied`() {
         var harness = SessionHarness()
         harness.send(
             .host(
@@ -160,7 +161,8 @@ import Testing
         #expect(words.contains("restarted the snapshot"))
     }
 
-    @Test func `a page that contradicts is asked for again, then a fresh snapshot is taken, and at last only seldom`() {
+    @Test
+    func `after a contradictory page the session retries, then takes fresh snapshots, and finally retries rarely`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
@@ -184,7 +186,7 @@ import Testing
         #expect(resets == 7)
         #expect(waits.prefix(5).allSatisfy { $0 <= harness.policy.backoff.cap })
         #expect(waits.dropFirst(5).allSatisfy { $0 == PullMachine.restAfterContradictions })
-        // A page that fits is applied, and the count of contradictions starts again.
+        // A consistent page is applied, and resets the count of contradictions.
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(SessionHarness.applied(version: Version(3)))
         #expect(harness.session.status(now: harness.now).isInSync)
@@ -192,7 +194,7 @@ import Testing
         #expect(harness.notes.last == .inSync)
     }
 
-    @Test func `a snapshot that is begun again and again waits longer each time`() {
+    @Test func `a snapshot that restarts repeatedly waits longer each time`() {
         var harness = SessionHarness()
         harness.send(.host(.started(SessionHarness.stored(), .up)))
         harness.answerHello()
@@ -219,8 +221,8 @@ import Testing
         #expect(waits.max()! > .seconds(30))
     }
 
-    @Test func `a page is applied after the cursor that was asked with, and a store that stands elsewhere is followed`()
-    {
+    @Test
+    func `a page is applied after the cursor it was requested with, and the session follows the store's new cursor`() {
         var harness = SessionHarness()
         harness.send(
             .host(
@@ -233,7 +235,7 @@ import Testing
             Issue.record("\(harness.storeOrders)")
             return
         }
-        // Another engine has begun a snapshot meanwhile.
+        // Another engine has started a snapshot in the meantime.
         let elsewhere = StoredSpace(
             space: .default, cursor: Cursor(rawValue: "page-2"), version: Version(11), isComplete: false)
         harness.answerStore(
@@ -241,7 +243,7 @@ import Testing
         #expect(harness.pull?.request.cursor == Cursor(rawValue: "page-2"))
     }
 
-    @Test func `a page that the disk could not take is asked for again`() {
+    @Test func `a page that could not be written to disk is requested again`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
@@ -251,7 +253,7 @@ import Testing
         #expect(harness.storeOrders.isEmpty)
     }
 
-    @Test func `a cursor behind the horizon starts one snapshot at once, and the next after a wait`() {
+    @Test func `a cursor below the horizon starts a snapshot at once, and the next one after a delay`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.horizon)))

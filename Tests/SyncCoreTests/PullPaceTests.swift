@@ -5,10 +5,10 @@ import Testing
 
 /// The size of pages and their deadlines on slow links.
 @Suite struct PullPaceTests {
-    @Test func `a page that was cut is larger again with each that comes`() {
+    @Test func `a reduced page size grows again with each page that arrives`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
-        // The page comes too late: the deadline, and then the hello again.
+        // The page does not arrive before its deadline, so the session waits and sends another hello.
         harness.wake()
         harness.wake()
         harness.answerHello()
@@ -23,7 +23,7 @@ import Testing
         #expect(sizes == [500, 625, 781, 976, nil])
     }
 
-    @Test func `on a very slow link pages shrink to one row, and are given more time`() {
+    @Test func `on a very slow link pages shrink to one row, and their deadlines grow`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         var limits: [Int] = []

@@ -2,16 +2,17 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// Drives a session by hand: keeps the time, the armed timers and the open requests, and lets a test answer them.
+/// Drives a session step by step: holds the clock, the armed timers, and the open requests, and lets a test answer
+/// them.
 struct SessionHarness {
     var session = SessionMachine()
     var policy = SyncPolicy()
     var now = Duration.zero
     var random = TestRandom(seed: 1)
     private(set) var timers: [Serial: Duration] = [:]
-    private(set) var requests: [Serial: ServerRequest] = [:]
+    private(set) var requests: [Serial: EngineRequest] = [:]
     private(set) var hintStreams: Set<Serial> = []
-    /// Orders to the store that the test has not answered yet, oldest first.
+    /// Actions for the store that the test has not yet answered, oldest first.
     var storeOrders: [StoreAction] = []
     var notes: [ContactNews] = []
     private(set) var isFinished = false
@@ -58,7 +59,7 @@ struct SessionHarness {
         }
     }
 
-    /// Lets the next timer fire. False when none is armed.
+    /// Fires the next timer. Returns false if none is armed.
     @discardableResult
     mutating func fireNextTimer() -> Bool {
         guard let next = timers.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
@@ -68,13 +69,13 @@ struct SessionHarness {
         return true
     }
 
-    /// Lets the next timer fire, and fails the test when none is armed.
+    /// Fires the next timer, and fails the test if none is armed.
     mutating func wake() {
         if !fireNextTimer() { Issue.record("no timer is armed:\n\(log.suffix(6).joined(separator: "\n"))") }
     }
 
-    /// The open request for which `match` gives a value.
-    func open<Value>(_ match: (Serial, ServerRequest) -> Value?) -> Value? {
+    /// Returns the first value that `match` returns for an open request.
+    func open<Value>(_ match: (Serial, EngineRequest) -> Value?) -> Value? {
         for serial in requests.keys.sorted() {
             if let request = requests[serial], let value = match(serial, request) { return value }
         }
@@ -120,7 +121,7 @@ struct SessionHarness {
         send(.server(.pullEnded(serial, request.space, result)))
     }
 
-    /// Answers the oldest order to the store.
+    /// Answers the oldest action for the store.
     mutating func answerStore(_ event: StoreEvent) {
         guard !storeOrders.isEmpty else {
             Issue.record("the store was not asked anything")
@@ -190,7 +191,7 @@ struct SessionHarness {
             }, epoch: epoch, serverTime: HybridTime(rawValue: 1))
     }
 
-    /// A session that is online and has nothing to do.
+    /// Returns a session that is online and, by default, has nothing to do.
     static func online(outbox: OutboxSummary = OutboxSummary(), spaces: [SpaceID] = [.default]) -> SessionHarness {
         var harness = SessionHarness()
         harness.send(.host(.started(stored(spaces: spaces, cursor: Cursor(rawValue: "at-0"), isComplete: true), .up)))

@@ -23,7 +23,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `a sync whose results come after the page that shows them is noted as complete`() {
+    @Test func `a sync is reported as complete even if the push results arrive after the page that contains them`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.send(.host(.syncRequested))
@@ -36,7 +36,7 @@ import Testing
         #expect(harness.notes == [.inSync])
     }
 
-    @Test func `a sync is not noted as complete while a space waits`() {
+    @Test func `a sync is not reported as complete while a space waits to retry`() {
         let spaces: [SpaceID] = ["default", "letters"]
         var harness = SessionHarness.online(spaces: spaces)
         harness.notes = []
@@ -47,7 +47,7 @@ import Testing
         #expect(!harness.notes.contains(.inSync))
     }
 
-    @Test func `what a push brought is pulled in the spaces of its transactions alone`() {
+    @Test func `after a push, only the spaces of its transactions are pulled`() {
         let spaces: [SpaceID] = ["default", "letters", "photos"]
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1), spaces: spaces)
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 1), in: "letters")))
@@ -61,7 +61,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `a space that the application begins to use is pulled, too`() {
+    @Test func `a space that the application starts to use is pulled too`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: "attic")))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
@@ -70,7 +70,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).spaces.map(\.space) == ["attic", "default"])
     }
 
-    @Test func `a pause that a server asks for is told to later runs, and no longer than is granted`() {
+    @Test func `a requested pause is saved for later runs, up to the longest pause allowed`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.throttled, "busy", retryAfter: .seconds(90_000))))
@@ -80,7 +80,7 @@ import Testing
             ])
     }
 
-    @Test func `a push never waits for a pull, nor a pull for a push`() {
+    @Test func `pushes and pulls do not wait for each other`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
@@ -89,7 +89,7 @@ import Testing
         #expect(harness.push != nil && harness.pull != nil)
     }
 
-    @Test func `a stop waits for what is on its way, and no longer than its deadline`() {
+    @Test func `a stop waits for requests in flight until its deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.send(.host(.stopRequested))
@@ -100,7 +100,7 @@ import Testing
         #expect(harness.timers.isEmpty && harness.requests.isEmpty && harness.hintStreams.isEmpty)
     }
 
-    @Test func `who asks for a stop twice does not put it off`() {
+    @Test func `a second stop request does not extend the deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.send(.host(.stopRequested))
@@ -110,7 +110,7 @@ import Testing
         #expect(harness.timers == timers)
     }
 
-    @Test func `an answer that comes during a stop is written down`() {
+    @Test func `a push response that arrives during a stop is recorded`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.send(.host(.stopRequested))

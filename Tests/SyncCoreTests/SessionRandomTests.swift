@@ -3,18 +3,18 @@ import Testing
 
 @testable import SyncCore
 
-/// Random events against the session: it never traps, never has two pushes on their way, never stops trying without
-/// saying why, and never makes a storm.
+/// Sends random events to the session and checks that it never traps, never has two pushes in flight, never stops
+/// trying without giving a reason, and never floods the server with requests.
 @Suite struct SessionRandomTests {
     @Test(arguments: 0..<200)
-    func `any sequence of events keeps the promises`(seed: Int) {
+    func `the session keeps its promises for any sequence of events`(seed: Int) {
         var world = RandomWorld(seed: UInt64(seed))
         for _ in 0..<400 where !world.harness.isFinished { world.step() }
         world.heal()
     }
 }
 
-/// A store and a server that answer at random; late, repeated and senseless events among them.
+/// A store and a server that respond at random, with some late, repeated, and meaningless events.
 private struct RandomWorld {
     var harness = SessionHarness()
     var random: TestRandom
@@ -156,7 +156,7 @@ private struct RandomWorld {
         }
     }
 
-    /// The transaction that is given up is answered soon; here it is at once.
+    /// In reality a withdrawn transaction is answered a little later. Here it is answered at once.
     private mutating func withdraw(fails: Bool) {
         if fails {
             harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.inputOutput, "input/output error")))
@@ -175,7 +175,7 @@ private struct RandomWorld {
     func check() {
         let pushes = harness.requests.values.filter { if case .push = $0 { true } else { false } }
         #expect(pushes.count <= 1, "two pushes on their way (I3)")
-        // Without a turn of the clock, only so much may be asked of a server that fails (I18).
+        // The number of requests to a failing server is limited while the clock does not advance (I18).
         #expect(requestsSinceTimeMoved < 400)
         let status = harness.session.status(now: harness.now)
         guard unanswered > 0, !harness.isFinished else { return }
@@ -189,7 +189,7 @@ private struct RandomWorld {
         #expect(!harness.timers.isEmpty, "nothing will ever wake the session: \(status)")
     }
 
-    /// No faults any more: everything drains, in bounded time.
+    /// Stops all faults, and checks that the outbox drains in bounded time.
     mutating func heal() {
         guard !harness.isFinished else { return }
         harness.send(.device(.linkChanged(.up)))

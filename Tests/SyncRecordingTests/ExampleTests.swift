@@ -5,12 +5,12 @@ import Testing
 
 @testable import SyncRecording
 
-/// `Schemas/recording/example.jsonl` is what this build writes and reads.
+/// Checks that this build writes and reads `Schemas/recording/example.jsonl`.
 @Suite struct ExampleTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Schemas/recording/example.jsonl")
 
-    /// One short sync of two spaces: a hello that fails once, a push with a rejection, a page, and a stop.
+    /// Returns a short sync of two spaces: a hello that fails once, a push with a rejection, a page, and a stop.
     private static func recording() -> Recording {
         var life = ScriptedLife()
         let epoch = Epoch(rawValue: "first")
@@ -70,8 +70,8 @@ import Testing
             entries: RingReader((try? life.ring.recording()) ?? []).entries)
     }
 
-    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file again after a change that was meant.
-    @Test func `the example is what this build writes, and its replay does the same`() throws {
+    /// To update the golden file after an intended change, set TOMBOLO_WRITE_GOLDEN=1.
+    @Test func `this build writes the example file, and its replay has the same actions`() throws {
         let bytes = RecordingFile.bytes(Self.recording())
         if ProcessInfo.processInfo.environment["TOMBOLO_WRITE_GOLDEN"] != nil {
             try Data(bytes).write(to: Self.file)
@@ -85,7 +85,7 @@ import Testing
     }
 }
 
-/// A session to which happens what a test says.
+/// A session with the events that a test sends to it.
 private struct ScriptedLife {
     static let wall = WallTime(milliseconds: 1_760_000_000_000)
 

@@ -3,7 +3,7 @@ import SyncModel
 
 @testable import SyncRecording
 
-/// A session that meets what a store, a server and a link can say, drawn by seed; secrets stand wherever they may.
+/// A session with random events of a store, a server, and a link, chosen by a seed. All texts contain a secret.
 struct RandomLife {
     static let canary = "canary-7f3a"
 
@@ -17,7 +17,7 @@ struct RandomLife {
 
     /// An order that an event will answer.
     private enum Order {
-        case server(Serial, ServerRequest)
+        case server(Serial, EngineRequest)
         case store(StoreAction)
     }
 
@@ -34,7 +34,7 @@ struct RandomLife {
         random = Dice(state: seed)
     }
 
-    /// One turn, as the engine would tell it to a recorder.
+    /// Handles an event, and returns the turn that the engine would pass to a recorder.
     mutating func turn(_ event: SyncEvent) -> RecorderTurn {
         let before = session
         let tape = Tape(random: random)
@@ -94,7 +94,7 @@ struct RandomLife {
         }
     }
 
-    private mutating func answer(_ request: ServerRequest, _ serial: Serial) -> ServerEvent {
+    private mutating func answer(_ request: EngineRequest, _ serial: Serial) -> ServerEvent {
         switch request {
         case .hello: .helloEnded(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
         case .push(let request): .pushEnded(serial, pushResult(request))

@@ -17,7 +17,7 @@ import Testing
         "", "-", ".", "1.", ".5", "+1", "1e3", "1.5.2", "1.1234567890123456789", "1000000000", "99999999999999999999",
         " 1", "1s", "--1", "\u{0661}",
     ])
-    func `what is no duration, or too long a one, is refused`(text: String) {
+    func `invalid and excessive durations are refused`(text: String) {
         #expect(SecondsText.duration(text) == nil)
     }
 }

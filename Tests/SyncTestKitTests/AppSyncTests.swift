@@ -2,9 +2,9 @@ import Models
 import SyncTestKit
 import Testing
 
-/// The example of the article "Test your application", word for word.
+/// The example of the article "Test your application", without changes.
 @Suite struct AppSyncTests {
-    @Test func `a name that is changed on the train arrives at home`() throws {
+    @Test func `a name that is changed offline reaches the other device`() throws {
         let lab = SyncLab(catalog: CommunityCatalog.catalog)
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         let ned = phone.community.users.make(username: "Ned")

@@ -5,19 +5,22 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// A transaction that the server has applied without the device knowing is never called rejected.
+/// A transaction that the server has applied is never reported as rejected, even if the device did not get the
+/// response.
 @Suite(.ring(.unit)) struct LostAnswerTests {
     static let refusals: [TransportFailure.Code] = [.tooLarge, .forbidden, .refused]
 
     private func lab() -> SyncLab { SyncLab(catalog: CommunityCatalog.catalog) }
 
     @Test(arguments: refusals)
-    func `what was applied with a lost answer, and is then refused, is confirmed`(code: TransportFailure.Code) throws {
+    func `a transaction that was applied with a lost response is confirmed despite later refusals`(
+        code: TransportFailure.Code
+    ) throws {
         let lab = lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         try lab.settle()
         phone.server.script(.push, .dropReply)
-        // More refusals than the device takes before it withdraws a lone transaction.
+        // These are more refusals than the device accepts before it withdraws a single transaction.
         for _ in 0..<5 {
             phone.server.script(.push, .fail(TransportFailure(code, "planted", isDefinite: true)))
         }
@@ -34,9 +37,10 @@ import Testing
         try lab.finish()
     }
 
-    /// The same refusals without an application before them: else the test above could not fail.
+    /// The same refusals without a previous success prove that the test above can fail.
     @Test(arguments: refusals)
-    func `what was only ever refused is rejected with the server's reason`(code: TransportFailure.Code) throws {
+    func `a transaction that was only refused is rejected with the server's reason`(code: TransportFailure.Code) throws
+    {
         let lab = lab()
         let phone = try lab.device("phone")
         try lab.settle()

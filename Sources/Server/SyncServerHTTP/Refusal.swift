@@ -10,7 +10,7 @@ import SyncWire
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let body: ErrorBody
-    /// The message for the log, if it says more than the body's message.
+    /// The text for the server's log in place of the body's message, if it says more.
     private(set) var detail: String?
     var headers: HTTPFields = [:]
 

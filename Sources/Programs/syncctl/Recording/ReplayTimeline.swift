@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 import SyncRecording
 
 /// Prints a replay line by line, for people or for scripts.

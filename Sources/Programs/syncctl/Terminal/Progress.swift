@@ -1,7 +1,7 @@
-import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Shows the progress of a command that takes longer than a second, on a terminal only.
 final class Progress: Sendable {

@@ -1,5 +1,6 @@
 import Models
 import SyncCore
+public import SyncProgram
 import SyncReachabilityLinux
 import SyncRuntimeLive
 import SyncStoreSQLite
@@ -61,11 +62,7 @@ extension ClientRecipes.Store {
 extension StoreConfiguration {
     fileprivate init(_ settings: ClientSettings.StoreSettings) {
         self.init(file: settings.file)
-        durability =
-            switch settings.durability {
-            case .normal: .normal
-            case .full: .full
-            }
+        durability = settings.durability
     }
 }
 

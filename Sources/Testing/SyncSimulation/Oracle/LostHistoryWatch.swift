@@ -48,6 +48,8 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreFailure) in
             let after = try Self.addresses(in: store)
             var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
+            // Values that others have replaced since. The device offers those that it wrote; the users' oracle knows which.
+            var replaced: [RecordAddress: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
             for (address, (old, space)) in before
             where old.version == .zero && after[address]?.space != space && told[address] == nil {
@@ -67,7 +69,11 @@ final class LostHistoryWatch: PageWatch {
                     let isLost =
                         space == page.space
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
-                    if isLost { values[field.name] = old.values[position] }
+                    if isLost {
+                        values[field.name] = old.values[position]
+                    } else if space == page.space {
+                        replaced[address, default: [:]][field.name] = old.values[position]
+                    }
                 }
                 if !values.isEmpty { lost[address] = values }
             }
@@ -76,7 +82,12 @@ final class LostHistoryWatch: PageWatch {
                 guard let (old, _) = before[address] else { return false }
                 return old.version > .zero || after[address] == nil || former[address] != nil
             }
-            for address in Set(lost.keys).union(offered.keys).sorted() where lost[address] != offered[address] {
+            for address in Set(lost.keys).union(offered.keys).sorted() {
+                let (needed, allowed) = (lost[address] ?? [:], replaced[address] ?? [:])
+                let isExact =
+                    (offered[address] ?? [:]).filter { needed[$0] == $1 } == needed
+                    && (offered[address] ?? [:]).allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
+                guard !isExact else { continue }
                 let violation = Violation(
                     .I15,
                     "\(device) has lost \(Self.words(lost[address])) of \(address), which only a lost history of the server had, and offers \(Self.words(offered[address]))"

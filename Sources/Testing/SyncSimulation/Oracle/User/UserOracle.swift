@@ -45,8 +45,6 @@ final class UserOracle: Sendable {
         var space: SpaceID
         /// Whether a user has seen the change in the journal.
         var isTold = false
-        /// Whether the server was restored from a backup since.
-        var mayBeLost = false
     }
 
     struct State: Sendable {
@@ -56,8 +54,6 @@ final class UserOracle: Sendable {
         var replaced: Set<Saved> = []
         /// The fields of deleted records that the deleting user could not see, because of an earlier build.
         var deletedUnseen: Set<Spot> = []
-        /// The devices on which each field was changed.
-        var editors: [Spot: Set<String>] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
     }
@@ -155,6 +151,7 @@ final class UserOracle: Sendable {
     func losePower(_ device: String, _ store: any LocalStore) throws(StoreFailure) {
         let held = image(of: device)
         let offer = JournalOffer(try store.wholeJournal())
+        let waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
         let addresses = Set(held.values.map(\.spot.address)).union(held.deletes)
         let shown = try read(addresses.sorted(), in: store)
         state.withLock { state in
@@ -162,7 +159,9 @@ final class UserOracle: Sendable {
             {
                 if !offer.values.contains(saved) { state.values[saved]?.holders.remove(device) }
             }
-            for address in held.deletes where shown[address] != .some(nil) {
+            // A record that is not shown may have been deleted, or its creation may have been lost with its deletion: the
+            // server then shows it again. Only a deletion in the outbox is certain.
+            for address in held.deletes where !waiting.deletes.contains(address) {
                 if !offer.deletes.contains(address) { state.deletes[address]?.holders.remove(device) }
             }
         }
@@ -170,25 +169,11 @@ final class UserOracle: Sendable {
 
     /// Records that the server was restored from a backup.
     ///
-    /// Devices send what was confirmed since again, or offer it, with two documented limits: a delete is not repeated,
-    /// and a field that others have changed as well may keep their value.
+    /// Devices send what was confirmed since again, or offer it, with one documented limit: a delete is not repeated.
     func restoreServer() {
         state.withLock { state in
-            for key in state.values.keys { state.values[key]?.mayBeLost = true }
             state.deletes = [:]
             state.restores += 1
-        }
-    }
-
-    /// Records that an outsider without a device changes records.
-    func outsiderTouches(_ transaction: Transaction) {
-        state.withLock { state in
-            for mutation in transaction.mutations {
-                let address = mutation.address
-                for field in catalog[address.collection]?.fields ?? [] {
-                    state.editors[Spot(address, field.name), default: []].insert("")
-                }
-            }
         }
     }
 
@@ -197,8 +182,6 @@ final class UserOracle: Sendable {
     /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
-        /// A creation, which gives every field a value, even if it is null.
-        case create([Spot])
         case delete(RecordAddress, of: [Saved], unseen: [Spot])
     }
 
@@ -207,9 +190,6 @@ final class UserOracle: Sendable {
         for edit in edits {
             let address = RecordAddress(edit.collection, edit.record)
             let before = shown[address] ?? nil
-            if before == nil, let schema = catalog[address.collection] {
-                changes.append(.create(schema.fields.map { Spot(address, $0.name) }))
-            }
             switch edit {
             case .create(_, _, let patch), .update(_, _, let patch):
                 for (field, value) in patch {
@@ -241,10 +221,7 @@ extension UserOracle.State {
         switch change {
         case .value(let saved, let old):
             if let old { replaced.insert(UserOracle.Saved(spot: saved.spot, value: old)) }
-            editors[saved.spot, default: []].insert(device)
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
-        case .create(let spots):
-            for spot in spots { editors[spot, default: []].insert(device) }
         case .delete(let address, let seen, let unseen):
             replaced.formUnion(seen)
             deletedUnseen.formUnion(unseen)
