@@ -244,12 +244,11 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
-        outbox.sessionChanged(session)
         let isNewEpoch = session.epoch != epoch
         let isFirstContact = account == nil
         epoch = session.epoch
         account = session.account
-        var actions: [SyncAction] = []
+        var actions = outbox.sessionChanged(session, isNewEpoch: isNewEpoch)
         for stored in session.spaces {
             if isNewEpoch {
                 actions += atPull(of: stored.space) { $0.sessionChanged(stored) } ?? []
