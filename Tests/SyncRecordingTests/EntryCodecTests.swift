@@ -58,7 +58,7 @@ import Testing
             "page_braked", "cursor_reset", "session_changed", "store_failed", "counting_outbox", "taking_batch",
             "recording_results", "applying_page", "resetting_cursor", "adopting", "renewing_identity", "gap",
             "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
-            "down", "awaiting_hello", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
+            "down", "awaiting_hello", "online", "refused", "store_failed", "waiting", "in_flight", "renewing", "recording", "taking",
             "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",
             "rest", "space_vacated", "vacate_braked", "vacating_space", "vacating", "no_access",
             "shrunk_limit", "shrunk_page", "identity", "reset", "store",

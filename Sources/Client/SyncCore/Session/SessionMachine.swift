@@ -274,7 +274,7 @@ package struct SessionMachine: Hashable, Sendable {
             return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
         case .adopting:
             // The hello is sent again later, and the adoption is tried again with it.
-            return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
+            return link.adoptionFailed(failure, &turn) + hints.contactLost()
         }
     }
 

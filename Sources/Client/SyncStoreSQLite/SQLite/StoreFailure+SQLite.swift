@@ -9,7 +9,7 @@ extension StoreFailure {
         switch code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return StoreFailure(.busy, "another program holds the database longer than the busy timeout; \(text)")
-        case SQLITE_FULL: return StoreFailure(.diskFull, "no space is left for the database; \(text)")
+        case SQLITE_FULL: return StoreFailure(.diskFull, "the disk is full: \(text)")
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return StoreFailure(.readOnly, "the database or its folder cannot be written; \(text)")
         case SQLITE_CANTOPEN:
@@ -22,7 +22,7 @@ extension StoreFailure {
         case SQLITE_TOOBIG: return StoreFailure(.tooLarge, "a value is larger than SQLite takes; \(text)")
         // SQLite cannot grow the WAL index. This is how it reports a full disk before it writes anything.
         case SQLITE_IOERR where code == Self.noRoomForLogIndex:
-            return StoreFailure(.diskFull, "no space is left on the disk of the database; \(text)")
+            return StoreFailure(.diskFull, "the disk is full: \(text)")
         default:
             return StoreFailure(.inputOutput, text)
         }

@@ -7,7 +7,8 @@ import SyncModel
 /// Checks the device, and explains each result in a sentence.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Check this device: database, outbox, journal, spaces, server, clock.",
+        commandName: "doctor",
+        abstract: "Check this device: database, disk, outbox, journal, spaces, token, server, clock.",
         discussion: """
             Prints the result of each check, and what to do if something is wrong. Exits with status 9 if a person must \
             act. With --fix, repairs what is safe to repair: the permissions of the folder, a WAL that was not checkpointed, \
@@ -25,7 +26,10 @@ struct DoctorCommand: AsyncParsableCommand {
         let findings = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
             let file = DatabaseCheck(client: client, fixes: fix)
             var findings = file.findings()
-            if file.isOpen { findings += try DeviceCheck(client: client).findings() }
+            if file.isOpen {
+                findings.append(DiskCheck(folder: client.settings.store.folder).finding())
+                findings += try DeviceCheck(client: client).findings()
+            }
             findings += await ServerCheck(client: client, asks: !local).findings()
             return findings
         }
