@@ -332,16 +332,37 @@ package struct SessionMachine: Hashable, Sendable {
         case .pageApplied, .spaceVacated, .resultsRecorded, .transactionWithdrawn:
             // Results may be recorded after the page that shows them. No later page would then report that everything
             // is in sync.
-            return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
-        case .pullEnded(_, let space, .success):
-            guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state
-            else { return [] }
-            return [.note(.failed(code: obstacle.code, message: obstacle.words))]
+            guard contact != nil, outbox.summary.count == 0, pulls.allSatisfy(\.isInSync) else {
+                return notesOfWaits(begunIn: turn)
+            }
+            return [.note(.inSync)]
+        case .pushEnded(_, .success), .pullEnded(_, _, .success), .timerFired:
+            return notesOfWaits(begunIn: turn)
         case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .timerFired, .pushEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
-            .cursorReset, .sessionChanged:
+            .outboxTouched, .outboxCounted, .hint, .hintsEnded, .batchTaken, .nothingToPush, .cursorReset,
+            .sessionChanged:
             return []
         }
+    }
+
+    /// Returns the reasons of the waits that began in this turn: an unusable response, or a deadline that passed.
+    private func notesOfWaits(begunIn turn: Turn) -> [SyncAction] {
+        var actions: [SyncAction] = []
+        switch link.state {
+        case .waiting(let timer, let failure), .refused(let timer, let failure):
+            if turn.armed(timer) {
+                actions.append(.note(.failed(code: failure.code.rawValue, message: failure.message)))
+            }
+        case .down, .awaitingHello, .online, .storeFailed: break
+        }
+        if case .waiting(let timer, let obstacle) = outbox.state, turn.armed(timer) {
+            actions.append(.note(.failed(code: obstacle.code, message: obstacle.words)))
+        }
+        for pull in pulls {
+            guard case .waiting(let timer, let obstacle) = pull.state, turn.armed(timer) else { continue }
+            actions.append(.note(.failed(code: obstacle.code, message: obstacle.words)))
+        }
+        return actions
     }
 
     private mutating func respond(_ news: OutboxMachine.News?, _ turn: inout Turn) -> [SyncAction] {
