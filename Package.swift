@@ -85,6 +85,7 @@ let package = Package(
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
                 .embedInCode("local/m0010_confirmed.sql"),
+                .embedInCode("local/m0012_paused_by.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),

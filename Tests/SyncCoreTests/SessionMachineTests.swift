@@ -997,6 +997,22 @@ import Testing
             ])
     }
 
+    @Test(
+        arguments: [
+            (nil, "https://a.example", true), ("https://a.example", "https://a.example/", true),
+            ("https://a.example", nil, true), ("https://a.example", "https://b.example", false),
+        ] as [(String?, String?, Bool)])
+    func `a requested pause applies only to the server that asked for it`(
+        asked: String?, server: String?, applies: Bool
+    ) {
+        let start = WallTime(milliseconds: 1_000_000)
+        var contact = ServerContact()
+        _ = contact.note(.paused(.seconds(60), by: asked), now: start)
+        let rest = contact.pause(by: server, at: start.advanced(by: .seconds(20)), atMost: .seconds(90))
+        #expect(rest == (applies ? .seconds(40) : nil))
+        #expect(contact.pausedUntil(by: server) == (applies ? start.advanced(by: .seconds(60)) : nil))
+    }
+
     @Test func `on a very slow link pages shrink to one row, and their deadlines grow`() {
         var harness = SessionHarness.online()
         harness.send(.syncRequested)

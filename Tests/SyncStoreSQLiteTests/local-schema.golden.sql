@@ -36,6 +36,16 @@ CREATE TABLE sync_base (
 
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
 
+CREATE TABLE sync_confirmed (
+    -- The sequence of the transaction, modulo the number of rows that are kept.
+    slot INTEGER PRIMARY KEY,
+    -- The key of the space.
+    space INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    -- 1 when the version belongs to a lost history.
+    is_former INTEGER NOT NULL DEFAULT 0 CHECK (is_former IN (0, 1))
+) STRICT;
+
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -67,7 +77,7 @@ CREATE TABLE sync_contact (
     failure_at INTEGER,
     -- Until when the server asked to be left alone.
     paused_until INTEGER
-) STRICT;
+, paused_by TEXT) STRICT;
 
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,

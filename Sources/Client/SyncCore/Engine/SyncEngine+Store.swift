@@ -73,6 +73,8 @@ extension SyncEngine {
     /// Records news of the contact. If the store cannot write it, only this run knows it.
     private func note(_ news: ContactNews) -> SyncEvent? {
         let now = runtime.now()
+        var news = news
+        if case .paused(let duration, _) = news { news = .paused(duration, by: transport.serverAddress) }
         guard contact.note(news, now: now) else { return nil }
         do {
             try store.note(news, now: now)

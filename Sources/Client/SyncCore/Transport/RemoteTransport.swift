@@ -5,6 +5,11 @@ public import SyncModel
 /// An implementation gives up when its task is cancelled, and limits how much it reads. It may take longer than the
 /// caller wants to wait, because the engine has its own deadlines.
 public protocol RemoteTransport: Sendable {
+    /// The address of the server. A pause that the server asks for applies only to this address.
+    ///
+    /// The default is nil: there is only one server.
+    var serverAddress: String? { get }
+
     /// Returns the server's hello: the protocol versions that it speaks, its history, and its limits.
     func hello() async throws(TransportFailure) -> ServerHello
 
@@ -23,4 +28,8 @@ public protocol RemoteTransport: Sendable {
     /// The stream begins with the newest version of each space, so that it covers commits made before it was opened.
     /// The engine polls less often only after a stream has delivered a hint.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error>
+}
+
+extension RemoteTransport {
+    public var serverAddress: String? { nil }
 }

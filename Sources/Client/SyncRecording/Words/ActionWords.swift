@@ -28,7 +28,7 @@ package enum ActionWords {
         case .renewIdentity: "renew the identity"
         case .note(.inSync): "note that all is in sync"
         case .note(.failed(let code, _)): "note a failure: \(code)"
-        case .note(.paused(let duration)): "note a pause of \(DurationWords.text(duration)) s"
+        case .note(.paused(let duration, _)): "note a pause of \(DurationWords.text(duration)) s"
         case .checkpoint: "checkpoint"
         case .arm(let serial, let delay): "arm \(serial) for \(DurationWords.text(delay)) s"
         case .disarm(let serial): "disarm \(serial)"

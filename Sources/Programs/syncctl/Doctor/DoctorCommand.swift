@@ -157,7 +157,7 @@ private struct DeviceCheck {
             return .fine("contact", since ?? "no sync has been complete yet")
         }
         var sentence = "since \(TimeText.text(failure.at)) syncing fails: \(failure.message)"
-        if let until = contact.pausedUntil {
+        if let until = contact.pausedUntil(by: client.settings.server?.address.description) {
             sentence += "; the server asked to be left alone until \(TimeText.text(until))"
         }
         return .attention("contact", sentence, advice: since ?? "no sync has been complete yet")
