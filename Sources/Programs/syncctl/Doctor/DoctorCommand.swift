@@ -215,6 +215,7 @@ private struct ServerCheck {
         guard let server = client.settings.server else {
             return [.fine("server", "no server is configured: this device works alone")]
         }
+        if let problem = server.tokenProblem { return [.broken("token", CommandFailure(problem))] }
         guard asks else { return [] }
         if case .down(let reason) = client.reachability.current {
             return [.attention("network", "this device is offline: \(reason)", advice: "connect it to a network")]

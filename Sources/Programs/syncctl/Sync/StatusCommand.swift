@@ -42,6 +42,7 @@ struct StatusCommand: AsyncParsableCommand {
         guard let server = client.settings.server else { return .noServer }
         if case .down(let reason) = client.reachability.current { return .offline(reason) }
         guard !local else { return .notAsked }
+        if let problem = server.tokenProblem { return .refused(problem.message) }
         let start = client.runtime.uptime()
         do {
             let hello = try await client.transport.hello()

@@ -121,6 +121,7 @@ public final class ClientComposition {
                     "no server is configured: server.url is not set",
                     advice: "give it as --server URL, as TOMBOLO_SERVER_URL, or in the configuration file")
             }
+            if let problem = server.tokenProblem { throw problem }
             let made = try recipes.remote.connect(server, runtime)
             openTransport = made
             return made.transport
