@@ -54,12 +54,22 @@ struct DatabaseFiles: Hashable, Sendable {
         }
         try Self.checkOwner(path, status)
         try checkNames(status, forSalvage: isSalvage)
-        guard status.st_mode & 0o7777 != 0o600 else { return }
-        guard chmod(path, 0o600) == 0 else {
-            throw StoreFailure(
-                .unsafePermissions,
-                "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
+        try Self.narrow(path, status)
+        // A copy of a running device has them with the permissions of the copy. SQLite keeps those.
+        for file in [path + "-wal", path + "-shm"] where lstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        {
+            try Self.narrow(file, status)
         }
+    }
+
+    /// Sets the permissions of a file to 600.
+    private static func narrow(_ path: String, _ status: stat) throws(StoreFailure) {
+        guard status.st_mode & 0o7777 != 0o600, chmod(path, 0o600) != 0 else { return }
+        // Another process has deleted the WAL meanwhile.
+        guard errno != ENOENT else { return }
+        throw StoreFailure(
+            .unsafePermissions,
+            "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
     }
 
     /// Throws if the database has more than one name, unless the other name is the one that a salvage gave it.
