@@ -23,6 +23,7 @@ let package = Package(
     name: "tombolo",
     products: [
         .library(name: "Tombolo", targets: ["Tombolo"]),
+        .library(name: "TomboloServer", targets: ["TomboloServer"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
         .executable(name: "syncsim", targets: ["syncsim"]),
@@ -30,12 +31,10 @@ let package = Package(
         .library(name: "SyncSimulation", targets: ["SyncSimulation"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -75,7 +74,7 @@ let package = Package(
 
         // Schemas: one source for SQL, wire and configuration; code embeds these files.
         .target(
-            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording"],
+            name: "Schemas", path: "Schemas", exclude: ["wire/examples", "config", "recording", "catalog"],
             resources: [
                 .embedInCode("local/m0001_local_cache.sql"), .embedInCode("local/m0002_recording.sql"),
                 .embedInCode("local/m0003_account.sql"), .embedInCode("local/m0004_forgotten.sql"),
@@ -85,23 +84,24 @@ let package = Package(
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
                 .embedInCode("local/m0010_confirmed.sql"),
-                .embedInCode("local/m0012_paused_by.sql"),
-                .embedInCode("authority/m0001_authority.sql"),
+                .embedInCode("local/m0011_catalog.sql"),
+                .embedInCode("local/m0012_deleted.sql"),
+                .embedInCode("local/m0013_paused_by.sql"),
+                .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
 
-        // Adapters. Each implements ports, and only the composition root imports it. Both stores on SQLite use this one:
-        .target(name: "CSQLiteStore"),
+        // SQLite: its C API, and the layer over it that both stores use.
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "SQLiteDatabase", dependencies: ["SyncModel", "SyncConcurrency", "CSQLite"]),
+
+        // Adapters. Each implements ports, and only the composition root imports it.
         // Adapters of the client.
         .target(
             name: "SyncStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
             ]),
-        .target(
-            name: "SyncTransportInProcess",
-            dependencies: ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"]),
         .target(
             name: "SyncTransportHTTP",
             dependencies: [
@@ -117,8 +117,7 @@ let package = Package(
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
             ]),
         .target(
             name: "SyncServerHTTP",
@@ -146,7 +145,7 @@ let package = Package(
         .target(
             name: "SyncTestKit",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
                 "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
             ]),
 
@@ -202,30 +201,46 @@ let package = Package(
             dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
 
         // The composition root, and the programs.
+        // For every program: configuration, terminal, log, signals.
+        .target(
+            name: "SyncProgram",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        // The client's.
         .target(
             name: "SyncBootstrap",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
-                "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
-                "SyncReachabilityLinux", "SyncRecording",
-                .product(name: "Configuration", package: "swift-configuration"),
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncRuntimeLive", "SyncStoreSQLite",
+                "SyncTransportHTTP", "Models", "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         // The product that a client program imports.
         .target(
-            name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"]),
-        .executableTarget(
-            name: "syncd",
+            name: "Tombolo",
+            dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncProgram", "SyncBootstrap"]),
+        // The server's, and what a server program imports.
+        .target(
+            name: "TomboloServer",
             dependencies: [
-                "SyncBootstrap", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
+                "SyncServerHTTP", "AuthorityStoreSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "Models", "SyncModel"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "Models",
-                "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
+                "Models", "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -235,8 +250,9 @@ let package = Package(
             name: "ForeignBytes",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncAuthority", "SyncRecording",
-                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "Models",
-                "SyncSimulation", .product(name: "Configuration", package: "swift-configuration"),
+                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncProgram",
+                "SyncBootstrap",
+                "TomboloServer", "Models", "SyncSimulation",
             ],
             path: "Tests/ForeignBytes"),
         .testTarget(
@@ -245,6 +261,7 @@ let package = Package(
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
+        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -258,8 +275,7 @@ let package = Package(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
                 "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
-                "SimulationRecipes",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SimulationRecipes", "SQLiteDatabase",
             ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"]),
         .testTarget(
@@ -272,15 +288,14 @@ let package = Package(
             name: "SyncStoreSQLiteTests",
             dependencies: [
                 "TestRings", "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
-                "SyncSimulation", "SimulationRecipes",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "SyncSimulation", "SimulationRecipes", "CSQLite", "SQLiteDatabase",
             ],
             exclude: ["local-schema.golden.sql"]),
         .testTarget(
             name: "SyncTransportTests",
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
-                "SyncTransportInProcess", "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -294,7 +309,7 @@ let package = Package(
             name: "ModelsTests",
             dependencies: [
                 "TestRings", "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
+                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -302,8 +317,8 @@ let package = Package(
             dependencies: [
                 "TestRings", "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore",
                 "SyncModel", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
-                "SyncTestKit",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                "SyncTestKit", "SQLiteDatabase",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["KeptScripts"]),
@@ -316,26 +331,38 @@ let package = Package(
         .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
-                "Tombolo", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation",
-                "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "Tombolo", "SyncProgram", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "ConfigurationChecks",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        // What holds of the settings of any program.
+        .target(name: "ConfigurationChecks", dependencies: ["SyncProgram"], path: "Tests/ConfigurationChecks"),
+        .testTarget(
+            name: "TomboloServerTests",
+            dependencies: [
+                "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation", "SyncServerHTTP", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
             name: "SyncTestKitTests",
-            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"]),
+            dependencies: [
+                "TestRings", "SyncTestKit", "SyncSimulation", "SyncStoreSQLite", "Models", "SyncCore", "SyncModel",
+                "SyncConcurrency", .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "SyncBootstrap", "SyncModel", "SyncCore", "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "syncsim", "SyncProgram", "SyncModel", "SyncCore",
+                "SyncSimulation",
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(
             name: "BlackBoxTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation", "CSQLite",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -352,16 +379,16 @@ if isFuzzing {
 
 /// The side of the sync that each target is on. It is the first level of folders in Sources.
 let sides = [
-    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive"],
+    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLite", "SQLiteDatabase", "SyncRuntimeLive"],
     "Client": [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
         "Models", "RecordImport",
     ],
     "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
-    "Root": ["SyncBootstrap", "Tombolo"],
+    "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
     "Testing": [
-        "SyncTestKit", "SyncTransportInProcess", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
+        "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
         "CConcurrencyTripwire",
     ],
 ]

@@ -18,20 +18,19 @@ enum ImportArrows {
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
         // Embedded text.
         "Schemas": [],
+        // SQLite, for both stores. Only this target imports its C API.
+        "SQLiteDatabase": ["SyncModel", "SyncConcurrency", "CSQLite"],
         // Adapters of the client.
         "SyncStoreSQLite": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "GRDBSQLite", "CSQLiteStore",
-            "Dispatch",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase", "Dispatch",
         ],
         "SyncTransportHTTP": [
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
             "NIOHTTP1", "NIOSSL",
         ],
-        "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore", "GRDB",
-            "Foundation",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
@@ -46,19 +45,29 @@ enum ImportArrows {
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
         // Imports of data into a local store.
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
-        // The composition root, the only module that imports the adapters.
+        // Needed by every program.
+        "SyncProgram": [
+            "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals",
+            "Logging",
+            "Foundation",
+        ],
+        // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
         "SyncBootstrap": [
-            "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
-            "SyncTransportHTTP",
-            "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording",
-            "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "Models", "SyncStoreSQLite", "SyncTransportHTTP",
+            "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Foundation",
+        ],
+        "TomboloServer": [
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
+            "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Foundation",
         ],
         // Programs.
         "syncctl": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncBootstrap", "RecordImport", "Models",
-            "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
+            "Models", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
-        "syncd": ["SyncBootstrap", "ArgumentParser", "Foundation"],
+        "syncd": ["TomboloServer", "Models", "SyncModel"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",
@@ -70,10 +79,10 @@ enum ImportArrows {
             "Logging",
         ],
         // The product that a client imports.
-        "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
+        "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncProgram", "SyncBootstrap"],
         // For tests of this package and of applications.
         "SyncTestKit": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire",
             "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
         ],
         "SimulationRecipes": [
@@ -88,9 +97,19 @@ enum ImportArrows {
 
     /// Modules that policy modules must not import, directly or indirectly.
     static let forbiddenToPolicy: Set<String> = [
-        "GRDB", "GRDBSQLite", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
+        "CSQLite", "SQLiteDatabase", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
         "Foundation",
-        "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser", "Configuration",
+        "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser",
+    ]
+
+    /// Modules that a client must not link.
+    static let serverOnly: Set<String> = [
+        "TomboloServer", "SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP", "Hummingbird", "HummingbirdCore",
+    ]
+
+    /// Modules that a server must not link. It takes time, chance, and threads from `SyncCore`.
+    static let clientOnly: Set<String> = [
+        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "Models", "AsyncHTTPClient",
     ]
 
     static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]

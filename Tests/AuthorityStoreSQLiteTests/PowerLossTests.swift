@@ -96,7 +96,7 @@ import Testing
         let first = disk.makeProcess()
         let failing = try open(first)
         try push(0, to: failing)
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: (any Error).self) { try push(1, to: failing) }
         try #require(disk.faultCount == 1)
         first.kill()
@@ -110,7 +110,7 @@ import Testing
         #expect(try head(of: disk.makeProcess()) == Version(3))
     }
 
-    @Test func `a disk failure during the switch to WAL mode is reported, and opening again succeeds`() throws {
+    @Test func `a disk that fails while the WAL is chosen is named, and tried again`() throws {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()
         disk.plan(DiskFault(.sync, of: .database, times: 1, effect: .fail(.inputOutput)))

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import Glibc
+import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 import SyncTestKit
@@ -21,7 +21,7 @@ import Testing
         let folder = try Folder()
         try AuthorityStoreConformance { history in
             try SQLiteAuthorityStore(
-                at: folder.file, newHistory: history, configuration: .init(durability: .processCrash))
+                at: folder.file, newHistory: history, configuration: .init(durability: .normal))
         }.run(rule)
     }
 
@@ -42,14 +42,14 @@ import Testing
         try again.close()
     }
 
-    @Test func `closing a database leaves everything in the file and an empty WAL`() throws {
+    @Test func `the file of a closed database holds everything, and no WAL is left`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
         try store.write { (transaction) throws(AuthorityStoreFailure) in _ = try transaction.takeVersion(in: .default) }
         _ = try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
         try store.close()
-        let log = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
-        #expect((log ?? 0) == 0)
+        let wal = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
+        #expect((wal ?? 0) == 0)
         let copy = folder.file + "-copy"
         try FileManager.default.copyItem(atPath: folder.file, toPath: copy)
         let restored = try SQLiteAuthorityStore(
@@ -70,19 +70,16 @@ import Testing
             try transaction.takeVersion(in: .default)
         }
         _ = try store.write(take)
-        let backup = try DatabaseQueue(path: folder.file)
-        try backup.inDatabase { database in
-            // The backup reads a snapshot that needs a part of the WAL. Later writes are appended to the WAL.
-            try database.beginTransaction(.deferred)
-            defer { try? database.rollback() }
-            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM server")
+        let backup = try Connection(opening: folder.file, busyTimeout: .zero)
+        try backup.readSnapshot { backup in
+            // A snapshot with a part of the WAL, which goes on behind it.
+            _ = try backup.integer(of: "SELECT count(*) FROM server")
             _ = try store.write(take)
             try store.close()
             let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: patience)
             #expect(try again.write(take) == Version(3))
             try again.close()
         }
-        try backup.close()
     }
 
     @Test(arguments: [":memory:", nil]) func `a failed read leaves the store usable and unchanged`(location: String?)
@@ -113,31 +110,29 @@ import Testing
         #expect(try store.synchronous == 2)
         let fast = try Folder()
         let lesser = try SQLiteAuthorityStore(
-            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
+            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
         #expect(try lesser.synchronous == 1)
     }
 
-    @Test func `a WAL that one transaction made long is truncated by the next write`() throws {
+    @Test func `a WAL that one transaction made long is cut when it is used again`() throws {
         let folder = try Folder()
         let store = try folder.open()
-        func logSize() throws -> Int {
+        func walSize() throws -> Int {
             var status = stat()
             guard stat(folder.file + "-wal", &status) == 0 else { throw POSIXError(.ENOENT) }
             return Int(status.st_size)
         }
         let large = 20 * 1_024 * 1_024
-        try store.database.writeWithoutTransaction { database in
-            try database.execute(sql: "CREATE TABLE filler (bytes BLOB)")
-            try database.execute(sql: "INSERT INTO filler VALUES (zeroblob(?))", arguments: [large])
-        }
-        #expect(try logSize() > large)
+        try store.execute("CREATE TABLE filler (bytes BLOB)")
+        try store.execute("INSERT INTO filler VALUES (zeroblob(\(large)))")
+        #expect(try walSize() > large)
         try store.write { (transaction) throws(AuthorityStoreFailure) in
             _ = try transaction.takeVersion(in: .default)
         }
-        #expect(try logSize() < large / 2)
+        #expect(try walSize() < large / 2)
     }
 
-    @Test func `a database is refused if SQLite silently does not switch to WAL mode`() throws {
+    @Test func `where SQLite keeps no WAL, and says nothing, the database is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         // With dot-file locks SQLite has no shared memory and keeps its rollback journal.
@@ -245,9 +240,7 @@ import Testing
     @Test func `a database of another program is refused and left unchanged`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
-        let other = try DatabaseQueue(path: folder.file)
-        try other.write { try $0.execute(sql: "CREATE TABLE cookies (id)") }
-        try other.close()
+        try folder.execute("CREATE TABLE cookies (id)")
         let before = try Data(contentsOf: URL(filePath: folder.file))
         expect(.otherSchema, naming: folder.file) { try folder.open() }
         #expect(try Data(contentsOf: URL(filePath: folder.file)) == before)
@@ -256,14 +249,17 @@ import Testing
     @Test func `a database of a newer build is refused`() throws {
         let folder = try Folder()
         try folder.open().close()
-        let other = try DatabaseQueue(path: folder.file)
-        try other.write { try $0.execute(sql: "PRAGMA user_version = 99") }
-        try other.close()
+        try folder.execute(
+            """
+            WITH RECURSIVE step(number) AS (SELECT 2 UNION ALL SELECT number + 1 FROM step WHERE number < 99)
+            INSERT INTO sync_migration (number, name) SELECT number, 'newer ' || number FROM step;
+            PRAGMA user_version = 99
+            """)
         let failure = expect(.newerSchema, naming: folder.file) { try folder.open() }
         #expect(failure?.message.contains("99") == true)
     }
 
-    @Test func `an empty file is not opened as a database, and next to a WAL it counts as damaged`() throws {
+    @Test func `an empty file is no database to look at, and beside a WAL it is a damaged one`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         let files = FileManager.default
@@ -435,7 +431,12 @@ final class Folder {
 
     func open() throws -> SQLiteAuthorityStore {
         try SQLiteAuthorityStore(
-            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
+            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
+    }
+
+    /// Runs SQL as another program would.
+    func execute(_ sql: String) throws {
+        try Connection(opening: file, busyTimeout: .zero).execute(sql)
     }
 
     func permissions(_ name: String) throws -> Int {
@@ -446,25 +447,23 @@ final class Folder {
 }
 
 extension SQLiteAuthorityStore {
-    var synchronous: Int? {
-        get throws {
-            try database.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
-        }
+    var synchronous: Int64 {
+        get throws { try writer.use { try $0.integer(of: "PRAGMA synchronous") } }
     }
 
     /// Limits the database to a few more pages, like a disk that is almost full.
     func limitPages() throws {
-        try database.writeWithoutTransaction { database in
-            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-            try database.execute(sql: "PRAGMA max_page_count = \(pages + 20)")
+        try writer.use { connection in
+            let pages = try connection.integer(of: "PRAGMA page_count")
+            try connection.execute("PRAGMA max_page_count = \(pages + 20)")
         }
     }
 
     func unlimitPages() throws {
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 100000") }
+        try execute("PRAGMA max_page_count = 100000")
     }
 
     func execute(_ sql: String) throws {
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try writer.use { try $0.execute(sql) }
     }
 }

@@ -1,14 +1,19 @@
-import Configuration
 import Foundation
 import SyncAuthority
 import SyncBootstrap
 import SyncJSON
+import SyncModel
+import SyncProgram
 import SyncRecording
 import SyncServerHTTP
+import SyncWire
+import TomboloServer
 
 extension ForeignDecoder {
     /// Files that people write, copy, and send: configuration, tokens, and recordings.
-    static let files: [ForeignDecoder] = [configuration, clientToken, serverTokens, recording, recordingEntry, replay]
+    static let files: [ForeignDecoder] = [
+        configuration, catalog, clientToken, serverTokens, recording, recordingEntry, replay,
+    ]
 
     private static let configuration = ForeignDecoder(
         "configuration",
@@ -24,34 +29,37 @@ extension ForeignDecoder {
             try requireRoundTrip(
                 of: file.values, decode: { try ConfigurationFile(path: "config.json", text: Data($0)).values },
                 encode: flat)
-            guard let sources = try? ConfigurationSources(flags: [:], variables: ["HOME": "/none"], file: file) else {
-                return
-            }
-            for program in Program.allCases {
-                guard let configuration = try? ResolvedConfiguration(sources, for: program) else { continue }
-                switch program {
-                case .syncctl: _ = try? ClientSettings(configuration)
-                case .syncd: _ = try? ServerSettings(configuration)
-                }
-            }
+            let sources = ConfigurationSources(Program("fuzzed"), variables: ["HOME": "/none"], file: file)
+            _ = try? ClientSettings(ResolvedConfiguration(sources))
+            _ = try? ServerSettings(ResolvedConfiguration(sources))
         })
 
     /// Encodes the values under dotted names.
-    private static func flat(_ values: [String: ConfigValue]) throws -> [UInt8] {
+    private static func flat(_ values: [String: GivenValue]) throws -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             writer.key(name)
-            switch value.content {
-            case .string(let text): writer.string(text)
-            case .int(let number): writer.integer(number)
-            case .bool(let bool): writer.boolean(bool)
+            switch value.jsonType {
+            case "string": writer.string(value.text)
+            case "integer": writer.integer(try Self.require(Int64(value.text)))
+            case "boolean": writer.boolean(try Self.require(Bool(value.text)))
             default: throw BrokenPromise("a value that no key takes: \(name)")
             }
         }
         writer.endObject()
         return writer.bytes
     }
+
+    private static func require<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw BrokenPromise("a value that is not of its own type") }
+        return value
+    }
+
+    /// A catalog with rules that this program does not have, as a store remembers one.
+    private static let catalog = ForeignDecoder(
+        "catalog", seeds: { [try GoldenExamples.catalog()] }, decode: { try CatalogCodec.decodeStored($0) },
+        encode: { CatalogCodec.encode($0) })
 
     private static let clientToken = ForeignDecoder(
         "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },
@@ -70,8 +78,7 @@ extension ForeignDecoder {
         decode: { try TokenFile.parse(String(decoding: $0, as: UTF8.self), "tokens") },
         encode: { principals in
             let lines = principals.map { digest, principal in
-                principal.name + " "
-                    + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
+                "\(principal.name) \(Hexadecimal.text(of: digest))\n"
             }
             return Array(lines.sorted().joined().utf8)
         })

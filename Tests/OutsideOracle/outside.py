@@ -82,14 +82,14 @@ class World:
     # The server
 
     def variables(self):
-        own = {name: value for name, value in os.environ.items() if not name.startswith("TOMBOLO_")}
-        return own | {"TOMBOLO_ENVIRONMENT": "development"}
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("SYNCCTL_", "SYNCD_"))}
+        return own | {"SYNCCTL_ENVIRONMENT": "development", "SYNCD_ENVIRONMENT": "development"}
 
     def server_variables(self):
         return self.variables() | {
-            "TOMBOLO_AUTHORITY_FOLDER": self.path("server"),
-            "TOMBOLO_LISTEN_PORT": str(self.port),
-            "TOMBOLO_LISTEN_PORT_FILE": self.path("port"),
+            "SYNCD_AUTHORITY_FOLDER": self.path("server"),
+            "SYNCD_LISTEN_PORT": str(self.port),
+            "SYNCD_LISTEN_PORT_FILE": self.path("port"),
         }
 
     def start_server(self):
@@ -121,9 +121,9 @@ class World:
 
     def device_variables(self, device):
         return self.variables() | {
-            "TOMBOLO_STORE_FOLDER": self.path(device),
-            "TOMBOLO_SERVER_URL": f"http://127.0.0.1:{self.port}",
-            "TOMBOLO_SERVER_TOKEN": self.token,
+            "SYNCCTL_STORE_FOLDER": self.path(device),
+            "SYNCCTL_SERVER_URL": f"http://127.0.0.1:{self.port}",
+            "SYNCCTL_SERVER_TOKEN": self.token,
         }
 
     def run(self, device, *words):

@@ -2,6 +2,7 @@ import Logging
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncProgram
 import Testing
 
 @testable import SyncBootstrap
@@ -22,9 +23,10 @@ private struct NoLinks: Reachability {
 
 @Suite struct CompositionTests {
     private func settings(_ flags: [String: String] = [:]) throws -> ClientSettings {
-        let sources = try ConfigurationSources(
-            flags: flags.mapValues { .init($0, flag: "--set") }, variables: ["HOME": "/nonexistent"], file: nil)
-        return try ClientSettings(ResolvedConfiguration(sources, for: .syncctl))
+        let sources = ConfigurationSources(
+            Program("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
+            variables: ["HOME": "/nonexistent"], file: nil)
+        return try ClientSettings(ResolvedConfiguration(sources))
     }
 
     private func recipes(_ workshop: Workshop) -> ClientRecipes {

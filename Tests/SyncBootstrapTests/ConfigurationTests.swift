@@ -1,20 +1,23 @@
+import ConfigurationChecks
 import Foundation
 import SyncCore
 import SyncSimulation
+import SyncTransportHTTP
 import Testing
 
 @testable import SyncBootstrap
+@testable import SyncProgram
 
 private func resolve(
-    flags: [String: String] = [:], variables: [String: String] = ["HOME": "/home/ned"], file: String? = nil,
-    for program: Program = .syncctl
-) throws(ConfigurationProblem) -> ResolvedConfiguration {
+    flags: [String: String] = [:], variables: [String: String] = ["HOME": "/home/ned"], file: String? = nil
+) throws(ConfigurationProblem) -> ResolvedConfiguration<ClientKeys> {
     let file = try file.map { text throws(ConfigurationProblem) in
         try ConfigurationFile(path: "tombolo.json", text: Data(text.utf8))
     }
-    let sources = try ConfigurationSources(
-        flags: flags.mapValues { .init($0, flag: "--set") }, variables: variables, file: file)
-    return try ResolvedConfiguration(sources, for: program)
+    return try ResolvedConfiguration(
+        ConfigurationSources(
+            Program("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
+            variables: variables, file: file))
 }
 
 /// Returns the message and the advice of the problem that `body` throws.
@@ -33,7 +36,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         let home = ["HOME": "/home/ned"]
         let resolved = try resolve(
             flags: ["sync.poll-interval": "1s"],
-            variables: home.merging(["TOMBOLO_SYNC_POLL_INTERVAL": "2s", "TOMBOLO_SYNC_PAGE_ROWS": "2"]) { $1 },
+            variables: home.merging(["SYNCCTL_SYNC_POLL_INTERVAL": "2s", "SYNCCTL_SYNC_PAGE_ROWS": "2"]) { $1 },
             file: file)
         let settings = try ClientSettings(resolved)
         #expect(settings.policy.pollInterval == .seconds(1))
@@ -41,9 +44,9 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(settings.policy.listensForHints == false)
         #expect(settings.logLevel == .debug)
         #expect(settings.policy.batch.transactions == 200)
-        let sources = Dictionary(uniqueKeysWithValues: resolved.entries.map { ($0.key.name, $0.source) })
+        let sources = Dictionary(uniqueKeysWithValues: resolved.entries.map { ($0.name, $0.source) })
         #expect(sources["sync.poll-interval"] == .flag("--set"))
-        #expect(sources["sync.page-rows"] == .variable("TOMBOLO_SYNC_PAGE_ROWS"))
+        #expect(sources["sync.page-rows"] == .variable("SYNCCTL_SYNC_PAGE_ROWS"))
         #expect(sources["sync.hints"] == .file("tombolo.json"))
         #expect(sources["sync.batch-transactions"] == .byDefault)
     }
@@ -66,10 +69,10 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
 
     @Test func `an unknown variable with the prefix TOMBOLO_ is refused, and other variables are ignored`() throws {
         let words = problem { () throws(ConfigurationProblem) in
-            _ = try resolve(variables: ["TOMBOLO_SERVER_ULR": "x"])
+            _ = try resolve(variables: ["SYNCCTL_SERVER_ULR": "x"])
         }
-        #expect(words == "there is no environment variable TOMBOLO_SERVER_ULR | did you mean TOMBOLO_SERVER_URL?")
-        _ = try resolve(variables: ["SERVER_URL": "x", "TOMBOLOX": "y"])
+        #expect(words == "there is no environment variable SYNCCTL_SERVER_ULR | did you mean SYNCCTL_SERVER_URL?")
+        _ = try resolve(variables: ["SERVER_URL": "x", "SYNCCTLX": "y"])
     }
 
     @Test func `an unknown key in the file is reported with the name of the file`() {
@@ -135,8 +138,9 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
             }
             let words = problem { () throws(ConfigurationProblem) in
                 let file = try ConfigurationFile(path: "tombolo.json", text: Data(bytes))
-                let sources = try ConfigurationSources(flags: [:], variables: ["HOME": "/home/ned"], file: file)
-                _ = try ResolvedConfiguration(sources, for: .syncctl)
+                let sources = ConfigurationSources(
+                    Program("syncctl"), variables: ["HOME": "/home/ned"], file: file)
+                _ = try ResolvedConfiguration<ClientKeys>(sources)
             }
             #expect(
                 words == "nothing was wrong" || words.contains("tombolo.json"),
@@ -145,8 +149,8 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test func `a secret is masked and not accepted as a flag`() throws {
-        let resolved = try resolve(variables: ["HOME": "/h", "TOMBOLO_SERVER_TOKEN": "canary-7f"])
-        let entry = try #require(resolved.entries.first { $0.key.name == "server.token" })
+        let resolved = try resolve(variables: ["HOME": "/h", "SYNCCTL_SERVER_TOKEN": "canary-7f"])
+        let entry = try #require(resolved.entries.first { $0.name == "server.token" })
         #expect(entry.shownText == "********")
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.token": "canary-7f"]) }
         #expect(words.contains("is a secret"))
@@ -156,10 +160,32 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(!String(describing: Mirror(reflecting: token).children.map { $0.value }).contains("canary"))
     }
 
-    @Test func `a file may contain keys of the other program, but a flag may not`() throws {
-        _ = try resolve(file: #"{"listen": {"port": 80}}"#)
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["listen.port": "80"]) }
-        #expect(words.contains("means nothing to syncctl"))
+    @Test func `each program has its own variables, file, and folder`() throws {
+        let variables = ["HOME": "/home/ned", "TODOSERVER_LISTEN_PORT": "80", "SYNCD_LISTEN_PORT": "80"]
+        #expect(try ClientSettings(resolve(variables: variables)).store.folder == "/home/ned/.local/share/syncctl")
+        let todo = Program("todo")
+        let sources = ConfigurationSources(
+            todo, variables: variables.merging(["TODO_SERVER_URL": "https://a.example"]) { $1 }, file: nil)
+        let settings = try ClientSettings(ResolvedConfiguration(sources))
+        #expect(settings.server?.address.host == "a.example")
+        #expect(settings.store.folder == "/home/ned/.local/share/todo")
+        #expect(todo.configurationFile(variables) == "/home/ned/.config/todo/config.json")
+        #expect(todo.configurationFile(["XDG_CONFIG_HOME": "/etc/xdg"]) == "/etc/xdg/todo/config.json")
+    }
+
+    @Test func `a flag that is given twice is refused`() {
+        let words = problem { () throws(ConfigurationProblem) in
+            var flags = try ConfigurationFlags(settings: ["log.level=debug"])
+            try flags.take("info", for: "log.level", flag: "--log-level")
+        }
+        #expect(words == "log.level is given twice, with --set and --log-level; expected it once")
+    }
+
+    @Test func `a path in the home folder needs a home`() {
+        let words = problem { () throws(ConfigurationProblem) in
+            _ = try resolve(flags: ["store.folder": "~/x"], variables: [:])
+        }
+        #expect(words.contains("HOME is not set"))
     }
 }
 
@@ -190,61 +216,36 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     }
 
     @Test func `folders follow HOME and XDG_DATA_HOME`() throws {
-        #expect(try ClientSettings(try resolve()).store.folder == "/home/ned/.local/share/tombolo")
+        #expect(try ClientSettings(try resolve()).store.folder == "/home/ned/.local/share/syncctl")
         let xdg = ["HOME": "/home/ned", "XDG_DATA_HOME": "/data"]
-        #expect(try ClientSettings(try resolve(variables: xdg)).store.folder == "/data/tombolo")
+        #expect(try ClientSettings(try resolve(variables: xdg)).store.folder == "/data/syncctl")
         #expect(try ClientSettings(try resolve(flags: ["store.folder": "~/x"])).store.folder == "/home/ned/x")
     }
 }
 
 @Suite struct ConfigurationDocumentTests {
-    @Test func `every key is listed once, is documented, and accepts its default`() {
-        let keys = ConfigurationKeys.all
-        #expect(Set(keys.map(\.name)).count == keys.count)
-        for key in keys {
-            #expect(key.meaning.hasSuffix("."), "\(key.name)")
-            #expect(!key.programs.isEmpty, "\(key.name)")
-            if case .fixed(let text) = key.defaultValue { #expect(key.accepts(text), "\(key.name) = \(text)") }
-        }
+    @Test func `every client setting is listed once, is documented, and takes its own default`() {
+        checkSettings(ClientKeys.settings)
     }
 
-    @Test func `every declared key is in the list`() throws {
-        let source = try String(
-            contentsOf: Self.file("Sources/Root/SyncBootstrap/Configuration/ConfigurationKeys.swift"), encoding: .utf8)
-        let declared = source.components(separatedBy: "ConfigurationKey<").count - 1
-        #expect(declared == ConfigurationKeys.all.count)
+    @Test func `the schema of a client's configuration is the one beside the sources`() throws {
+        try checkSchema(ClientKeys.settings, "client", of: "syncctl")
     }
 
-    @Test func `the stored configuration schema matches the keys`() throws {
-        let stored = try String(contentsOf: Self.file("Schemas/config/configuration.schema.json"), encoding: .utf8)
-        #expect(
-            stored == ConfigurationSchema.text,
-            "fix it with: syncctl config schema > Schemas/config/configuration.schema.json")
+    @Test func `the help names every key, and the program's variables`() {
+        let help = ConfigurationHelp.text(ClientKeys.settings, Program("todo"))
+        for setting in ClientKeys.settings { #expect(help.contains("\n  " + setting.name + "\n"), "\(setting.name)") }
+        #expect(help.contains("TODO_LOG_LEVEL") && help.contains("TODO_CONFIG"))
     }
 
-    @Test func `the configuration schema is valid JSON with every key`() throws {
-        let object = try JSONSerialization.jsonObject(with: Data(ConfigurationSchema.text.utf8)) as? [String: Any]
-        var names: Set<String> = []
-        func walk(_ value: [String: Any], _ prefix: String) {
-            for (name, child) in value["properties"] as? [String: [String: Any]] ?? [:] {
-                if child["properties"] != nil { walk(child, prefix + name + ".") } else { names.insert(prefix + name) }
-            }
-        }
-        walk(try #require(object), "")
-        #expect(names == Set(ConfigurationKeys.all.map(\.name)).union(["$schema"]))
-    }
-
-    @Test(arguments: Program.allCases)
-    func `the help lists exactly the keys of its program`(program: Program) {
-        let help = ConfigurationHelp.text(for: program)
-        for key in ConfigurationKeys.all {
-            #expect(help.contains("\n  " + key.name + "\n") == key.programs.contains(program), "\(key.name)")
-        }
-    }
-
-    private static func file(_ path: String) -> URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: path)
+    @Test func `every default has one home`() throws {
+        let settings = try ClientSettings(resolve())
+        #expect(settings.policy == SyncPolicy())
+        #expect(settings.server == nil)
+        let remote = try ClientSettings(resolve(flags: ["server.url": "https://a.example"])).server
+        let transport = HTTPTransportConfiguration(baseURL: "https://a.example")
+        #expect(remote?.connectTimeout == transport.connectTimeout)
+        #expect(remote?.requestTimeout == transport.callTimeout)
     }
 }
 

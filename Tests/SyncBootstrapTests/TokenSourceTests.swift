@@ -1,5 +1,6 @@
 import Foundation
 import SyncConcurrency
+import SyncProgram
 import SyncSimulation
 import Testing
 

@@ -22,7 +22,7 @@ import Testing
                 .turn(
                     RecordedTurn(
                         at: turn.at, event: redaction.event(turn.event), carried: turn.event.carried,
-                        draws: turn.draws, actions: turn.actions.map { ActionWords.text(redaction.action($0)) })),
+                        draws: turn.draws, actions: turn.actions.map { redaction.action($0).recordedText })),
             ]
             for entry in entries {
                 let line = EntryCodec.line(entry)
@@ -43,7 +43,7 @@ import Testing
                 let turn = life.step()
                 var writer = JSONWriter()
                 writer.object {
-                    $0.event(Redaction.wordless.event(turn.event))
+                    $0.event(Redaction.messagesOnly.event(turn.event))
                     $0.machine(turn.before)
                 }
                 for word in writer.bytes.split(separator: UInt8(ascii: "\"")) where word.count < 24 {
@@ -58,7 +58,7 @@ import Testing
             "page_braked", "cursor_reset", "session_changed", "store_failed", "counting_outbox", "taking_batch",
             "recording_results", "applying_page", "resetting_cursor", "adopting", "renewing_identity", "gap",
             "identity_conflict", "epoch_changed", "must_reset", "not_started", "running", "stopping", "finished",
-            "down", "awaiting_hello", "online", "refused", "store_failed", "waiting", "in_flight", "renewing", "recording", "taking",
+            "down", "awaiting_hello", "online", "refused", "waiting", "in_flight", "renewing", "recording", "taking",
             "pulling", "applying", "resetting", "braked", "resting", "opening", "open", "closed", "until", "again",
             "rest", "space_vacated", "vacate_braked", "vacating_space", "vacating", "no_access",
             "shrunk_limit", "shrunk_page", "identity", "reset", "store",
@@ -73,7 +73,7 @@ import Testing
             Issue.record("no turn was read")
             return
         }
-        #expect(turn.event == .timerFired(Serial(rawValue: 3)))
+        #expect(turn.event == .device(.timerFired(Serial(rawValue: 3))))
         #expect(turn.draws == [255])
         let broken: [(String, String, String)] = [
             (#""1.5""#, "1.5", "turn.at: text of at most 4096 bytes expected"),
@@ -112,7 +112,7 @@ import Testing
                 .start(
                     RecordedStart(
                         at: turn.at, wall: turn.wall, continues: false, policy: turn.policy,
-                        session: Redaction.wordless.session(turn.before))))
+                        session: Redaction.messagesOnly.session(turn.before))))
         ]
         for _ in 0..<8 {
             let turn = life.step()
@@ -120,7 +120,7 @@ import Testing
                 EntryCodec.line(
                     .turn(
                         RecordedTurn(
-                            at: turn.at, event: Redaction.wordless.event(turn.event), carried: 1, draws: turn.draws,
+                            at: turn.at, event: Redaction.messagesOnly.event(turn.event), carried: 1, draws: turn.draws,
                             actions: []))))
         }
         var replay = Replay()

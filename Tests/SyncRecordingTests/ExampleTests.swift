@@ -24,41 +24,46 @@ import Testing
         let none = OutboxSummary(journal: 1)
         let spaces: [SpaceID] = [.default, "letters"]
         life.happens(
-            .started(
-                StoredSession(
-                    identity: identity, epoch: epoch, account: account,
-                    spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
-                    outbox: owed), .up), after: .zero)
-        life.happens(.helloEnded(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
-        life.happens(.timerFired(Serial(rawValue: 2)), after: .milliseconds(800))
-        life.happens(.helloEnded(Serial(rawValue: 3), .success(hello)))
+            .host(
+                .started(
+                    StoredSession(
+                        identity: identity, epoch: epoch, account: account,
+                        spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
+                        outbox: owed), .up)), after: .zero)
+        life.happens(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route")))))
+        life.happens(.device(.timerFired(Serial(rawValue: 2))), after: .milliseconds(800))
+        life.happens(.server(.helloEnded(Serial(rawValue: 3), .success(hello))))
         life.happens(
-            .batchTaken(
-                PushBatch(
-                    identity: identity, epoch: epoch, acknowledged: .first,
-                    transactions: [Redaction.transaction(.first, in: "letters")], outbox: owed)), after: .zero)
+            .store(
+                .batchTaken(
+                    PushBatch(
+                        identity: identity, epoch: epoch, acknowledged: .first,
+                        transactions: [Redaction.transaction(.first, in: "letters")], outbox: owed))), after: .zero)
         let rejection = Rejection(code: .forbidden, message: "not yours", mutation: 0)
         life.happens(
-            .pushEnded(
-                Serial(rawValue: 10),
-                .success(
-                    .answered(
-                        [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,
-                        serverTime: hello.serverTime))))
-        life.happens(.resultsRecorded(none), after: .zero)
+            .server(
+                .pushEnded(
+                    Serial(rawValue: 10),
+                    .success(
+                        .answered(
+                            [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,
+                            serverTime: hello.serverTime)))))
+        life.happens(.store(.resultsRecorded(none)), after: .zero)
         let cursor = Cursor(rawValue: "1")
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: hello.serverTime,
             content: .snapshot([], isFirst: true, isLast: true), cursor: cursor, version: Version(4), head: Version(4),
             hasMore: false)
-        life.happens(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page))))
+        life.happens(.server(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page)))))
         life.happens(
-            .pageApplied(
-                .default,
-                .applied(
-                    StoredSpace(space: .default, cursor: cursor, version: Version(4), isComplete: true), outbox: none,
-                    changedRecords: 2)), after: .zero)
-        life.happens(.stopRequested, after: .seconds(2))
+            .store(
+                .pageApplied(
+                    .default,
+                    .applied(
+                        StoredSpace(space: .default, cursor: cursor, version: Version(4), isComplete: true),
+                        outbox: none,
+                        changedRecords: 2))), after: .zero)
+        life.happens(.host(.stopRequested), after: .seconds(2))
         return Recording(
             header: RecordingHeader(
                 exportedAt: WallTime(milliseconds: ScriptedLife.wall.milliseconds + 60_000), build: "0.1.0", schema: 2),
@@ -98,7 +103,7 @@ private struct ScriptedLife {
         let before = session
         let policy = SyncPolicy()
         var draws: [UInt64] = []
-        if case .helloEnded(_, .failure) = event { draws = [0xC000_0000_0000_0000] }
+        if case .server(.helloEnded(_, .failure)) = event { draws = [0xC000_0000_0000_0000] }
         let actions = session.handle(event, now: now, policy: policy, random: Given(draws))
         recorder.record(
             RecorderTurn(

@@ -11,7 +11,7 @@ import Testing
 
     private func open(
         _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single,
-        durability: StoreConfiguration.Durability = .normal
+        durability: Durability = .normal
     ) throws(StoreFailure) -> SQLiteStore {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.durability = durability
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func `a power loss loses at most the newest writes, and none at full durability`() throws {
-        for durability in StoreConfiguration.Durability.allCases {
+        for durability in Durability.allCases {
             for seed in 0..<20 {
                 let disk = SimulatedDisk(seed: UInt64(seed))
                 var configuration = StoreConfiguration(file: "/cache.sqlite")
@@ -200,7 +200,7 @@ import Testing
         let first = disk.makeProcess()
         let store = try open(first, durability: .full)
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: StoreFailure.self) {
             _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
         }
@@ -208,7 +208,7 @@ import Testing
         first.kill()
 
         let second = try open(disk.makeProcess(), durability: .full)
-        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the log")
+        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the WAL")
         _ = try second.commit([Samples.create(3)], in: .default, now: Samples.now)
         disk.losePower(seed: seed)
         let third = try open(disk.makeProcess(), durability: .full)
@@ -217,14 +217,14 @@ import Testing
     }
 
     @Test(arguments: 0..<32 as Range<UInt64>)
-    func `an interrupted checkpoint is repaired from the WAL, even after a failed flush`(seed: UInt64) throws {
+    func `a copy of the WAL that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let store = try open(disk.makeProcess(), durability: .normal)
         try store.checkpointNow()
         for number in 1...8 as ClosedRange<UInt64> {
             _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
         }
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: StoreFailure.self) { try store.checkpointNow() }
         disk.plan(DiskFault(.write, of: .database, skip: Int(seed % 8), times: 1, effect: .losePower))
         #expect(throws: StoreFailure.self) { try store.checkpointNow() }

@@ -82,10 +82,10 @@ import Testing
         let fresh = try RawDatabase(model.file)
         let old = try RawDatabase(scratch.file)
         try old.run("PRAGMA application_id = \(fresh.run("PRAGMA application_id")[0])")
-        try old.run("CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
-        for migration in LocalSchema.migrations.prefix(version) {
+        try old.run("CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT")
+        for (index, migration) in LocalSchema.migrations.prefix(version).enumerated() {
             try old.run(migration.sql)
-            try old.run("INSERT INTO grdb_migrations VALUES ('\(migration.name)')")
+            try old.run("INSERT INTO sync_migration VALUES (\(index + 1), '\(migration.name)')")
         }
         try old.run("PRAGMA user_version = \(version)")
         try old.run("ATTACH '\(model.file)' AS model")

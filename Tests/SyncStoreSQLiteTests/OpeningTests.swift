@@ -1,5 +1,5 @@
+import CSQLite
 import Foundation
-import GRDBSQLite
 import Glibc
 import SyncCore
 import SyncModel
@@ -85,12 +85,12 @@ import Testing
         #expect(!scratch.names.contains("cache.sqlite.creating"))
     }
 
-    @Test func `an empty file next to a WAL is reported as damage, and the WAL is kept`() throws {
+    @Test func `an empty file beside the WAL of a database is damaged, and the WAL is left alone`() throws {
         let scratch = try Scratch()
         try write([], to: scratch.file)
         try write(Array(repeating: 1, count: 4_096), to: scratch.file + "-wal")
         #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
-        #expect(try scratch.logSize() == 4_096)
+        #expect(try scratch.walSize() == 4_096)
     }
 
     @Test func `a closed store refuses to read, even if another file is at its path`() throws {
@@ -124,7 +124,7 @@ import Testing
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         try scratch.open().close()
-        // Another program deletes the WAL only if no other connection has the database open.
+        // Another program may only cut off the WAL when nobody else has the database open.
         let program = Process()
         program.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
         program.arguments = [scratch.file, "SELECT count(*) FROM users"]
@@ -166,7 +166,7 @@ import Testing
         try scratch.open().close()
         let other = try RawDatabase(scratch.file)
         let newer = SQLiteStore.schemaVersion + 1
-        try other.run("INSERT INTO grdb_migrations VALUES ('m\(newer)')")
+        try other.run("INSERT INTO sync_migration VALUES (\(newer), 'm\(newer)')")
         try other.run("PRAGMA user_version = \(newer)")
         do throws(StoreFailure) {
             _ = try scratch.open()
@@ -371,8 +371,8 @@ import Testing
 
     // MARK: Settings
 
-    @Test(arguments: [(StoreConfiguration.Durability.normal, "1"), (.full, "2")])
-    func `each connection uses the configured durability`(durability: StoreConfiguration.Durability, level: String)
+    @Test(arguments: [(Durability.normal, "1"), (.full, "2")])
+    func `each connection uses the configured durability`(durability: Durability, level: String)
         throws
     {
         let scratch = try Scratch()
@@ -392,14 +392,14 @@ import Testing
         }
     }
 
-    @Test func `the WAL grows until a checkpoint is due and is then reused`() throws {
+    @Test func `the WAL grows until a checkpoint is due, and is used again after it`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 100 }
         var largest = 0
         for number in 0..<600 {
             _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
             try store.checkpoint()
-            largest = max(largest, try scratch.logSize())
+            largest = max(largest, try scratch.walSize())
         }
         #expect(largest > 100 * 4_096)
         #expect(largest < 130 * 4_096)
@@ -408,7 +408,7 @@ import Testing
     }
 
     @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single, .exclusive])
-    func `a WAL that one transaction made long is truncated by the next checkpoint`(
+    func `a WAL that one transaction made long is cut by the next checkpoint`(
         connections: StoreConfiguration.Connections
     ) throws {
         let scratch = try Scratch()
@@ -417,27 +417,27 @@ import Testing
             $0.limits.checkpointPages = 10
         }
         _ = try store.commit((0..<1_000).map { Samples.create($0) }, in: .default, now: Samples.now)
-        #expect(try scratch.logSize() > 30 * 4_096)
+        #expect(try scratch.walSize() > 30 * 4_096)
         try store.checkpoint()
-        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try scratch.walSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 1_000)
         try store.verify()
     }
 
-    @Test func `a WAL that another connection made long is truncated too`() throws {
+    @Test func `a WAL that only others have made long is cut, too`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 10 }
         // This clears the WAL of the writes that opening the store made.
         try store.checkpoint()
         let other = try scratch.open()
         for number in UInt64(0)..<200 { _ = try other.commit([Samples.create(number)], in: .default, now: Samples.now) }
-        #expect(try scratch.logSize() > 30 * 4_096)
+        #expect(try scratch.walSize() > 30 * 4_096)
         try store.checkpoint()
-        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try scratch.walSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 200)
     }
 
-    @Test func `a WAL that a reader held open is truncated after the reader finishes`() throws {
+    @Test func `a WAL that somebody read from is cut once they have ended`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 10 }
         _ = try store.commit([Samples.create(1_000)], in: .default, now: Samples.now)
@@ -445,10 +445,10 @@ import Testing
         try reader.run("BEGIN; SELECT count(*) FROM sqlite_schema")
         _ = try store.commit((0..<1_000).map { Samples.create($0) }, in: .default, now: Samples.now)
         try store.checkpoint()
-        #expect(try scratch.logSize() > 30 * 4_096)
+        #expect(try scratch.walSize() > 30 * 4_096)
         try reader.run("COMMIT")
         try store.checkpoint()
-        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try scratch.walSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 1_001)
         try store.verify()
     }

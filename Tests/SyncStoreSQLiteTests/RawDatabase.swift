@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 import SyncCore
 
 /// Accesses a database file directly, because a check must not use the code that it checks.

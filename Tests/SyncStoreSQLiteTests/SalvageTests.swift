@@ -23,6 +23,11 @@ import Testing
         }
         _ = try store.record(results, of: try store.session().identity, now: Samples.now)
         _ = try store.takeBatch(BatchLimit(transactions: 8, bytes: .max), now: Samples.now)
+        // The row of a space with a cursor has almost the shape of an outbox entry.
+        let page = PullPage(
+            space: .default, epoch: epoch, serverTime: HybridTime(wall: Samples.now, counter: 0),
+            content: .commits([]), cursor: Cursor(rawValue: "c0"), version: .zero, head: Version(7), hasMore: false)
+        _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
     }
 
     private static let epoch = Epoch(rawValue: "first")
@@ -51,10 +56,10 @@ import Testing
 
     /// Writes a file to a folder and salvages it.
     private static func salvage(
-        _ bytes: [UInt8], log: [UInt8]? = nil, in scratch: Scratch
+        _ bytes: [UInt8], wal: [UInt8]? = nil, in scratch: Scratch
     ) throws -> (report: SalvageReport, store: SQLiteStore) {
         try Data(bytes).write(to: URL(filePath: scratch.file))
-        if let log { try Data(log).write(to: URL(filePath: scratch.file + "-wal")) }
+        if let wal { try Data(wal).write(to: URL(filePath: scratch.file + "-wal")) }
         var random = SeededRandom(seed: 7)
         let report = try SQLiteStore.salvage(
             StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
@@ -176,21 +181,21 @@ import Testing
         }
     }
 
-    @Test func `writes that exist only in the WAL are saved, even if the database file is empty`() throws {
+    @Test func `writes that are only in the WAL are saved, also beside a file that is empty`() throws {
         let source = try Scratch()
         let store = try source.open { $0.connections = .single }
         try Self.fill(store)
         let written = try store.outbox(after: nil, limit: 1_000)
-        // The files are copied while the store is open, because closing it would checkpoint the WAL.
+        // While it is open: closing it would write the WAL back.
         let file = Array(try Data(contentsOf: URL(filePath: source.file)))
-        let log = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
-        #expect(log.count > 100_000)
+        let wal = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
+        #expect(wal.count > 100_000)
         for bytes in [file, []] {
             let scratch = try Scratch()
-            let (report, saved) = try Self.salvage(bytes, log: log, in: scratch)
+            let (report, saved) = try Self.salvage(bytes, wal: wal, in: scratch)
             #expect(report.outbox == SalvageReport.Count(saved: written.count, lost: 0))
             #expect(try saved.outbox(after: nil, limit: 1_000) == written)
-            #expect(Array(try Data(contentsOf: URL(filePath: report.keptFile + "-wal"))) == log)
+            #expect(Array(try Data(contentsOf: URL(filePath: report.keptFile + "-wal"))) == wal)
         }
         store.close()
     }
@@ -206,7 +211,7 @@ import Testing
             try FileManager.default.linkItem(
                 atPath: scratch.file + suffix, toPath: scratch.file + ".damaged-1" + suffix)
         }
-        // A salvage removes the original name of the WAL before it puts the new database in place.
+        // The WAL's first name goes before the new database comes.
         try FileManager.default.removeItem(atPath: scratch.file + "-wal")
         try Data([1, 2, 3]).write(to: URL(filePath: scratch.file + ".salvage"))
         let failure = #expect(throws: StoreFailure.self) { try scratch.open() }

@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["sync_users", "sqlite_users", "grdb_users"])
+    @Test(arguments: ["sync_users", "sqlite_users"])
     func `a collection name with a reserved prefix is refused`(name: String) throws {
         let scratch = try Scratch()
         let collection = try #require(CollectionName(rawValue: name))

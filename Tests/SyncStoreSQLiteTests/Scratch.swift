@@ -44,10 +44,10 @@ final class Scratch {
         return String(status.st_mode & 0o7777, radix: 8)
     }
 
-    /// Returns the size of the WAL in bytes.
-    func logSize() throws -> Int {
+    /// The bytes of the database's WAL.
+    func walSize() throws -> Int {
         var status = stat()
-        guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no log") }
+        guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no WAL") }
         return Int(status.st_size)
     }
 

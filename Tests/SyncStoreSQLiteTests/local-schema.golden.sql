@@ -19,8 +19,6 @@ CREATE VIEW "avatars_shown" AS SELECT
     live."kind"
 FROM "avatars" AS live;
 
-CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
-
 CREATE TABLE sync_base (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
@@ -35,6 +33,11 @@ CREATE TABLE sync_base (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
+
+CREATE TABLE sync_catalog (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    models TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE sync_confirmed (
     -- The sequence of the transaction, modulo the number of rows that are kept.
@@ -78,6 +81,16 @@ CREATE TABLE sync_contact (
     -- Until when the server asked to be left alone.
     paused_until INTEGER
 , paused_by TEXT) STRICT;
+
+CREATE TABLE sync_deleted (
+    collection TEXT NOT NULL,
+    id BLOB NOT NULL,
+    -- The key of the space.
+    space INTEGER NOT NULL,
+    -- The fields that had a value, as JSON.
+    fields TEXT NOT NULL,
+    PRIMARY KEY (collection, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sync_field (
     collection TEXT NOT NULL,
@@ -158,6 +171,8 @@ CREATE TABLE sync_meta (
     -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
 , account TEXT, journal_entries INTEGER NOT NULL DEFAULT 0, journal_bytes INTEGER NOT NULL DEFAULT 0, unseen_bytes INTEGER NOT NULL DEFAULT 0, held INTEGER NOT NULL DEFAULT 0) STRICT;
+
+CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 
 CREATE TABLE sync_outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -158,7 +158,7 @@ import Testing
                 let short = await #expect(throws: TransportFailure.self) { try await transport.hello() }
                 #expect(short?.code == .timedOut, "\(short?.description ?? "")")
                 let long = await #expect(throws: TransportFailure.self) {
-                    try await transport.exchange("push", body: body)
+                    try await transport.exchange(.push, body)
                 }
                 #expect(long?.code == .refused, "\(long?.description ?? "")")
             }

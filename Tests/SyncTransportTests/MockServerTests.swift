@@ -118,7 +118,7 @@ import Testing
         let gap = PushReply.refused(.gap(expected: TransactionNumber(9)))
         mock.script(.push, .reply(.push(gap)))
         mock.script(.pull, .reply(.pull(.mustReset(.horizon))))
-        mock.script(.fetch, .reply(.noRecord))
+        mock.script(.fetch, .reply(.fetch(nil)))
         #expect(try await mock.push(Self.push()) == gap)
         #expect(try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 1)) == .mustReset(.horizon))
         #expect(try await mock.fetch(Self.fetch) == nil)

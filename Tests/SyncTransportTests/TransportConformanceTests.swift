@@ -4,7 +4,6 @@ import SyncModel
 import SyncServerHTTP
 import SyncTestKit
 import SyncTransportHTTP
-import SyncTransportInProcess
 import TestRings
 import Testing
 
@@ -92,7 +91,7 @@ import Testing
                 subject.maximumBodyBytes = SyncServerConfiguration().maximumBodyBytes
                 subject.exchange = { call, body in
                     do throws(TransportFailure) {
-                        _ = try await transport.exchange(call.rawValue, body: body)
+                        _ = try await transport.exchange(call, body)
                         return nil
                     } catch {
                         return error
@@ -108,10 +107,7 @@ import Testing
 struct Unreachable: RemoteTransport {
     private let failure = TransportFailure(.unreachable, "there is no server")
 
-    func hello() async throws(TransportFailure) -> ServerHello { throw failure }
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply { throw failure }
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { throw failure }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { throw failure }
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse { throw failure }
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         AsyncThrowingStream { throw failure }
     }
@@ -126,18 +122,16 @@ struct ForgetfulTransport: RemoteTransport {
         self.base = base
     }
 
-    func hello() async throws(TransportFailure) -> ServerHello { try await base.hello() }
-
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        guard case .push(let push) = request else { return try await base.send(request) }
         let client = ClientID(bits: Identifier128(high: random() & ~0xF000 | 0x7000, low: random()))
-        return try await base.push(
-            PushRequest(
-                identity: ClientIdentity(client: client, incarnation: 0), epoch: request.epoch,
-                acknowledged: request.acknowledged, transactions: request.transactions))
+        return try await base.send(
+            .push(
+                PushRequest(
+                    identity: ClientIdentity(client: client, incarnation: 0), epoch: push.epoch,
+                    acknowledged: push.acknowledged, transactions: push.transactions)))
     }
 
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> { base.hints(for: spaces) }
 }
 
@@ -146,10 +140,9 @@ struct ForgetfulHints: RemoteTransport {
     let base: any RemoteTransport
     let kept: Int
 
-    func hello() async throws(TransportFailure) -> ServerHello { try await base.hello() }
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply { try await base.push(request) }
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        try await base.send(request)
+    }
 
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let hints = base.hints(for: spaces).prefix(kept)

@@ -12,8 +12,8 @@ import Testing
         #expect(answer.status == 0, "\(answer)")
         #expect(
             answer.output == """
-                ok         database: \(programs.folder)/.local/share/tombolo/tombolo.sqlite is readable and undamaged
-                ok         disk: there is room to write in \(programs.folder)/.local/share/tombolo
+                ok         database: \(programs.folder)/.local/share/syncctl/tombolo.sqlite is readable and undamaged
+                ok         disk: there is room to write in \(programs.folder)/.local/share/syncctl
                 ok         account: this device has not met a server yet, and belongs to no account
                 ok         engine: no process syncs this database now
                 ok         contact: no sync has been complete yet
@@ -58,7 +58,7 @@ import Testing
         }
         let sync = try run("sync")
         #expect(sync.status == CommandStatus.machine.rawValue, "\(sync)")
-        #expect(sync.errors.contains("syncctl: the disk is full: "), "\(sync)")
+        #expect(sync.errors.contains("syncctl: the disk is full; "), "\(sync)")
         let doctor = try run("doctor")
         #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
         #expect(doctor.output.contains("broken     disk: the disk is full: "), "\(doctor)")
@@ -67,7 +67,7 @@ import Testing
     @Test func `wrong permissions are reported, and repaired with --fix`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        let folder = programs.folder + "/.local/share/tombolo"
+        let folder = programs.folder + "/.local/share/syncctl"
         #expect(chmod(folder, 0o777) == 0)
         let told = try programs.syncctl("doctor")
         #expect(told.status == CommandStatus.unhealthy.rawValue)
@@ -88,7 +88,7 @@ import Testing
             #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
         }
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
-        return (programs, programs.folder + "/.local/share/tombolo/tombolo.sqlite")
+        return (programs, programs.folder + "/.local/share/syncctl/tombolo.sqlite")
     }
 
     private static func outbox(_ programs: Programs) throws -> [String] {
@@ -194,7 +194,7 @@ import Testing
         try programs.syncctl("init")
         try programs.syncctl("user", "create", "username=Ned")
         #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
-        let file = programs.folder + "/.local/share/tombolo/tombolo.sqlite"
+        let file = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         let edit = try programs.tool("sqlite3", [file, "UPDATE sync_space SET version = 999, complete_at = 999"])
         #expect(edit == 0)
         try programs.syncctl("user", "create", "username=Arya")
@@ -217,7 +217,7 @@ import Testing
         let lines = (0..<400).map { #"{"type":"user","username":"user \#($0)"}"# }.joined(separator: "\n")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
         #expect(try programs.syncctl("doctor", "--fix").output.contains("fixed      log: "))
-        let path = programs.folder + "/.local/share/tombolo/tombolo.sqlite"
+        let path = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         var bytes = try Data(contentsOf: URL(filePath: path))
         // The pages after the first ten hold rows and indexes.
         for offset in stride(from: 40_960, to: bytes.count, by: 4_096) { bytes[offset] = 0xFF }

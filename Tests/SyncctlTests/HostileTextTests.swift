@@ -1,5 +1,5 @@
 import Foundation
-import SyncBootstrap
+import SyncProgram
 import TestRings
 import Testing
 

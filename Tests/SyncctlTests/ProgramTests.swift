@@ -23,7 +23,7 @@ import Testing
         #expect(missing.errors.contains("syncctl init"))
         #expect(try programs.syncctl("init").status == 0)
         #expect(try programs.syncctl("init").status == 0)
-        let folder = programs.folder + "/.local/share/tombolo"
+        let folder = programs.folder + "/.local/share/syncctl"
         for (path, expected) in [(folder, 0o700), (folder + "/tombolo.sqlite", 0o600)] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == expected, "\(path)")
@@ -189,14 +189,14 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func `a configuration file that is no regular file is refused by name`() throws {
         let programs = try Programs()
-        let usual = programs.folder + "/.config/tombolo/config.json"
+        let usual = programs.folder + "/.config/syncctl/config.json"
         try FileManager.default.createDirectory(
-            atPath: programs.folder + "/.config/tombolo", withIntermediateDirectories: true)
+            atPath: programs.folder + "/.config/syncctl", withIntermediateDirectories: true)
         #expect(mkfifo(usual, 0o600) == 0)
         for answer in [
             try programs.syncctl("user", "list"), try programs.syncctl("user", "list", "--config", usual),
-            try programs.syncctl("user", "list", variables: ["TOMBOLO_CONFIG": usual]),
-            try programs.run("syncd", ["config"]),
+            try programs.syncctl("user", "list", variables: ["SYNCCTL_CONFIG": usual]),
+            try programs.run("syncd", ["config", "--config", usual]),
         ] {
             #expect(answer.status == CommandStatus.configuration.rawValue)
             #expect(
@@ -260,8 +260,8 @@ import Testing
 
     @Test func `the displayed configuration contains no secret`() throws {
         let programs = try Programs()
-        let answer = try programs.syncctl("config", "show", variables: ["TOMBOLO_SERVER_TOKEN": "canary-11"])
-        #expect(answer.output.contains("$TOMBOLO_SERVER_TOKEN"))
+        let answer = try programs.syncctl("config", "show", variables: ["SYNCCTL_SERVER_TOKEN": "canary-11"])
+        #expect(answer.output.contains("$SYNCCTL_SERVER_TOKEN"))
         #expect(!(answer.output + answer.errors).contains("canary"))
     }
 
@@ -279,7 +279,7 @@ import Testing
         try programs.syncctl("init")
         let answer = try programs.syncctl(
             "status", "--server", "https://sync.example.org", launcher: ["unshare", "-rn"])
-        #expect(answer.output.contains("offline: no network link is up"), "\(answer.output)")
+        #expect(answer.output.contains("offline: this machine has no network link"), "\(answer.output)")
         let local = try programs.syncctl(
             "status", "--local", "--server", "http://127.0.0.1:9", launcher: ["unshare", "-rn"])
         #expect(local.output.contains("not asked"), "\(local.output)")
@@ -360,7 +360,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 78)
         #expect(try programs.run("syncd", ["token", "list"]).output == "laptop\t1\n")
         let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-        let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
+        let tokens = programs.folder + "/.local/share/syncd/tokens"
         #expect(try !String(contentsOfFile: tokens, encoding: .utf8).contains(token))
         for path in [file, tokens] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -464,7 +464,7 @@ import Testing
             #expect(none.errors.contains("authority.sqlite"), "\(none.errors)")
             #expect(none.errors.contains("syncd serve makes one"), "\(none.errors)")
         }
-        #expect(!FileManager.default.fileExists(atPath: programs.folder + "/.local/share/tombolo-server"))
+        #expect(!FileManager.default.fileExists(atPath: programs.folder + "/.local/share/syncd"))
         #expect(try programs.run("syncd", ["token", "add", "a"]).status == 0)
         let (server, _) = try programs.serve()
         defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
@@ -485,7 +485,7 @@ import Testing
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
-        let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
+        let tokens = programs.folder + "/.local/share/syncd/tokens"
         try programs.syncctl("init")
         let lines = (0..<60).map { #"{"type":"user","username":"u\#($0)"}"# }.joined(separator: "\n")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)

@@ -18,7 +18,7 @@ import Testing
 
     private static let backup =
         "put the database back from a backup, without the files -wal and -shm of the present one"
-    private static let keys = "syncctl config show lists the keys of clients, syncd config those of a server"
+    private static let keys = "syncd config show lists the keys"
 
     static let failures: [Failure] = [
         Failure(
@@ -51,14 +51,16 @@ import Testing
         Failure(
             name: "not a database", preparation: "echo 'something else' > authority.sqlite",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite is not an SQLite database: it does not begin with SQLite's header
+                syncd: authority.folder: $FOLDER/authority.sqlite is not an SQLite database: it has 15 bytes, fewer than a header
                   \(backup)
 
                 """),
         Failure(
-            name: "a database of a newer build", preparation: "sqlite3 authority.sqlite 'PRAGMA user_version = 99'",
+            name: "a database of a newer build",
+            preparation:
+                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (2, 'm0002'); PRAGMA user_version = 2\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 1
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 2
                   use the build of syncd that made it, or a newer one
 
                 """),
@@ -66,7 +68,7 @@ import Testing
             name: "a link in the database's place",
             preparation: "mv authority.sqlite other.sqlite; ln -s other.sqlite authority.sqlite",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite is not a regular file; links are refused
+                syncd: authority.folder: $FOLDER/authority.sqlite is not a regular file; links and devices are refused
 
                 """),
         Failure(
@@ -102,7 +104,7 @@ import Testing
         throws
     {
         let programs = try Programs()
-        let folder = programs.folder + "/.local/share/tombolo-server"
+        let folder = programs.folder + "/.local/share/syncd"
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         try stop(try programs.serve().process)
         #expect(try programs.tool("sh", ["-c", "cd '\(folder)' && " + failure.preparation]) == 0)
@@ -116,7 +118,7 @@ import Testing
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         let (server, url) = try programs.serve()
-        let folder = programs.folder + "/.local/share/tombolo-server"
+        let folder = programs.folder + "/.local/share/syncd"
         let second = try programs.run("syncd", ["--port", "0"])
         #expect(
             second.errors

@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 import TestRings
 import Testing
 

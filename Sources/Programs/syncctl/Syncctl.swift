@@ -1,9 +1,11 @@
 import ArgumentParser
 import Glibc
-import SyncBootstrap
+import SyncProgram
 
 /// The command-line tool for people who manage a device.
 @main struct Syncctl: AsyncParsableCommand {
+    static let program = Program("syncctl")
+
     static let configuration = CommandConfiguration(
         commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",
         discussion: """
@@ -16,8 +18,9 @@ import SyncBootstrap
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InitCommand.self, ConfigCommand.self, RecordCommand<UserKind>.self, RecordCommand<AvatarKind>.self,
-            RecordCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
+            InitCommand.self, ConfigCommand.self, RecordCommand.self, KindCommand<UserKind>.self,
+            KindCommand<AvatarKind>.self,
+            KindCommand<ProfileKind>.self, ImportCommand.self, SyncCommand.self, StatusCommand.self,
             DoctorCommand.self, OutboxCommand.self, JournalCommand.self, DigestCommand.self, RecordingCommand.self,
             ReplayCommand.self,
             DemoCommand.self, SimulateCommand.self,

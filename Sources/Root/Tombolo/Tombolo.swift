@@ -5,3 +5,4 @@
 @_exported public import SyncConcurrency
 @_exported public import SyncCore
 @_exported public import SyncModel
+@_exported public import SyncProgram

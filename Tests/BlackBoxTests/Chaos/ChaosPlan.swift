@@ -48,10 +48,10 @@ struct ChaosPlan: Sendable {
         rest = random.within(20...400)
         settings = [
             // A request that hangs must time out within the few seconds of a run.
-            "TOMBOLO_SERVER_CONNECT_TIMEOUT": "1s", "TOMBOLO_SERVER_REQUEST_TIMEOUT": "1500ms",
-            "TOMBOLO_SYNC_BATCH_TRANSACTIONS": String([1, 2, 7, 200][random.below(4)]),
-            "TOMBOLO_SYNC_PAGE_ROWS": String([1, 3, 50, 1_000][random.below(4)]),
-            "TOMBOLO_SYNC_HINTS": random.below(4) == 0 ? "false" : "true",
+            "SYNCCTL_SERVER_CONNECT_TIMEOUT": "1s", "SYNCCTL_SERVER_REQUEST_TIMEOUT": "1500ms",
+            "SYNCCTL_SYNC_BATCH_TRANSACTIONS": String([1, 2, 7, 200][random.below(4)]),
+            "SYNCCTL_SYNC_PAGE_ROWS": String([1, 3, 50, 1_000][random.below(4)]),
+            "SYNCCTL_SYNC_HINTS": random.below(4) == 0 ? "false" : "true",
         ]
     }
 

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// Reads a database file directly with SQL, because the checker must not use the code that it checks.
 final class Database {

@@ -30,14 +30,14 @@ final class Device: Sendable {
         tokenFile = token
         // The waits between attempts are short. The timeouts are long, so that a busy machine answers in time.
         var all = [
-            "TOMBOLO_STORE_FOLDER": folder,
-            "TOMBOLO_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
-            "TOMBOLO_SERVER_TOKEN_FILE": token, "TOMBOLO_SERVER_CONNECT_TIMEOUT": "300s",
-            "TOMBOLO_SERVER_REQUEST_TIMEOUT": "300s", "TOMBOLO_SYNC_BACKOFF_INITIAL": "50ms",
-            "TOMBOLO_SYNC_BACKOFF_CAP": "400ms", "TOMBOLO_SYNC_POLL_INTERVAL": "1s",
-            "TOMBOLO_SYNC_STOP_DEADLINE": "500ms",
+            "SYNCCTL_STORE_FOLDER": folder,
+            "SYNCCTL_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
+            "SYNCCTL_SERVER_TOKEN_FILE": token, "SYNCCTL_SERVER_CONNECT_TIMEOUT": "300s",
+            "SYNCCTL_SERVER_REQUEST_TIMEOUT": "300s", "SYNCCTL_SYNC_BACKOFF_INITIAL": "50ms",
+            "SYNCCTL_SYNC_BACKOFF_CAP": "400ms", "SYNCCTL_SYNC_POLL_INTERVAL": "1s",
+            "SYNCCTL_SYNC_STOP_DEADLINE": "500ms",
         ]
-        if let certificate { all["TOMBOLO_SERVER_CA_FILE"] = certificate }
+        if let certificate { all["SYNCCTL_SERVER_CA_FILE"] = certificate }
         self.variables = all.merging(variables) { $1 }
     }
 
@@ -50,7 +50,7 @@ final class Device: Sendable {
     func setTimeouts(_ timeout: Duration) {
         let text = timeout.words.filter { $0 != " " }
         state.withLock {
-            $0.timeouts = ["TOMBOLO_SERVER_CONNECT_TIMEOUT": text, "TOMBOLO_SERVER_REQUEST_TIMEOUT": text]
+            $0.timeouts = ["SYNCCTL_SERVER_CONNECT_TIMEOUT": text, "SYNCCTL_SERVER_REQUEST_TIMEOUT": text]
         }
     }
 

@@ -24,7 +24,9 @@ final class Testbed: Sendable {
         // The programs inherit the options of sanitizers.
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
         let own = [
-            "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TOMBOLO_ENVIRONMENT": "test", "NO_COLOR": "1",
+            "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "SYNCCTL_ENVIRONMENT": "test",
+            "SYNCD_ENVIRONMENT": "test",
+            "NO_COLOR": "1",
             "SWIFT_BACKTRACE": "enable=no",
         ]
         let variables = inherited.merging(own) { $1 }.merging(settings) { $1 }

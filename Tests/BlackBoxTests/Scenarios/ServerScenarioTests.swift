@@ -8,7 +8,7 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func `a server that is killed during a push has each write once`()
         async throws
     {
-        try await inTestbed(settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
+        try await inTestbed(settings: ["SYNCCTL_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
             let writer = writers[0]
             // Each round kills the server after one more request of the sync. The proxy holds the response back until
             // the server is dead and the connection is cut, so that the client never receives it.

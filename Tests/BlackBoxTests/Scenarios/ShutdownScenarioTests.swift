@@ -9,7 +9,7 @@ import Testing
     func `a server ends in time in any state of its connections`(isEncrypted: Bool) async throws {
         try await inTestbed(
             devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
-            settings: ["TOMBOLO_SHUTDOWN_DEADLINE": "1s"]
+            settings: ["SYNCD_SHUTDOWN_DEADLINE": "1s"]
         ) { testbed, ledger, writers in
             for device in testbed.devices {
                 try device.startWatch()

@@ -1,5 +1,5 @@
 import CFaultVFS
-import GRDB
+import SQLiteDatabase
 import SyncSimulation
 import TestRings
 import Testing
@@ -77,7 +77,7 @@ struct SimulatedDiskTests {
             let first = disk.makeProcess()
             let connection = try open(first)
             try connection.run("CREATE TABLE note (id INTEGER PRIMARY KEY)")
-            disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+            disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
             #expect(throws: (any Error).self) { try connection.run("INSERT INTO note VALUES (1)") }
             first.kill()
             let second = try open(disk.makeProcess())
@@ -277,33 +277,43 @@ struct SimulatedDiskTests {
         #expect(disk.traceHash == again.traceHash)
     }
 
-    @Test func `GRDB opens a database on the disk by its URI, with a pool in WAL mode`() throws {
+    @Test func `a writer and readers beside it find the disk by its URI, and write ahead`() throws {
         let disk = SimulatedDisk(seed: 8)
         let process = disk.makeProcess()
+        func open(_ process: DiskProcess) throws -> (writer: Connection, readers: ReaderPool) {
+            let uri = DatabaseURI.make("/pool.sqlite", vfs: process.vfsName, creating: true)
+            let writer = try Connection(opening: uri, busyTimeout: .zero)
+            try writer.useWAL("/pool.sqlite")
+            try writer.setDurability(.powerLoss, of: "/pool.sqlite")
+            return (writer, ReaderPool(count: 2) { try Connection(opening: uri, busyTimeout: .zero) })
+        }
+        func count(_ readers: ReaderPool) throws -> Int64 {
+            try readers.read { try $0.integer(of: "SELECT count(*) FROM item") }
+        }
         do {
-            let pool = try DatabasePool(path: process.uri(for: "/pool.sqlite"))
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            try pool.write { database in
-                try database.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
-                for id in 1...100 {
-                    try database.execute(sql: "INSERT INTO item VALUES (?, ?)", arguments: [id, "name"])
-                }
+            let (writer, readers) = try open(process)
+            try writer.write { writer in
+                try writer.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
+                for id in 1...100 { try writer.execute("INSERT INTO item VALUES (\(id), 'name')") }
+                return .commit(())
             }
-            #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
-            #expect(try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+            #expect(try count(readers) == 100)
+            #expect(try readers.read { try $0.text(of: "PRAGMA journal_mode") } == "wal")
         }
         #expect(process.openFileCount == 0)
         #expect(disk.fileNames.contains("/pool.sqlite"))
 
         disk.losePower(seed: 4)
         let next = disk.makeProcess()
-        let pool = try DatabasePool(path: next.uri(for: "/pool.sqlite"))
-        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+        let (writer, readers) = try open(next)
+        #expect(try count(readers) == 100)
         disk.plan(DiskFault(.write, effect: .fail(.full)))
-        let failure = #expect(throws: DatabaseError.self) { try pool.write { try $0.execute(sql: "DELETE FROM item") } }
-        #expect(failure?.resultCode == .SQLITE_FULL)
+        let failure = #expect(throws: DatabaseError.self) {
+            try writer.write { .commit(try $0.execute("DELETE FROM item")) }
+        }
+        #expect(failure?.code == .diskFull)
         #expect(next.openFileCount > 0)
-        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+        #expect(try count(readers) == 100)
     }
 }
 

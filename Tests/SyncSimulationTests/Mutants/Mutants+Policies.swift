@@ -184,7 +184,7 @@ extension Mutant {
             "what was answered may be lost with the power",
             parts: {
                 var settings = SQLiteParts()
-                settings.serverDurability = .processCrash
+                settings.serverDurability = .normal
                 return .onSQLite(settings)
             }, shape: { $0.rates.losePowerOfServer = 0.1 }),
         Mutant(

@@ -96,7 +96,7 @@ struct DatabaseTests {
             try raw.run(
                 """
                 WITH RECURSIVE step(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM step WHERE number < 99)
-                INSERT OR IGNORE INTO grdb_migrations (identifier) SELECT 'newer ' || number FROM step;
+                INSERT OR IGNORE INTO sync_migration (number, name) SELECT number, 'newer ' || number FROM step;
                 PRAGMA user_version = \(version);
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: 0..<50 as Range<UInt64>)
     func `a script is unchanged after it is written and read`(seed: UInt64) throws {
         var script = WorldPlan.drawn(seed: seed, steps: 40).script
-        script.planned = [.init(.server, DiskFault(.all, of: .log, skip: 3, times: nil, effect: .fail(.cannotOpen)))]
+        script.planned = [.init(.server, DiskFault(.all, of: .wal, skip: 3, times: nil, effect: .fail(.cannotOpen)))]
         #expect(try WorldScript(text: script.text) == script)
     }
 
@@ -70,8 +70,8 @@ import Testing
         ("tombolo-world 1\nserver explodes", 2, "what happens to the server"),
         ("tombolo-world 1\ndeviceX killed", 2, "a device such as \"device0\""),
         ("tombolo-world 1\ndevice0 cutOff sideways", 2, "one of toDevice, toServer"),
-        ("tombolo-world 1\ndevice0 disk write+sleep log skip 0 times 1 rate 1 kill", 2, "joined by \"+\""),
-        ("tombolo-world 1\ndevice0 disk write log skip 0 times 1 rate 1 maim", 2, "one of busy, cannotOpen"),
+        ("tombolo-world 1\ndevice0 disk write+sleep wal skip 0 times 1 rate 1 kill", 2, "joined by \"+\""),
+        ("tombolo-world 1\ndevice0 disk write wal skip 0 times 1 rate 1 maim", 2, "one of busy, cannotOpen"),
         ("tombolo-world 1\nwait", 2, "the line ends too early"),
     ])
     func `an invalid line is reported with its number and the expected text`(

@@ -124,7 +124,7 @@ struct FoundBySeedsTests {
     ) throws {
         let disk = SimulatedDisk(seed: seed)
         try serve(disk) { authority in
-            disk.plan(DiskFault(.sync, of: .log, effect: .kill))
+            disk.plan(DiskFault(.sync, of: .wal, effect: .kill))
             #expect(throws: AuthorityFailure.self) { try authority.push(try request(), by: principal, now: now) }
         }
         var shown = Version.zero

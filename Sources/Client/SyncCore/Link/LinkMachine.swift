@@ -45,7 +45,7 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func started(_ link: LinkState, pause: Duration?, _ turn: inout Turn) -> [SyncAction] {
         guard case .up = link, let pause else { return linkChanged(link, &turn) }
         let failure = TransportFailure(
-            .throttled, "the server asked to be left alone, for another \(max(pause.components.seconds, 1)) s",
+            .throttled, "the server asked for a pause; \(max(pause.components.seconds, 1)) s of it are left",
             retryAfter: pause)
         var actions: [SyncAction] = []
         state = .waiting(turn.arm(after: pause, &actions), failure)
@@ -72,7 +72,7 @@ package struct LinkMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<ServerHello, TransportFailure>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
         guard case .awaitingHello(request, let deadline) = state else { return [] }
-        let disarm = SyncAction.disarm(deadline.serial)
+        let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(let hello):
             if let refusal = hello.refusal(for: account) { return [disarm] + wait(after: refusal, &turn) }
@@ -88,7 +88,7 @@ package struct LinkMachine: Hashable, Sendable {
         case .awaitingHello(let request, let deadline) where deadline.serial == timer:
             let failure = TransportFailure(
                 .timedOut, "the server did not answer a hello in \(turn.policy.requestDeadline)")
-            return [.abandon(request)] + wait(after: failure, &turn)
+            return [.server(.abandon(request))] + wait(after: failure, &turn)
         case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer,
             .storeFailed(let armed, _) where armed.serial == timer:
             return sendHello(&turn)
@@ -117,11 +117,12 @@ package struct LinkMachine: Hashable, Sendable {
         guard case .online = state else { return [] }
         doubts += 1
         if doubts <= turn.policy.freeResets { return sendHello(&turn) }
-        return wait(after: TransportFailure(.notUnderstood, "the server names another history each time"), &turn)
+        return wait(
+            after: TransportFailure(.notUnderstood, "the server reports a different history in each hello"), &turn)
     }
 
     /// Sends another hello, because the contents of the last one may be out of date.
-    mutating func helloWanted(_ turn: inout Turn) -> [SyncAction] {
+    mutating func helloRequested(_ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         return sendHello(&turn)
     }
@@ -131,7 +132,7 @@ package struct LinkMachine: Hashable, Sendable {
         switch state {
         case .waiting(_, let failure) where failure.asksForPause, .refused(_, let failure) where failure.asksForPause:
             []
-        case .waiting, .storeFailed, .refused: leave() + sendHello(&turn)
+        case .waiting, .storeFailed, .refused: sendHello(&turn)
         case .down, .awaitingHello, .online: []
         }
     }
@@ -154,7 +155,7 @@ package struct LinkMachine: Hashable, Sendable {
     private mutating func sendHello(_ turn: inout Turn) -> [SyncAction] {
         var actions = leave()
         let request = turn.makeSerial()
-        actions.append(.sendHello(request))
+        actions.append(.server(.send(request, .hello)))
         state = .awaitingHello(request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions))
         return actions
     }
@@ -176,8 +177,9 @@ package struct LinkMachine: Hashable, Sendable {
     /// Cancels the request or timer of the current state.
     private func leave() -> [SyncAction] {
         switch state {
-        case .awaitingHello(let request, let deadline): [.abandon(request), .disarm(deadline.serial)]
-        case .waiting(let timer, _), .storeFailed(let timer, _), .refused(let timer, _): [.disarm(timer.serial)]
+        case .awaitingHello(let request, let deadline): [.server(.abandon(request)), .timer(.disarm(deadline.serial))]
+        case .waiting(let timer, _), .storeFailed(let timer, _), .refused(let timer, _):
+            [.timer(.disarm(timer.serial))]
         case .down, .online: []
         }
     }

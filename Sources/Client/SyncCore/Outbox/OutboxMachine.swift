@@ -37,77 +37,6 @@ package struct OutboxMachine: Hashable, Sendable {
         case renewing
     }
 
-    /// The part of a push that is needed to handle its response.
-    package struct Load: Hashable, Sendable {
-        package let identity: ClientIdentity
-        package let count: Int
-        package let first: TransactionNumber?
-        /// The spaces of its transactions, sorted by name.
-        package let spaces: [SpaceID]
-        /// Whether the push is an empty transaction in place of a withdrawn one.
-        package let isWithdrawal: Bool
-
-        package init(
-            identity: ClientIdentity, count: Int, first: TransactionNumber?, spaces: [SpaceID],
-            isWithdrawal: Bool = false
-        ) {
-            self.isWithdrawal = isWithdrawal
-            self.identity = identity
-            self.count = count
-            self.first = first
-            self.spaces = spaces
-        }
-
-        init(of batch: PushBatch) {
-            self.init(
-                identity: batch.identity, count: batch.transactions.count, first: batch.transactions.first?.number,
-                spaces: Set(batch.transactions.map(\.transaction.space)).sorted(), isWithdrawal: batch.isWithdrawal)
-        }
-
-        /// Returns the reason why a receipt does not match its transaction, or nil when it does.
-        private static func fault(of result: TransactionResult) -> TransportFailure? {
-            guard let receipt = result.receipt else { return nil }
-            guard case .applied(let version, _, _) = result.outcome else {
-                return TransportFailure(
-                    .notUnderstood, "the server rejects transaction \(result.number), and sends a receipt for it")
-            }
-            guard receipt.version != version else { return nil }
-            return TransportFailure(
-                .notUnderstood,
-                "the server's receipt for transaction \(result.number) is of version \(receipt.version), its outcome of \(version)"
-            )
-        }
-
-        /// Returns the reason why the results do not answer this push, or nil when they do.
-        ///
-        /// The results must be those of the first transactions, in order, and each receipt must be for the commit that
-        /// its outcome names.
-        func fault(of results: [TransactionResult]) -> TransportFailure? {
-            guard !results.isEmpty else {
-                return TransportFailure(.notUnderstood, "the server answered none of \(count) transactions")
-            }
-            var expected = first
-            for (index, result) in results.enumerated() {
-                guard index < count, result.number == expected else {
-                    return TransportFailure(
-                        .notUnderstood,
-                        "the server answered transaction \(result.number), and not \(expected.map(\.description) ?? "none") of \(count)"
-                    )
-                }
-                if let failure = Self.fault(of: result) { return failure }
-                expected = result.number.next
-            }
-            return nil
-        }
-    }
-
-    /// The reason why the outbox waits.
-    package enum Obstacle: Hashable, Sendable {
-        case transport(TransportFailure)
-        case store(StoreFailure)
-        case identity(String)
-    }
-
     /// Events that the session passes on, in addition to the actions.
     enum News: Hashable, Sendable {
         /// The server has returned outcomes of transactions in these spaces, which can now be pulled.
@@ -158,7 +87,7 @@ package struct OutboxMachine: Hashable, Sendable {
             return wait(for: .identity(reason), &turn)
         }
         state = .renewing
-        return [.renewIdentity]
+        return [.store(.renewIdentity)]
     }
 
     /// Assumes that something waits, because a write happened and counting failed. The machine then requests a batch,
@@ -173,11 +102,12 @@ package struct OutboxMachine: Hashable, Sendable {
         state = .taking
         let wanted = shrunkLimit ?? turn.policy.batch
         return [
-            .takeBatch(
-                BatchLimit(
-                    transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
-                    // Leave room for the envelope of the batch.
-                    bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2)), models: hello.models))
+            .store(
+                .takeBatch(
+                    BatchLimit(
+                        transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
+                        // Leave room for the envelope of the batch.
+                        bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2)), models: hello.models)))
         ]
     }
 
@@ -208,11 +138,14 @@ package struct OutboxMachine: Hashable, Sendable {
         summary = batch.outbox
         let request = turn.makeSerial()
         var actions: [SyncAction] = [
-            .push(
-                request,
-                PushRequest(
-                    identity: batch.identity, epoch: hello.epoch, account: hello.account,
-                    cursors: batch.cursors, acknowledged: batch.acknowledged, transactions: batch.transactions))
+            .server(
+                .send(
+                    request,
+                    .push(
+                        PushRequest(
+                            identity: batch.identity, epoch: hello.epoch, account: hello.account,
+                            cursors: batch.cursors, acknowledged: batch.acknowledged,
+                            transactions: batch.transactions))))
         ]
         state = .inFlight(
             request: request, deadline: turn.arm(after: deadline(of: batch, turn.policy), &actions),
@@ -231,14 +164,14 @@ package struct OutboxMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .inFlight(request, let deadline, let load) = state else { return ([], nil) }
-        let disarm = SyncAction.disarm(deadline.serial)
+        let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(.answered(let results, _, let serverTime)):
             if let failure = load.fault(of: results) {
                 return ([disarm] + wait(for: .transport(failure), &turn), nil)
             }
             state = .recording(spaces: load.spaces)
-            return ([disarm, .record(results, of: load.identity, serverTime: serverTime)], nil)
+            return ([disarm, .store(.record(results, of: load.identity, serverTime: serverTime))], nil)
         case .success(.refused(.epochChanged)):
             state = .resting
             return ([disarm], .epochDoubted)
@@ -247,7 +180,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 [disarm]
                     + renew(
                         because:
-                            "the server misses earlier transactions of this device, and expects number \(expected): each new identity was refused as well",
+                            "the server is missing earlier transactions of this device (it expects number \(expected)) and refused each new identity",
                         &turn), nil
             )
         case .success(.refused(.identityConflict(let number))):
@@ -255,7 +188,7 @@ package struct OutboxMachine: Hashable, Sendable {
                 [disarm]
                     + renew(
                         because:
-                            "the server has seen transaction \(number) of this device with other contents, under each new identity as well: another copy of this database may be syncing",
+                            "the server has seen transaction \(number) of this device with other contents and refused each new identity: another copy of this database may be syncing",
                         &turn), nil
             )
         case .failure(let failure):
@@ -296,13 +229,15 @@ package struct OutboxMachine: Hashable, Sendable {
         }
     }
 
-    mutating func storeFailed(_ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
+    mutating func storeFailed(
+        _ task: StoreTask.OutboxTask, _ failure: StoreFailure, _ turn: inout Turn
+    ) -> [SyncAction] {
         switch (task, state) {
         case (.takingBatch, .taking), (.recordingResults, .recording), (.withdrawing, .withdrawing),
             (.renewingIdentity, .renewing):
             // Nothing is lost: the server remembers the outcomes, and the same numbers are sent again.
             wait(for: .store(failure), &turn)
-        default:
+        case (.takingBatch, _), (.recordingResults, _), (.withdrawing, _), (.renewingIdentity, _):
             []
         }
     }
@@ -312,11 +247,11 @@ package struct OutboxMachine: Hashable, Sendable {
         case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
             let failure = TransportFailure(.timedOut, "the server did not answer a push in time")
             let (actions, news) = failed(failure, load, &turn)
-            return ([.abandon(request)] + actions, news)
+            return ([.server(.abandon(request))] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             if case .identity = obstacle {
                 state = .renewing
-                return ([.renewIdentity], nil)
+                return ([.store(.renewIdentity)], nil)
             }
             state = .resting
             return ([], nil)
@@ -332,7 +267,7 @@ package struct OutboxMachine: Hashable, Sendable {
         case .waiting(_, .identity): return []
         case .waiting(let timer, _):
             state = .resting
-            return [.disarm(timer.serial)]
+            return [.timer(.disarm(timer.serial))]
         case .resting, .taking, .inFlight, .recording, .withdrawing, .renewing: return []
         }
     }
@@ -341,8 +276,8 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
         return switch state {
-        case .inFlight(let request, let deadline, _): [.abandon(request), .disarm(deadline.serial)]
-        case .waiting(let timer, _): [.disarm(timer.serial)]
+        case .inFlight(let request, let deadline, _): [.server(.abandon(request)), .timer(.disarm(deadline.serial))]
+        case .waiting(let timer, _): [.timer(.disarm(timer.serial))]
         case .resting, .taking, .recording, .withdrawing, .renewing: []
         }
     }
@@ -370,7 +305,7 @@ package struct OutboxMachine: Hashable, Sendable {
             guard refusals >= Self.refusalsBeforeWithdrawal else { return (wait(for: .transport(failure), &turn), nil) }
             refusals = 0
             state = .withdrawing
-            return ([.withdraw(first, failure.rejection, of: load.identity)], nil)
+            return ([.store(.withdraw(first, failure.rejection, of: load.identity))], nil)
         case .unreachable, .unauthorized, .otherAccount, .incompatible:
             state = .resting
             return ([], .contactLost(failure))
@@ -391,43 +326,14 @@ package struct OutboxMachine: Hashable, Sendable {
         renewals += 1
         guard renewals <= turn.policy.freeResets else { return wait(for: .identity(reason), &turn) }
         state = .renewing
-        return [.renewIdentity]
+        return [.store(.renewIdentity)]
     }
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {
         var actions: [SyncAction] = []
-        let retryAfter: Duration? = if case .transport(let failure) = obstacle { failure.retryAfter } else { nil }
-        let delay = backoff.nextDelay(retryAfter: retryAfter, policy: turn.policy.backoff, random: &turn.random)
+        let delay = backoff.nextDelay(
+            retryAfter: obstacle.retryAfter, policy: turn.policy.backoff, random: &turn.random)
         state = .waiting(turn.arm(after: delay, &actions), obstacle)
         return actions
     }
-}
-
-extension TransportFailure {
-    /// The rejection that the journal shows for a transaction that the server refuses to take.
-    fileprivate var rejection: Rejection {
-        let reason: RejectionCode =
-            switch code {
-            case .tooLarge: .tooLarge
-            case .forbidden: .forbidden
-            case .unreachable, .timedOut, .unauthorized, .otherAccount, .throttled, .serverFailed, .incompatible,
-                .refused, .notUnderstood, .cancelled:
-                .malformed
-            }
-        return Rejection(code: reason, message: message, mutation: nil)
-    }
-}
-
-extension BatchLimit {
-    /// Returns the limit grown by a quarter, or nil once it reaches `wanted`. Restoring the full limit at once would
-    /// make the next batch as slow as before.
-    fileprivate func grown(within wanted: BatchLimit) -> BatchLimit? {
-        let next = transactions.grown
-        return next < wanted.transactions ? BatchLimit(transactions: next, bytes: bytes) : nil
-    }
-}
-
-extension Int {
-    /// The number increased by a quarter.
-    var grown: Int { self + Swift.max(1, self / 4) }
 }

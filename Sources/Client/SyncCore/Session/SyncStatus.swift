@@ -58,17 +58,17 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var historyIsInDoubt: Bool
 
         /// Whether the device holds everything of the space that it may hold.
-        public var isInStep: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
+        public var isInSync: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
     }
 
     /// Whether the server has confirmed everything written here, and everything that the account may read is here.
     public var isInSync: Bool {
-        outbox.count == 0 && spaces.allSatisfy(\.isInStep)
+        outbox.count == 0 && spaces.allSatisfy(\.isInSync)
     }
 
     /// Whether all that is left to send is held back until the server knows its collections and fields.
     public var waitsForNewerServer: Bool {
-        outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInStep)
+        outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }
 
     /// The later status replaces the earlier one.
@@ -120,7 +120,7 @@ extension SessionMachine {
     private func push(now: Duration) -> SyncStatus.Activity {
         switch outbox.state {
         case .taking, .inFlight, .recording, .withdrawing, .renewing: .working
-        case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let obstacle): .waiting(obstacle.message, retryIn: max(.zero, timer.due - now))
         case .resting: outbox.summary.hasUnanswered ? .held : .idle
         }
     }
@@ -129,54 +129,8 @@ extension SessionMachine {
         switch pull.state {
         case .resting: link.hello == nil ? .held : .idle
         case .pulling, .applying, .resetting, .vacating: .working
-        case .waiting(let timer, let obstacle): .waiting(obstacle.words, retryIn: max(.zero, timer.due - now))
+        case .waiting(let timer, let obstacle): .waiting(obstacle.message, retryIn: max(.zero, timer.due - now))
         case .braked(_, let deletes, let total, _): .braked(deletes: deletes, of: total)
-        }
-    }
-}
-
-extension OutboxMachine.Obstacle {
-    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
-    var code: String {
-        switch self {
-        case .transport(let failure): failure.code.rawValue
-        case .store(let failure): failure.code.rawValue
-        case .identity: "identity"
-        }
-    }
-
-    var words: String {
-        switch self {
-        case .transport(let failure): failure.message
-        case .store(let failure): failure.message
-        case .identity(let reason): reason
-        }
-    }
-}
-
-extension PullMachine.Obstacle {
-    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
-    var code: String {
-        switch self {
-        case .transport(let failure): failure.code.rawValue
-        case .store(let failure): failure.code.rawValue
-        case .contradiction: StoreFailure.Code.contradiction.rawValue
-        case .reset: "reset"
-        case .historyInDoubt: "history_in_doubt"
-        }
-    }
-
-    var words: String {
-        switch self {
-        case .transport(let failure): failure.message
-        case .store(let failure): failure.message
-        case .contradiction(let words): words
-        case .reset(.horizon): "the server no longer knows what was deleted since the last contact"
-        case .reset(.epoch): "the server has another history"
-        case .historyInDoubt(let confirmed, let head):
-            "the server has confirmed version \(confirmed) to this device, and now shows \(head): it was probably restored from an older copy; ask its operator to run syncd epoch renew"
-        case .reset(.cursor):
-            "the server cannot read the cursor that this device holds, and it has given this device one before"
         }
     }
 }

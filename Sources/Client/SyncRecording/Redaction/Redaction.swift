@@ -23,7 +23,7 @@ package struct Redaction: Sendable {
     }
 
     /// A redaction for states that came out of a replay: it keeps names and removes messages.
-    package static let wordless = Redaction()
+    package static let messagesOnly = Redaction()
 
     // MARK: Names
 
@@ -32,10 +32,7 @@ package struct Redaction: Sendable {
         var code = HMAC<SHA256>(key: key)
         code.update(data: Array(kind.utf8))
         code.update(data: Array(name.utf8))
-        return kind
-            + code.finalize().prefix(8).map { byte in
-                (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }.joined()
+        return kind + Hexadecimal.text(of: Array(code.finalize().prefix(8)))
     }
 
     func space(_ space: SpaceID) -> SpaceID {
@@ -115,15 +112,6 @@ package struct Redaction: Sendable {
     static func transaction(_ number: TransactionNumber, in space: SpaceID = .default) -> NumberedTransaction {
         NumberedTransaction(
             number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: space, mutations: []))
-    }
-
-    func task(_ task: StoreTask) -> StoreTask {
-        switch task {
-        case .applyingPage(let name): .applyingPage(space(name))
-        case .resettingCursor(let name): .resettingCursor(space(name))
-        case .vacatingSpace(let name): .vacatingSpace(space(name))
-        case .countingOutbox, .takingBatch, .recordingResults, .withdrawing, .adopting, .renewingIdentity: task
-        }
     }
 
     func vacated(_ result: VacateResult) -> VacateResult {

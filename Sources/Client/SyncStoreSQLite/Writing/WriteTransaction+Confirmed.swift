@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -7,7 +8,7 @@ extension WriteTransaction {
     /// Remembers the version of a transaction that the server has applied and shown.
     ///
     /// The oldest version gives way to the newest (I19).
-    func rememberConfirmed(_ entry: StoredEntry, in space: SpaceRow) throws(StoreFailure) {
+    func rememberConfirmed(_ entry: StoredEntry, in space: SpaceRow) throws {
         guard let version = entry.version else { return }
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_confirmed (slot, space, version) VALUES (?1, ?2, ?3)")
@@ -20,16 +21,17 @@ extension WriteTransaction {
     /// Marks all remembered versions as those of a lost history.
     ///
     /// The versions of the history before it are forgotten, unless some records are still to be compared with it.
-    func loseConfirmedVersions() throws(StoreFailure) {
+    func loseConfirmedVersions() throws {
         if try !followsLostHistory() { try connection.execute("DELETE FROM sync_confirmed WHERE is_former = 1") }
         try connection.execute("UPDATE sync_confirmed SET is_former = 1")
         lostVersions = [:]
     }
 
     /// Returns the versions of this device's own commits in a space of the lost history.
-    func lostConfirmedVersions(of space: Int64) throws(StoreFailure) -> Set<Version> {
+    func lostConfirmedVersions(of space: Int64) throws -> Set<Version> {
         if let known = lostVersions[space] { return known }
-        let statement = try connection.statement("SELECT version FROM sync_confirmed WHERE is_former = 1 AND space = ?1")
+        let statement = try connection.statement(
+            "SELECT version FROM sync_confirmed WHERE is_former = 1 AND space = ?1")
         statement.bind(1, space)
         defer { statement.reset() }
         var versions: Set<Version> = []

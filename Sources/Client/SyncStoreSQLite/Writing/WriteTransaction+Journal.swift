@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -5,20 +6,20 @@ import SyncModel
 extension WriteTransaction {
     func note(
         rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
-    ) throws(StoreFailure) {
+    ) throws {
         try insert(event: "rejected", entry: entry, rejection: rejection, now: now)
     }
 
-    func note(cancelled entry: StoredEntry, now: WallTime) throws(StoreFailure) {
+    func note(cancelled entry: StoredEntry, now: WallTime) throws {
         try insert(event: "cancelled", entry: entry, rejection: nil, now: now)
     }
 
-    func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws(StoreFailure) {
+    func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws {
         try note(conflicts, as: "merged", in: entry.space, sequence: entry.sequence, payload: nil, now: now)
     }
 
     /// Whether the journal already has a merge of this entry with exactly these conflicts.
-    func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws(StoreFailure) -> Bool {
+    func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws -> Bool {
         let statement = try connection.statement(
             "SELECT number FROM sync_journal WHERE sequence = ?1 AND event = 'merged'")
         statement.bind(1, entry.sequence)
@@ -36,7 +37,7 @@ extension WriteTransaction {
     ///   - deleted: a transaction that creates the records again that the commit deleted; nil when it deleted none.
     func note(
         overwritten conflicts: [FieldConflict], deleted: Transaction?, in space: SpaceID, now: WallTime
-    ) throws(StoreFailure) {
+    ) throws {
         let payload: [UInt8]? = if let deleted { try StoredForm.bytes(of: deleted) } else { nil }
         try note(conflicts, as: "overwritten", in: space, sequence: nil, payload: payload, now: now)
     }
@@ -44,15 +45,16 @@ extension WriteTransaction {
     private func note(
         _ conflicts: [FieldConflict], as event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?,
         now: WallTime
-    ) throws(StoreFailure) {
-        let values = try conflicts.map { (conflict) throws(StoreFailure) in
-            try [conflict.base, conflict.winner.value, conflict.loser.value].map { (value) throws(StoreFailure) in
+    ) throws {
+        let values = try conflicts.map { (conflict) in
+            try [conflict.base, conflict.winner.value, conflict.loser.value].map { (value) in
                 try StoredForm.bytes(of: [conflict.field: value])
             }
         }
         let bytes = values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
         let journal = try insert(
-            event: event, in: space, sequence: sequence, payload: payload, otherBytes: bytes, rejection: nil, now: now)
+            event: event, in: space, sequence: sequence, payload: payload,
+            records: try recordsNeeded(by: conflicts).stored(in: space), otherBytes: bytes, rejection: nil, now: now)
         let statement = try connection.statement(
             """
             INSERT INTO sync_conflict (journal, position, collection, id, field, rule, base,
@@ -81,7 +83,7 @@ extension WriteTransaction {
     }
 
     /// Notes a record that only a lost history of the server had, with the transaction that would bring it back.
-    func note(forgotten transaction: Transaction, now: WallTime) throws(StoreFailure) {
+    func note(forgotten transaction: Transaction, now: WallTime) throws {
         try insert(
             event: "forgotten", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
             rejection: nil, now: now)
@@ -90,30 +92,11 @@ extension WriteTransaction {
     @discardableResult
     private func insert(
         event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime
-    ) throws(StoreFailure) -> Int64 {
+    ) throws -> Int64 {
         try insert(
             event: event, in: entry.space, sequence: entry.sequence,
-            payload: try StoredForm.bytes(of: entry.transaction), records: try records(changedBy: entry.transaction),
-            rejection: rejection, now: now)
-    }
-
-    /// Returns creates of the records that a transaction updates, with their current values, or with those from before
-    /// a server deleted them; nil when no server has shown any.
-    private func records(changedBy transaction: Transaction) throws(StoreFailure) -> [UInt8]? {
-        var mutations: [Mutation] = []
-        for mutation in transaction.mutations {
-            guard case .update = mutation.intent,
-                let table = tables.first(where: { $0.model.collection == mutation.collection }),
-                var whole = try lastShown(RecordPlace(table: table.position, id: mutation.record))
-            else { continue }
-            for (field, value) in mutation.patch { whole.set(field, to: value) }
-            mutations.append(
-                Mutation(
-                    collection: mutation.collection, record: mutation.record, time: .zero,
-                    intent: .create(whole.storable(keepingNulls: false))))
-        }
-        guard !mutations.isEmpty else { return nil }
-        return try StoredForm.bytes(of: Transaction(space: transaction.space, mutations: mutations))
+            payload: try StoredForm.bytes(of: entry.transaction),
+            records: try recordsNeeded(by: entry.transaction).stored(in: entry.space), rejection: rejection, now: now)
     }
 
     /// Inserts an entry, and deletes handled entries that no longer fit.
@@ -124,7 +107,7 @@ extension WriteTransaction {
     private func insert(
         event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, records: [UInt8]? = nil,
         otherBytes: Int = 0, rejection: Rejection?, now: WallTime
-    ) throws(StoreFailure) -> Int64 {
+    ) throws -> Int64 {
         let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
         let bytes = Int64((payload?.count ?? 0) + (records?.count ?? 0) + (message?.utf8.count ?? 0) + otherBytes)
         let statement = try connection.statement(
@@ -155,7 +138,7 @@ extension WriteTransaction {
     }
 
     /// Deletes the oldest handled entries while the journal exceeds its limits.
-    private func deleteHandledEntries() throws(StoreFailure) {
+    func deleteHandledEntries() throws {
         while meta.journal.entries > limits.journalEntries || meta.journal.bytes > limits.journalBytes {
             guard meta.journal.entries > meta.outbox.journal else { return }
             let entry = try connection.statement(
@@ -192,7 +175,7 @@ extension WriteTransaction {
     /// Throws `journalFull` when the journal has too many unhandled entries for a new edit (decision 22).
     ///
     /// Entries about earlier edits are always written. The outbox bounds their number.
-    func checkRoomInJournal() throws(StoreFailure) {
+    func checkRoomInJournal() throws {
         guard
             meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
         else { return }
@@ -202,7 +185,7 @@ extension WriteTransaction {
         )
     }
 
-    func setState(_ state: JournalEntry.State, of journal: JournalEntry) throws(StoreFailure) {
+    func setState(_ state: JournalEntry.State, of journal: JournalEntry) throws {
         guard journal.state != state else { return }
         let statement = try connection.statement(
             "UPDATE sync_journal SET state = ?2 WHERE number = ?1 RETURNING bytes")
@@ -219,7 +202,7 @@ extension WriteTransaction {
 
     // MARK: Actions of the user
 
-    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws {
         guard let entry = try entry(sequence.rawValue) else {
             throw StoreFailure(.missingEntry, "there is no transaction \(sequence) in the outbox")
         }
@@ -233,12 +216,12 @@ extension WriteTransaction {
         try removeAndRecompute(entries)
     }
 
-    func dismiss(journal number: Int64) throws(StoreFailure) {
+    func dismiss(journal number: Int64) throws {
         let entry = try journalEntry(number)
         if entry.state == .active { try setState(.dismissed, of: entry) }
     }
 
-    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
+    func dismissJournal(upTo number: Int64) throws -> Int {
         let statement = try connection.statement(
             "UPDATE sync_journal SET state = 'dismissed' WHERE number <= ?1 AND state = 'active' RETURNING bytes")
         statement.bind(1, number)
@@ -259,13 +242,30 @@ extension WriteTransaction {
 
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
-    ) throws(StoreFailure) -> [OutboxSequence] {
+    ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
+        do {
+            return try resend(entry, now: now, newID: newID)
+        } catch let error as StoreFailure {
+            guard error.code == .missingRecord || error.code == .danglingReference,
+                let (record, first) = try recordAndEntryToRestore(before: entry)
+            else { throw error }
+            throw StoreFailure(
+                error.code,
+                "entry \(number) needs \(record), which entry \(first) creates: restore entry \(first) first")
+        }
+    }
+
+    private func resend(
+        _ entry: JournalEntry, now: WallTime, newID: @Sendable () -> RecordID
+    ) throws -> [OutboxSequence] {
         let plan = try ResendPlan(
-            of: entry, in: try JournalReading.space(of: number, connection), catalog: catalog, newID: newID,
-            replacement: { (collection, id) throws(StoreFailure) in try replacement(of: collection, id) },
+            of: entry, in: try JournalReading.space(of: entry.number, connection), catalog: catalog, newID: newID,
+            replacement: { (collection, id) throws(StoreFailure) in
+                try StoreFailure.converting { try replacement(of: collection, id) }
+            },
             home: { (collection, id) throws(StoreFailure) in
-                try connection.table(try table(collection).position).space(of: id, on: connection)
+                try StoreFailure.converting { try table(collection).space(of: id, on: connection) }
             })
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {
@@ -281,8 +281,73 @@ extension WriteTransaction {
         return sequences
     }
 
+    /// Returns a record that an entry needs and that is not here, with the entry that creates it; nil when no other
+    /// entry creates one.
+    private func recordAndEntryToRestore(
+        before entry: JournalEntry
+    ) throws -> (record: String, entry: Int64)? {
+        var needed: [(collection: CollectionName, id: RecordID)] = []
+        func needTargets(of values: Patch, in collection: CollectionName) {
+            for (name, value) in values {
+                guard case .reference(let id) = value, let target = catalog[collection]?.field(named: name)?.target
+                else { continue }
+                needed.append((target, id))
+            }
+        }
+        switch entry.event {
+        case .rejected(let transaction, _), .cancelled(let transaction), .forgotten(let transaction):
+            for mutation in transaction.mutations {
+                needed.append((mutation.collection, mutation.record))
+                needTargets(of: mutation.patch, in: mutation.collection)
+            }
+            let created = Set(transaction.createdRecords)
+            needed.removeAll { created.contains($0.id) }
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            for conflict in conflicts {
+                needed.append((conflict.collection, conflict.record))
+                needTargets(of: [conflict.field: conflict.loser.value], in: conflict.collection)
+            }
+        }
+        var searches = 0
+        for (collection, id) in needed where searches < StoreLimits.searchesForCreates {
+            guard let table = tables.first(where: { $0.model.collection == collection }),
+                try table.space(of: id, on: connection) == nil
+            else { continue }
+            searches += 1
+            if let first = try openEntry(creating: id, in: collection, besides: entry.number) {
+                return ("\(collection) \(id)", first)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the oldest entry that creates a record and has not been restored; nil when there is none.
+    private func openEntry(
+        creating id: RecordID, in collection: CollectionName, besides number: Int64
+    ) throws -> Int64? {
+        let statement = try connection.statement(
+            """
+            SELECT number, payload FROM sync_journal
+            WHERE number <> ?1 AND state <> 'resent' AND event IN ('rejected', 'cancelled', 'forgotten')
+                AND instr(payload, ?2) > 0 ORDER BY number
+            """)
+        statement.bind(1, number)
+        statement.bind(2, id.description)
+        defer { statement.reset() }
+        while try statement.step() {
+            let found = statement.integer(0)
+            let transaction = try StoredForm.transaction(from: statement.bytes(1), of: "journal entry \(found)")
+            let isCreated = transaction.mutations.contains {
+                guard case .create = $0.intent else { return false }
+                return $0.record == id && $0.collection == collection
+            }
+            if isCreated { return found }
+        }
+        return nil
+    }
+
     /// Returns the record that was created in place of a deleted one; nil when there is none.
-    private func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> RecordID? {
+    private func replacement(of collection: CollectionName, _ id: RecordID) throws -> RecordID? {
         let statement = try connection.statement(
             "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
         statement.bind(1, collection.rawValue)
@@ -291,7 +356,7 @@ extension WriteTransaction {
         return try statement.step() ? try statement.recordID(0) : nil
     }
 
-    private func keep(_ made: ResendPlan.Replacement) throws(StoreFailure) {
+    private func keep(_ made: ResendPlan.Replacement) throws {
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_replacement (collection, id, replacement) VALUES (?1, ?2, ?3)")
         statement.bind(1, made.collection.rawValue)
@@ -300,7 +365,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    private func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry {
+    private func journalEntry(_ number: Int64) throws -> JournalEntry {
         guard let entry = try JournalReading.entry(number, connection) else {
             throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
         }

@@ -5,6 +5,7 @@ import RecordImport
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Imports existing data.
 struct ImportCommand: AsyncParsableCommand {

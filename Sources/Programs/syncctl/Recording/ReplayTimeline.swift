@@ -1,5 +1,6 @@
-import SyncBootstrap
 import SyncCore
+import SyncModel
+import SyncProgram
 import SyncRecording
 
 /// Prints a replay line by line, for people or for scripts.
@@ -14,18 +15,18 @@ struct ReplayTimeline {
                 var line = JSONLine()
                 line.set("turn", number)
                 line.set("at", Self.seconds(turn.at - began))
-                line.set("event", EventWords.text(turn))
+                line.set("event", turn.replayText)
                 line.set("actions", actions)
-                line.set("state", StatusWords.text(status))
+                line.set("state", status.replayText)
                 line.set("difference", difference?.description)
                 terminal.say(line)
                 return
             }
             let time = Self.seconds(turn.at - began)
             let margin = String(repeating: " ", count: max(0, 10 - time.count))
-            terminal.say("\(margin)\(time)  \(EventWords.text(turn))")
+            terminal.say("\(margin)\(time)  \(turn.replayText)")
             for action in actions { terminal.say("\(Self.indent)-> \(action)") }
-            terminal.say(terminal.dim("\(Self.indent)=  \(StatusWords.text(status))"))
+            terminal.say(terminal.dim("\(Self.indent)=  \(status.replayText)"))
             mark(difference)
         }
     }
@@ -64,7 +65,7 @@ struct ReplayTimeline {
 
     /// Returns the duration in seconds, to the millisecond.
     private static func seconds(_ duration: Duration) -> String {
-        let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = duration.wholeMilliseconds
         let fraction = String(milliseconds.magnitude % 1_000)
         return (milliseconds < 0 ? "-" : "") + "\(milliseconds.magnitude / 1_000)."
             + String(repeating: "0", count: 3 - fraction.count) + fraction

@@ -1,7 +1,10 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Models
 import SyncBootstrap
+import SyncModel
+import SyncProgram
 
 /// The options of every command.
 struct GlobalOptions: ParsableArguments {
@@ -40,26 +43,34 @@ struct GlobalOptions: ParsableArguments {
 
     var terminal: Terminal { Terminal(isJSON: json, variables: variables) }
 
-    private func flags() throws(ConfigurationProblem) -> [String: ConfigurationSources.Given] {
+    private func flags() throws(ConfigurationProblem) -> ConfigurationFlags {
         var flags = try ConfigurationFlags(settings: settings)
         try flags.take(environment, for: "environment", flag: "--environment")
         try flags.take(store, for: "store.folder", flag: "--store")
         try flags.take(server, for: "server.url", flag: "--server")
         try flags.take(tokenFile, for: "server.token-file", flag: "--token-file")
         try flags.take(logLevel, for: "log.level", flag: "--log-level")
-        return flags.values
+        return flags
     }
 
-    func configuration() throws -> ResolvedConfiguration {
-        let file = try ConfigurationFile.find(named: config, variables: variables)
-        let sources = try ConfigurationSources(flags: try flags(), variables: variables, file: file)
-        return try ResolvedConfiguration(sources, for: .syncctl)
+    func configuration() throws -> ResolvedConfiguration<ClientKeys> {
+        try ResolvedConfiguration(
+            ConfigurationSources(Syncctl.program, flags: flags(), variables: variables, fileNamed: config))
     }
 
-    private func client(creating: Bool, requestTimeout: Duration?) throws -> ClientComposition {
+    /// The models that the database remembers, else those of the community. What is wrong with the database is for its opening to say.
+    private func models(of settings: ClientSettings) -> SchemaCatalog {
+        (try? ClientRecipes.storedCatalog(of: settings)) ?? CommunityCatalog.catalog
+    }
+
+    private func client(
+        creating: Bool, catalog: SchemaCatalog?, requestTimeout: Duration?
+    ) throws -> ClientComposition {
         let configuration = try configuration()
-        let recipes = try ClientRecipes.picked(by: configuration.environment)
+        // Says so when the environment has no adapters here, before anything is missed in the settings.
+        _ = try ClientRecipes.picked(by: configuration.values.environment)
         var settings = try ClientSettings(configuration)
+        let recipes = try ClientRecipes.picked(by: settings.environment, catalog: catalog ?? models(of: settings))
         if let requestTimeout, let server = settings.server {
             settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)
         }
@@ -78,10 +89,12 @@ struct GlobalOptions: ParsableArguments {
     /// - Parameters:
     ///   - creating: whether to create the database if it is missing.
     ///   - requestTimeout: an upper bound for the request timeout; nil keeps the configured one.
+    ///   - catalog: the models of a new database; nil takes those that the database remembers.
     func withClient<Result>(
-        creating: Bool = false, requestTimeout: Duration? = nil, _ body: (ClientComposition) async throws -> Result
+        creating: Bool = false, catalog: SchemaCatalog? = nil, requestTimeout: Duration? = nil,
+        _ body: (ClientComposition) async throws -> Result
     ) async throws -> Result {
-        let client = try client(creating: creating, requestTimeout: requestTimeout)
+        let client = try client(creating: creating, catalog: catalog, requestTimeout: requestTimeout)
         do {
             let result = try await body(client)
             await client.close()

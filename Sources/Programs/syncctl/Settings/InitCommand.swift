@@ -1,7 +1,9 @@
 import ArgumentParser
+import Models
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,9 +11,15 @@ struct InitCommand: AsyncParsableCommand {
         discussion: "Running it again changes nothing.")
 
     @OptionGroup var options: GlobalOptions
+    @Option(
+        help: ArgumentHelp(
+            "Take the models from this file, as syncd catalog show prints it. Default: users, avatars, and profiles.",
+            valueName: "file"), completion: .file())
+    var catalog: String?
 
     func run() async throws {
-        try await options.withClient(creating: true) { client in
+        let models = try catalog.map { try CatalogFile.read($0, rule: FieldRule.named) }
+        try await options.withClient(creating: true, catalog: models) { client in
             let session = try client.store.session()
             let terminal = options.terminal
             let effect = "the database is ready"

@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// The way a run of the engine ended.
 enum SyncEnding: Sendable {
@@ -101,7 +101,7 @@ struct SyncFollower: Sendable {
             status.spaces.allSatisfy({ $0.pull == .idle && $0.hasCaughtUp })
         else { return nil }
         let count = status.outbox.count
-        guard count > 0 else { return status.spaces.first { !$0.isInStep }.map { .blocked(Self.lack(of: $0)) } }
+        guard count > 0 else { return status.spaces.first { !$0.isInSync }.map { .blocked(Self.lack(of: $0)) } }
         return .blocked(
             "the server has confirmed \(count == 1 ? "1 transaction" : "\(count) transactions") and does not show \(count == 1 ? "it" : "them") yet; the outbox keeps \(count == 1 ? "it" : "them")"
         )

@@ -1,23 +1,26 @@
 public import Foundation
+public import SyncProgram
 
 extension ClientComposition {
     /// Composes a client from the environment variables of this process and the configuration file.
     ///
-    /// The variables are those that `syncctl config show` lists, such as `TOMBOLO_STORE_FOLDER` and
-    /// `TOMBOLO_SERVER_URL`. The database is created if it is missing. Nothing is opened until a part is used for the
-    /// first time.
+    /// The variables begin with the name: `TODO_STORE_FOLDER` and `TODO_SERVER_URL` for a program named `todo`, whose file is
+    /// `~/.config/todo/config.json` and whose database is in `~/.local/share/todo`. `syncctl config show` lists the keys. The
+    /// database is created if it is missing. Nothing is opened before a part is used for the first time.
     ///
-    /// - Parameter variables: the environment variables. Defaults to those of the process.
+    /// - Parameters:
+    ///   - variables: the environment variables. Defaults to those of the process.
+    ///   - name: the name of the program, in lower case; no two programs share one.
     /// - Throws: `ConfigurationProblem`, which names the setting and what was expected.
     public static func fromEnvironment(
-        _ variables: [String: String] = ProcessInfo.processInfo.environment
+        _ variables: [String: String] = ProcessInfo.processInfo.environment, named name: String = "tombolo"
     ) throws(ConfigurationProblem) -> ClientComposition {
-        let sources = try ConfigurationSources(
-            flags: [:], variables: variables, file: try ConfigurationFile.find(named: nil, variables: variables))
-        let configuration = try ResolvedConfiguration(sources, for: .syncctl)
+        let sources = try ConfigurationSources(Program(name), variables: variables)
+        let configuration = try ResolvedConfiguration<ClientKeys>(sources)
+        let recipes = try ClientRecipes.picked(by: configuration.values.environment)
         let settings = try ClientSettings(configuration)
         return ClientComposition(
-            settings: settings, recipes: try ClientRecipes.picked(by: configuration.environment),
-            logger: ProgramLog.logger(label: "tombolo", level: settings.logLevel), creatingStore: true)
+            settings: settings, recipes: recipes,
+            logger: ProgramLog.logger(label: name, level: settings.logLevel), creatingStore: true)
     }
 }

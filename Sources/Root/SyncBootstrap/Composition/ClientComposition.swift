@@ -2,6 +2,7 @@ public import Logging
 public import Models
 public import SyncCore
 import SyncModel
+import SyncProgram
 import SyncRecording
 
 /// A client composed from its settings. Each part is created on first use and then kept.
@@ -119,7 +120,7 @@ public final class ClientComposition {
             guard let server = settings.server else {
                 throw ConfigurationProblem(
                     "no server is configured: server.url is not set",
-                    advice: "give it as --server URL, as TOMBOLO_SERVER_URL, or in the configuration file")
+                    advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
             if let problem = server.tokenProblem { throw problem }
             let made = try recipes.remote.connect(server, runtime)
@@ -134,7 +135,8 @@ public final class ClientComposition {
         get throws {
             if let madeEngine { return madeEngine }
             let made = SyncEngine(
-                store: try store, transport: try transport, reachability: reachability, runtime: runtime,
+                store: try store, commands: TransportCommands(try transport), reachability: reachability,
+                runtime: runtime,
                 policy: settings.policy, logger: logger, recorder: try recorder())
             madeEngine = made
             return made

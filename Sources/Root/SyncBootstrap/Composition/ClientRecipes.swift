@@ -1,4 +1,5 @@
 public import SyncCore
+public import SyncProgram
 
 /// The functions that create the parts of a client, grouped by domain.
 ///

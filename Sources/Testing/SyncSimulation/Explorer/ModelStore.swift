@@ -71,7 +71,7 @@ struct ModelStore: Hashable, Sendable {
     }
 
     /// Carries out an action as the real store would, and returns the resulting event.
-    mutating func answer(_ action: SyncAction) -> SyncEvent? {
+    mutating func answer(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox: return .outboxCounted(summary)
         case .takeBatch(let limit): return takeBatch(limit).map { .batchTaken($0) } ?? .nothingToPush(summary)
@@ -106,8 +106,6 @@ struct ModelStore: Hashable, Sendable {
         case .renewIdentity:
             renew()
             return .sessionChanged(session)
-        case .note, .checkpoint, .sendHello, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
-            return nil
         }
     }
 
@@ -166,14 +164,6 @@ struct ModelStore: Hashable, Sendable {
 extension [RecordID: Record] {
     /// Applies a change of the feed to the records of a client or of the model server.
     mutating func apply(_ change: RecordChange, at version: Version) {
-        let schema = ExplorerWorld.schema
-        switch change.effect {
-        case .created(let uid, let patch):
-            self[change.id] = Record(id: change.id, uid: uid, version: version, creating: patch, schema: schema)
-        case .updated(let patch):
-            self[change.id] = self[change.id]?.updated(by: patch, at: version, schema: schema)
-        case .deleted:
-            self[change.id] = nil
-        }
+        self[change.id] = change.applied(to: self[change.id], at: version, schema: ExplorerWorld.schema)
     }
 }

@@ -75,7 +75,7 @@ public final class LabDevice: Sendable {
         let store = try SQLiteStore.open(configuration, catalog: catalog, now: runtime.now(), random: &random)
         if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
         let engine = SyncEngine(
-            store: store, transport: network, reachability: link, runtime: runtime, policy: policy,
+            store: store, commands: TransportCommands(network), reachability: link, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))
         let task = simulation.start(name) { [simulation, name] in
             do {

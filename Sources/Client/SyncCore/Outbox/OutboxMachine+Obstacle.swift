@@ -1,0 +1,35 @@
+extension OutboxMachine {
+    /// The reason why the outbox waits.
+    package enum Obstacle: Hashable, Sendable {
+        case transport(TransportFailure)
+        case store(StoreFailure)
+        case identity(String)
+    }
+}
+
+extension OutboxMachine.Obstacle {
+    /// The pause that the server asked for.
+    var retryAfter: Duration? {
+        switch self {
+        case .transport(let failure): failure.retryAfter
+        case .store, .identity: nil
+        }
+    }
+
+    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
+    var code: String {
+        switch self {
+        case .transport(let failure): failure.code.rawValue
+        case .store(let failure): failure.code.rawValue
+        case .identity: "identity"
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .transport(let failure): failure.message
+        case .store(let failure): failure.message
+        case .identity(let reason): reason
+        }
+    }
+}

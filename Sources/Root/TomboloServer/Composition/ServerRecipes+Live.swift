@@ -1,0 +1,140 @@
+import AuthorityStoreSQLite
+import Logging
+import SyncAuthority
+import SyncCore
+import SyncModel
+public import SyncProgram
+import SyncRuntimeLive
+import SyncServerHTTP
+
+extension ServerRecipes {
+    /// Returns the recipes for an environment.
+    ///
+    /// - Throws: when the adapters of the environment are not linked into this program.
+    public static func picked(by environment: Environment) throws(ConfigurationProblem) -> ServerRecipes {
+        guard environment.choices.hasLiveAdapters else {
+            throw ConfigurationProblem(
+                "environment: \(environment) needs the adapters of the test kit, which are not linked into this program",
+                advice: "use production, staging, development or test")
+        }
+        return live
+    }
+
+    /// The recipes for a real clock, disk, and network.
+    public static let live = ServerRecipes(
+        machine: { _ in .live(label: "tombolo.authority") },
+        authority: { (settings, application, runtime, logger, opening) throws(ConfigurationProblem) in
+            let configuration = SQLiteAuthorityConfiguration(durability: settings.durability)
+            let histories = LiveHistories(runtime: runtime, logger: logger)
+            if opening == .makingIfMissing { try PrivateFolder.make(settings.folder) }
+            let store: SQLiteAuthorityStore
+            do throws(AuthorityStoreFailure) {
+                store = try SQLiteAuthorityStore(
+                    at: settings.file, newHistory: histories.nextHistory(), creating: opening == .makingIfMissing,
+                    configuration: configuration)
+            } catch {
+                throw ConfigurationProblem(error)
+            }
+            do throws(ConfigurationProblem) {
+                // A command that only looks serves nothing, and leaves the stored models alone.
+                let stored = try storedCatalog(
+                    of: store, adopting: opening == .makingIfMissing ? application.catalog : nil, logger)
+                let authority = Authority(
+                    store: store, catalog: application.catalog, policy: AuthorityPolicy(access: application.access),
+                    histories: histories)
+                return OpenAuthority(authority, catalog: stored) { try? store.close() }
+            } catch {
+                try? store.close()
+                throw error
+            }
+        },
+        authentication: { (settings, application, runtime, logger) throws(ConfigurationProblem) in
+            if let authenticate = application.authentication {
+                let timeout = application.timeout
+                return .asynchronous { token in
+                    try await RuleCall.run("who holds a token", timeout, runtime, logger) {
+                        try await authenticate(AuthenticationRequest(bearerToken: token))
+                    }
+                }
+            }
+            do throws(TokenFileError) {
+                return .blocking(try TokenFile(path: settings.tokenFile, logger: logger))
+            } catch {
+                throw ConfigurationProblem(
+                    "authority.token-file: \(error)",
+                    advice: error.fileIsMissing ? "syncd token add NAME makes a token" : nil)
+            }
+        },
+        listener: { service in
+            let settings = service.settings
+            var configuration = SyncServerConfiguration(
+                host: settings.host, port: settings.port,
+                tls: settings.tls.map { .init(certificateChain: $0.certificateFile, privateKey: $0.keyFile) },
+                drain: settings.shutdownDeadline)
+            // Connections beyond this number would be accepted but not served, because neither the database nor the
+            // tokens could be opened.
+            let room = OpenFiles.raiseLimit() - OpenFiles.reserve
+            configuration.maximumConnections = min(settings.connections, max(room, 1))
+            configuration.maximumConnectionsPerAddress = settings.connectionsPerAddress
+            return ServerListener { [configuration] listening in
+                do {
+                    try await SyncServer(
+                        configuration: configuration, authority: service.authority,
+                        catalog: service.application.catalog,
+                        authentication: service.authentication,
+                        review: ApplicationReview(service.application, service.runtime, service.logger),
+                        now: service.runtime.now, logger: service.logger,
+                        onRunning: listening
+                    ).run()
+                } catch let error as SyncServerConfigurationError {
+                    throw ConfigurationProblem(
+                        error.description, advice: "see the listen keys: syncd config shows their values and sources")
+                }
+            }
+        })
+}
+
+extension ServerRecipes {
+    /// Returns the models that a store remembers, after it remembers those that are served from now on.
+    ///
+    /// - Throws: when the new models do not fit the stored ones.
+    private static func storedCatalog(
+        of store: SQLiteAuthorityStore, adopting catalog: SchemaCatalog?, _ logger: Logger
+    ) throws(ConfigurationProblem) -> SchemaCatalog? {
+        let stored: SchemaCatalog?
+        do throws(AuthorityStoreFailure) { stored = try store.storedCatalog() } catch {
+            throw ConfigurationProblem(error)
+        }
+        guard let catalog, catalog != stored else { return stored }
+        if let stored {
+            let change = CatalogChange(from: stored, to: catalog)
+            try change.demandCompatible()
+            logger.notice(
+                "The models have changed.",
+                metadata: ["added": "\(change.additions)", "changed": "\(change.adjustments)"])
+        }
+        do throws(AuthorityStoreFailure) { try store.remember(catalog) } catch { throw ConfigurationProblem(error) }
+        return catalog
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate init(_ failure: AuthorityStoreFailure) {
+        self.init("authority.folder: \(failure)", advice: failure.advice)
+    }
+}
+
+extension AuthorityStoreFailure {
+    /// The advice to the operator, where the message alone is not enough.
+    fileprivate var advice: String? {
+        switch code {
+        case .noDatabase: "syncd serve makes one"
+        case .notADatabase, .corrupt:
+            "put the database back from a backup, without the files -wal and -shm of the present one"
+        case .newerSchema, .otherSchema: "use the build of syncd that made it, or a newer one"
+        case .missingFile, .readOnly: "check authority.folder (syncd config), and who owns it"
+        case .diskFull: "free some room on that disk"
+        case .unsafePermissions, .inUse, .notDurable, .unstorable, .busy, .inputOutput: nil
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// The outcome of one transaction.
+public struct TransactionResult: Hashable, Sendable {
+    public let number: TransactionNumber
+    public let outcome: Outcome
+    /// Proof of the commit. The server returns it only with the last transaction in each space that took effect.
+    public let receipt: CommitReceipt?
+
+    public init(number: TransactionNumber, outcome: Outcome, receipt: CommitReceipt? = nil) {
+        self.number = number
+        self.outcome = outcome
+        self.receipt = receipt
+    }
+}
+
+/// The server's response to a push.
+public enum PushReply: Hashable, Sendable {
+    /// The outcomes of the first transactions of the request. The others have not been processed, and the client sends
+    /// them again.
+    case answered([TransactionResult], epoch: Epoch, serverTime: HybridTime)
+    case refused(PushRefusal)
+}
+
+/// The reason why a server accepted no part of a push.
+public enum PushRefusal: Hashable, Sendable {
+    /// The numbers of the push do not start at the next number that the server expects.
+    case gap(expected: TransactionNumber)
+    /// The server has seen this number with different contents, so this database is a copy, or was rolled back.
+    case identityConflict(number: TransactionNumber)
+    /// The server has a different history than the client expects.
+    case epochChanged(Epoch)
+}
