@@ -251,7 +251,7 @@ import Testing
         try folder.open().close()
         try folder.execute(
             """
-            WITH RECURSIVE step(number) AS (SELECT 2 UNION ALL SELECT number + 1 FROM step WHERE number < 99)
+            WITH RECURSIVE step(number) AS (SELECT (SELECT max(number) + 1 FROM sync_migration) UNION ALL SELECT number + 1 FROM step WHERE number < 99)
             INSERT INTO sync_migration (number, name) SELECT number, 'newer ' || number FROM step;
             PRAGMA user_version = 99
             """)

@@ -58,9 +58,9 @@ import Testing
         Failure(
             name: "a database of a newer build",
             preparation:
-                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (2, 'm0002'); PRAGMA user_version = 2\"",
+                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (3, 'm0003'); PRAGMA user_version = 3\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 2
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema 3, made by a newer build; this one knows up to 2
                   use the build of syncd that made it, or a newer one
 
                 """),

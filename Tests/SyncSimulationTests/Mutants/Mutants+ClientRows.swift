@@ -114,14 +114,6 @@ extension Mutant {
             END
             """, shape: { $0.rates.restoreServer = 0.03 }),
         rows(
-            "edits offered that were not lost", breaks: [.I15], "a lost history is believed to have been far ahead",
-            """
-            AFTER INSERT ON sync_former BEGIN
-                UPDATE sync_former SET version = NEW.version + 1000, field_versions = NULL
-                WHERE collection = NEW.collection AND id = NEW.id;
-            END
-            """, shape: { $0.rates.restoreServer = 0.06 }),
-        rows(
             "outbox emptied by a new epoch", breaks: [.I15, .I1],
             "what a restored server lacks is not offered again",
             """
@@ -223,11 +215,6 @@ extension Mutant {
                 UPDATE sync_space SET marks = 0 WHERE key = NEW.key;
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
-        rows(
-            "own commits forgotten", breaks: [.I1, .I15],
-            "after a restore, a device does not know which values it wrote",
-            "AFTER INSERT ON sync_confirmed BEGIN DELETE FROM sync_confirmed; END",
-            shape: { $0.rates.restoreServer = 0.15 }),
         rows(
             "sweep too wide", breaks: [.I14, .I15, .I5], "records that a snapshot has shown are taken for gone",
             "AFTER INSERT ON sync_seen BEGIN DELETE FROM sync_seen WHERE id = NEW.id; END",
