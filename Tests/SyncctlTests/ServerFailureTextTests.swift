@@ -60,7 +60,7 @@ import Testing
             preparation:
                 "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (3, 'm0003'); PRAGMA user_version = 3\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema 3, made by a newer build; this one knows up to 2
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 3, and this build knows versions up to 2: use a newer build
                   use the build of syncd that made it, or a newer one
 
                 """),
