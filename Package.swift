@@ -86,6 +86,7 @@ let package = Package(
                 .embedInCode("local/m0010_confirmed.sql"),
                 .embedInCode("local/m0011_catalog.sql"),
                 .embedInCode("local/m0012_deleted.sql"),
+                .embedInCode("local/m0013_paused_by.sql"),
                 .embedInCode("authority/m0001_authority.sql"), .embedInCode("authority/m0002_catalog.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),

@@ -20,6 +20,7 @@ public enum LocalSchema {
         Migration(name: "m0010_confirmed", sql: text(PackageResources.m0010_confirmed_sql)),
         Migration(name: "m0011_catalog", sql: text(PackageResources.m0011_catalog_sql)),
         Migration(name: "m0012_deleted", sql: text(PackageResources.m0012_deleted_sql)),
+        Migration(name: "m0013_paused_by", sql: text(PackageResources.m0013_paused_by_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

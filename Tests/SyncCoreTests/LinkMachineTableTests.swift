@@ -12,6 +12,8 @@ import Testing
     private static let pause = TransportFailure(.throttled, "busy", retryAfter: .seconds(90))
     private static let refusal = TransportFailure(.unauthorized, "unknown token")
 
+    private static let full = StoreFailure(.diskFull, "the disk is full")
+
     private static var table: MachineTable<LinkMachine> {
         MachineTable(
             states: [
@@ -20,6 +22,7 @@ import Testing
                 ("online", machine(.online(SessionHarness.hello))),
                 ("waiting", machine(.waiting(.armed, lost))),
                 ("paused", machine(.waiting(.armed, pause))),
+                ("store failed", machine(.storeFailed(.armed, full))),
                 ("refused", machine(.refused(.armed, refusal))),
             ],
             events: [
@@ -42,6 +45,7 @@ import Testing
                 ("timer", { ($0.timerFired(.timer, &$1), nil) }),
                 ("late timer", { ($0.timerFired(.lateTimer, &$1), nil) }),
                 ("contact lost", { ($0.contactLost(lost, &$1), nil) }),
+                ("adoption failed", { ($0.adoptionFailed(full, &$1), nil) }),
                 ("epoch doubted", { ($0.epochDoubted(&$1), nil) }),
                 ("hello requested", { ($0.helloRequested(&$1), nil) }),
                 ("contact requested", { ($0.contactRequested(&$1), nil) }),
@@ -61,6 +65,7 @@ import Testing
                     case .awaitingHello: "awaiting"
                     case .online: "online"
                     case .waiting: "waiting"
+                    case .storeFailed: "store failed"
                     case .refused: "refused"
                     }
                 return "\(state), \(machine.backoff.failures) failures, \(machine.doubts) doubts"
@@ -84,6 +89,7 @@ import Testing
         awaiting | stop | down, 1 failures, 1 doubts | abandon#1 disarm#2
         online | link down | down, 1 failures, 1 doubts |
         online | contact lost | waiting, 2 failures, 1 doubts | arm
+        online | adoption failed | store failed, 2 failures, 1 doubts | arm
         online | epoch doubted | waiting, 2 failures, 2 doubts | arm
         online | hello requested | awaiting, 1 failures, 1 doubts | hello arm
         online | exchange succeeded | online, 0 failures, 0 doubts |
@@ -99,6 +105,12 @@ import Testing
         paused | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         paused | exchange succeeded | waiting, 0 failures, 0 doubts |
         paused | stop | down, 1 failures, 1 doubts | disarm#2
+        store failed | link up | awaiting, 0 failures, 1 doubts | disarm#2 hello arm
+        store failed | link down | down, 1 failures, 1 doubts | disarm#2
+        store failed | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
+        store failed | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
+        store failed | exchange succeeded | store failed, 0 failures, 0 doubts |
+        store failed | stop | down, 1 failures, 1 doubts | disarm#2
         refused | link down | down, 1 failures, 1 doubts | disarm#2
         refused | timer | awaiting, 1 failures, 1 doubts | disarm#2 hello arm
         refused | contact requested | awaiting, 1 failures, 1 doubts | disarm#2 hello arm

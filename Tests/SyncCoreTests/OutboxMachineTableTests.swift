@@ -90,7 +90,18 @@ import Testing
                     }
                 ),
                 told("withdrawn") { $0.transactionWithdrawn(counts) },
-                told("session changed") { $0.sessionChanged(SessionHarness.stored(outbox: counts)) },
+                (
+                    "session changed",
+                    { machine, _ in
+                        (machine.sessionChanged(SessionHarness.stored(outbox: counts), isNewEpoch: false), nil)
+                    }
+                ),
+                (
+                    "epoch adopted",
+                    { machine, _ in
+                        (machine.sessionChanged(SessionHarness.stored(outbox: counts), isNewEpoch: true), nil)
+                    }
+                ),
                 storeFailed(.takingBatch), storeFailed(.recordingResults), storeFailed(.withdrawing),
                 storeFailed(.renewingIdentity), ("everything is shown", { ($0.everythingIsShown(&$1), nil) }),
                 (
@@ -131,6 +142,7 @@ import Testing
         resting | results recorded | resting |
         resting | withdrawn | resting |
         resting | session changed | resting |
+        resting | epoch adopted | resting |
         resting | everything is shown | renewing | renew
         taking | outbox changed | taking |
         taking | nothing to push | resting |
@@ -139,6 +151,7 @@ import Testing
         taking | results recorded | taking |
         taking | withdrawn | taking |
         taking | session changed | taking |
+        taking | epoch adopted | taking |
         taking | takingBatch failed | waiting | arm
         taking | stop | resting |
         in flight | outbox changed | in flight |
@@ -152,18 +165,21 @@ import Testing
         in flight | results recorded | in flight |
         in flight | withdrawn | in flight |
         in flight | session changed | in flight |
+        in flight | epoch adopted | resting | abandon#1 disarm#2
         in flight | timer | resting | abandon#1 (contact lost)
         in flight | stop | resting | abandon#1 disarm#2
         recording | outbox changed | recording |
         recording | results recorded | resting | (answered in default)
         recording | withdrawn | recording |
         recording | session changed | recording |
+        recording | epoch adopted | recording |
         recording | recordingResults failed | waiting | arm
         recording | stop | resting |
         waiting | outbox changed | waiting |
         waiting | results recorded | waiting |
         waiting | withdrawn | waiting |
         waiting | session changed | waiting |
+        waiting | epoch adopted | waiting |
         waiting | timer | resting |
         waiting | progress requested | resting | disarm#2
         waiting | stop | resting | disarm#2
@@ -171,24 +187,28 @@ import Testing
         paused | results recorded | waiting |
         paused | withdrawn | waiting |
         paused | session changed | waiting |
+        paused | epoch adopted | waiting |
         paused | timer | resting |
         paused | stop | resting | disarm#2
         in conflict | outbox changed | in conflict |
         in conflict | results recorded | in conflict |
         in conflict | withdrawn | in conflict |
         in conflict | session changed | in conflict |
+        in conflict | epoch adopted | in conflict |
         in conflict | timer | renewing | renew
         in conflict | stop | resting | disarm#2
         withdrawing | outbox changed | withdrawing |
         withdrawing | results recorded | withdrawing |
         withdrawing | withdrawn | resting |
         withdrawing | session changed | withdrawing |
+        withdrawing | epoch adopted | withdrawing |
         withdrawing | withdrawing failed | waiting | arm
         withdrawing | stop | resting |
         renewing | outbox changed | renewing |
         renewing | results recorded | renewing |
         renewing | withdrawn | renewing |
         renewing | session changed | resting |
+        renewing | epoch adopted | resting |
         renewing | renewingIdentity failed | waiting | arm
         renewing | stop | resting |
         """

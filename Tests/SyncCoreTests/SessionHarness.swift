@@ -21,9 +21,13 @@ struct SessionHarness {
     static let epoch = Epoch(rawValue: "epoch-1")
     static let account = AccountID(rawValue: "ada")
     static let identity = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
-    static let hello = ServerHello(
-        protocolVersions: 1...1, epoch: epoch, account: account, serverTime: HybridTime(rawValue: 1),
-        limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 100, pageRows: 500))
+    static let hello = hello(of: epoch)
+
+    static func hello(of epoch: Epoch) -> ServerHello {
+        ServerHello(
+            protocolVersions: 1...1, epoch: epoch, account: account, serverTime: HybridTime(rawValue: 1),
+            limits: ServerLimits(pushBytes: 1_000_000, pushTransactions: 100, pageRows: 500))
+    }
 
     static func stored(
         epoch: Epoch? = epoch, account: AccountID? = account, outbox: OutboxSummary = OutboxSummary(),

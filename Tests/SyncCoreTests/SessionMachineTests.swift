@@ -80,6 +80,143 @@ import Testing
             ])
     }
 
+    /// A restored server answers both the pull and the push that were on their way with its new history.
+    @Test(arguments: [true, false])
+    func `a push of the former history is sent again, and its response is not a second change of history`(
+        arrivesAfterTheAdoption: Bool
+    ) throws {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        let former = try #require(harness.push).serial
+        let renewed = Epoch(rawValue: "epoch-2")
+        let response = PushReply.refused(.epochChanged(renewed))
+        harness.send(.host(.syncRequested))
+        harness.answerPull(.success(.mustReset(.epoch)))
+        if !arrivesAfterTheAdoption { harness.answerPush(.success(response)) }
+        harness.answerHello(.success(SessionHarness.hello(of: renewed)))
+        #expect(harness.storeOrders == [.adopt(renewed, SessionHarness.account)])
+        harness.answerStore(
+            .sessionChanged(SessionHarness.stored(epoch: renewed, outbox: OutboxSummary(waiting: 1))))
+        harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+        if arrivesAfterTheAdoption { harness.send(.server(.pushEnded(former, .success(response)))) }
+        let again = try #require(harness.push)
+        #expect(again.serial != former && again.request.epoch == renewed)
+        #expect(harness.session.status(now: harness.now).connection == .online)
+        #expect(harness.openHello == nil && harness.notes == [.inSync])
+        harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
+        #expect(harness.storeOrders.count == 1)
+    }
+
+    @Test func `a server that refuses a push for the history that it names itself does not cause a loop`() {
+        var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
+        for _ in 0..<10 {
+            guard !harness.storeOrders.isEmpty else { break }
+            harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+            harness.answerPush(.success(.refused(.epochChanged(SessionHarness.epoch))))
+            if harness.openHello != nil { harness.answerHello() }
+        }
+        #expect(harness.push == nil && harness.storeOrders.isEmpty)
+        #expect(
+            harness.notes.last
+                == .failed(code: "notUnderstood", message: "the server reports a different history in each hello"))
+    }
+
+    @Test func `a history that cannot be recorded is reported as a failure of the store, and tried again`() {
+        var harness = SessionHarness()
+        harness.send(.host(.started(SessionHarness.stored(epoch: nil, account: nil), .up)))
+        harness.answerHello()
+        let failure = StoreFailure(.diskFull, "the disk is full")
+        harness.answerStore(.failed(.session(.adopting), failure))
+        #expect(harness.session.status(now: harness.now).storeFailure == failure)
+        #expect(harness.notes == [.failed(code: "diskFull", message: "the disk is full")])
+        harness.wake()
+        harness.answerHello()
+        #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
+        harness.answerStore(.failed(.session(.adopting), failure))
+        harness.send(.host(.syncRequested))
+        #expect(harness.openHello != nil)
+        harness.answerHello()
+        harness.answerStore(.sessionChanged(SessionHarness.stored()))
+        #expect(harness.session.status(now: harness.now).storeFailure == nil && harness.pull != nil)
+    }
+
+    /// A response, or its absence, that makes a sync fail.
+    enum BadEnd: String, CaseIterable, Sendable {
+        case noResults, gap, identityConflict, silentHello, silentPush, silentPull, otherHistories
+
+        var reason: (code: String, part: String) {
+            switch self {
+            case .noResults: ("notUnderstood", "answered none of 1 transactions")
+            case .gap: ("identity", "is missing earlier transactions")
+            case .identityConflict: ("identity", "another copy of this database may be syncing")
+            case .silentHello: ("timedOut", "did not answer a hello")
+            case .silentPush: ("timedOut", "did not answer a push")
+            case .silentPull: ("timedOut", "did not answer a pull")
+            case .otherHistories: ("notUnderstood", "reports a different history in each hello")
+            }
+        }
+
+        func happen(to harness: inout SessionHarness) {
+            switch self {
+            case .silentHello: harness.send(.device(.linkChanged(.down("gone"))))
+            case .silentPull, .otherHistories: harness.send(.host(.syncRequested))
+            case .noResults, .gap, .identityConflict, .silentPush: break
+            }
+            if self == .silentHello { harness.send(.device(.linkChanged(.up))) }
+            for _ in 0..<10 where harness.notes.last == .inSync {
+                switch self {
+                case .noResults: push(.answered([], epoch: SessionHarness.epoch, serverTime: .zero), &harness)
+                case .gap: push(.refused(.gap(expected: TransactionNumber(7))), &harness)
+                case .identityConflict: push(.refused(.identityConflict(number: .first)), &harness)
+                case .silentPush: push(nil, &harness)
+                case .silentHello, .silentPull: harness.wake()
+                case .otherHistories:
+                    harness.answerPull(.success(.mustReset(.epoch)))
+                    if harness.openHello != nil { harness.answerHello() }
+                }
+            }
+        }
+
+        /// Takes a batch, and answers the push if there is a reply.
+        private func push(_ reply: PushReply?, _ harness: inout SessionHarness) {
+            if harness.storeOrders == [.renewIdentity] {
+                harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
+            }
+            if !harness.storeOrders.isEmpty {
+                harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
+            }
+            if let reply { harness.answerPush(.success(reply)) } else { harness.wake() }
+        }
+    }
+
+    @Test(arguments: BadEnd.allCases)
+    func `the reason why a sync fails is recorded, whatever it is`(end: BadEnd) {
+        var harness = SessionHarness.online(
+            outbox: OutboxSummary(waiting: end == .silentPull || end == .otherHistories ? 0 : 1))
+        end.happen(to: &harness)
+        guard case .failed(let code, let message)? = harness.notes.last else {
+            Issue.record("\(harness.notes)\n\(harness.log.suffix(6).joined(separator: "\n"))")
+            return
+        }
+        #expect(code == end.reason.code && message.contains(end.reason.part), "\(code): \(message)")
+    }
+
+    @Test(
+        arguments: [
+            (nil, "https://a.example", true), ("https://a.example", "https://a.example/", true),
+            ("https://a.example", nil, true), ("https://a.example", "https://b.example", false),
+        ] as [(String?, String?, Bool)])
+    func `a requested pause applies only to the server that asked for it`(
+        asked: String?, server: String?, applies: Bool
+    ) {
+        let start = WallTime(milliseconds: 1_000_000)
+        var contact = ServerContact()
+        _ = contact.note(.paused(.seconds(60), by: asked), now: start)
+        let rest = contact.pause(by: server, at: start.advanced(by: .seconds(20)), atMost: .seconds(90))
+        #expect(rest == (applies ? .seconds(40) : nil))
+        #expect(contact.pausedUntil(by: server) == (applies ? start.advanced(by: .seconds(60)) : nil))
+    }
+
     @Test func `pushes and pulls do not wait for each other`() {
         var harness = SessionHarness.online()
         harness.send(.host(.syncRequested))

@@ -38,6 +38,22 @@ import Testing
         #expect(try second.outboxSummary().waiting == 1)
     }
 
+    /// The copy of a running device, made by a user whose new files others may read.
+    @Test func `opening a copied database makes its WAL private, too`() throws {
+        let scratch = try Scratch()
+        let store = try scratch.open()
+        _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
+        for suffix in ["", "-wal", "-shm"] { #expect(chmod(scratch.file + suffix, 0o644) == 0) }
+        let second = try scratch.open()
+        for suffix in ["", "-wal", "-shm"] {
+            var status = stat()
+            #expect(stat(scratch.file + suffix, &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600, "\(suffix)")
+        }
+        second.close()
+        store.close()
+    }
+
     @Test func `a closed store refuses to write`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()

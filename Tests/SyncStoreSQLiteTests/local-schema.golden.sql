@@ -80,7 +80,7 @@ CREATE TABLE sync_contact (
     failure_at INTEGER,
     -- Until when the server asked to be left alone.
     paused_until INTEGER
-) STRICT;
+, paused_by TEXT) STRICT;
 
 CREATE TABLE sync_deleted (
     collection TEXT NOT NULL,

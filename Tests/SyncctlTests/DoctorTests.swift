@@ -13,6 +13,7 @@ import Testing
         #expect(
             answer.output == """
                 ok         database: \(programs.folder)/.local/share/syncctl/tombolo.sqlite is readable and undamaged
+                ok         disk: there is room to write in \(programs.folder)/.local/share/syncctl
                 ok         account: this device has not met a server yet, and belongs to no account
                 ok         engine: no process syncs this database now
                 ok         contact: no sync has been complete yet
@@ -35,6 +36,32 @@ import Testing
         #expect(answer.output.contains(#""check":"server","state":"broken","message":"there is no connection to"#))
         let local = try programs.syncctl("doctor", "--local", "--json", "--server", "http://127.0.0.1:9")
         #expect(!local.output.contains(#""check":"server""#))
+    }
+
+    static let canMount: Bool =
+        (try? Programs().run("syncctl", ["--version"], launcher: ["unshare", "-rm"]).status) == 0
+
+    @Test(.enabled(if: canMount, "no file system can be mounted here"), .timeLimit(.minutes(10)))
+    func `on a full disk a first sync and doctor both say that the disk is full`() throws {
+        let programs = try Programs()
+        let (token, disk) = (programs.folder + "/token", programs.folder + "/disk")
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        let (_, url) = try programs.serve()
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
+        let script =
+            "mount -t tmpfs -o size=600k,mode=0700 tmpfs '\(disk)' && \"$0\" init --store '\(disk)/device' >&2"
+            + " && { dd if=/dev/zero of='\(disk)/filler' bs=1k 2>/dev/null; exec \"$0\" \"$@\"; }"
+        func run(_ command: String) throws -> Programs.Answer {
+            try programs.run(
+                "syncctl", [command, "--store", disk + "/device", "--server", url, "--token-file", token],
+                launcher: ["unshare", "-rm", "sh", "-c", script])
+        }
+        let sync = try run("sync")
+        #expect(sync.status == CommandStatus.machine.rawValue, "\(sync)")
+        #expect(sync.errors.contains("syncctl: the disk is full; "), "\(sync)")
+        let doctor = try run("doctor")
+        #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+        #expect(doctor.output.contains("broken     disk: the disk is full: "), "\(doctor)")
     }
 
     @Test func `wrong permissions are reported, and repaired with --fix`() throws {

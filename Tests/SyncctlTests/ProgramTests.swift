@@ -155,6 +155,109 @@ import Testing
         #expect(try other.syncctl("digest", "--json").output == one.syncctl("digest", "--json").output)
     }
 
+    @Test(arguments: ["missing", "empty", "open", "link", "folder"])
+    func `commands that need no server work without a token file, and doctor reports it`(state: String) throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let (token, good) = (programs.folder + "/token", programs.folder + "/good")
+        let files = FileManager.default
+        #expect(
+            files.createFile(atPath: good, contents: Data("secret\n".utf8), attributes: [.posixPermissions: 0o600]))
+        switch state {
+        case "empty": #expect(files.createFile(atPath: token, contents: nil, attributes: [.posixPermissions: 0o600]))
+        case "open": #expect(files.createFile(atPath: token, contents: nil, attributes: [.posixPermissions: 0o644]))
+        case "link": try files.createSymbolicLink(atPath: token, withDestinationPath: good)
+        case "folder": try files.createDirectory(atPath: token, withIntermediateDirectories: false)
+        default: break
+        }
+        let there = ["--server", "http://127.0.0.1:9", "--token-file", token]
+        for command in [["user", "create", "username=Ned"], ["user", "list"], ["status", "--local"], ["journal"]] {
+            let answer = try programs.run("syncctl", command + there)
+            #expect(answer.status == 0, "\(command): \(answer)")
+        }
+        let status = try programs.run("syncctl", ["status"] + there)
+        #expect(status.status == 0 && status.output.contains("refused: server.token-file: "), "\(status)")
+        let doctor = try programs.run("syncctl", ["doctor", "--local"] + there)
+        #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+        #expect(doctor.output.contains("broken     token: server.token-file: "), "\(doctor)")
+        #expect(doctor.output.contains("ok         database: "), "\(doctor)")
+        for command in [["sync"], ["digest", "--remote"]] {
+            let answer = try programs.run("syncctl", command + there)
+            #expect(answer.status == CommandStatus.configuration.rawValue, "\(command): \(answer)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a configuration file that is no regular file is refused by name`() throws {
+        let programs = try Programs()
+        let usual = programs.folder + "/.config/syncctl/config.json"
+        try FileManager.default.createDirectory(
+            atPath: programs.folder + "/.config/syncctl", withIntermediateDirectories: true)
+        #expect(mkfifo(usual, 0o600) == 0)
+        for answer in [
+            try programs.syncctl("user", "list"), try programs.syncctl("user", "list", "--config", usual),
+            try programs.syncctl("user", "list", variables: ["SYNCCTL_CONFIG": usual]),
+            try programs.run("syncd", ["config", "--config", usual]),
+        ] {
+            #expect(answer.status == CommandStatus.configuration.rawValue)
+            #expect(
+                answer.errors.contains(
+                    ": the configuration file \(usual) was not read: it is not a regular file\n"), "\(answer)")
+        }
+    }
+
+    @Test func `if the answer of a command cannot be written, it says what was saved`() throws {
+        let programs = try Programs()
+        let full = ["sh", "-c", "exec \"$0\" \"$@\" >/dev/full"]
+        let made = try programs.syncctl("init", launcher: full)
+        #expect(made.errors.hasPrefix("syncctl: the database is ready, but the answer cannot be written: "))
+        for words in [[], ["--json"]] {
+            let answer = try programs.run("syncctl", ["user", "create", "username=Ned"] + words, launcher: full)
+            #expect(answer.status == CommandStatus.machine.rawValue)
+            #expect(
+                answer.errors.hasPrefix("syncctl: the change was saved, but the answer cannot be written: "),
+                "\(answer)")
+        }
+        #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 2)
+        let list = try programs.syncctl("user", "list", launcher: full)
+        #expect(list.errors.hasPrefix("syncctl: the answer cannot be written: "), "\(list)")
+    }
+
+    @Test func `a sync that a silent server ends leaves its reason for status and doctor`() throws {
+        let programs = try Programs()
+        try programs.syncctl("init")
+        let silent = try ScriptedServer("")
+        let there = ["--server", silent.url]
+        let sync = try programs.run("syncctl", ["sync", "--wait", "1s"] + there)
+        #expect(sync.status == CommandStatus.notSynced.rawValue, "\(sync)")
+        let status = try programs.run("syncctl", ["status", "--local"] + there)
+        #expect(status.output.contains(": the server has said nothing for 1s\n"), "\(status)")
+        let doctor = try programs.run("syncctl", ["doctor", "--local"] + there)
+        #expect(doctor.status == CommandStatus.unhealthy.rawValue, "\(doctor)")
+        #expect(doctor.output.contains("syncing fails: the server has said nothing for 1s\n"), "\(doctor)")
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a pause that one server asked for does not hold up a sync with another`()
+        throws
+    {
+        let programs = try Programs()
+        let token = programs.folder + "/token"
+        #expect(try programs.run("syncd", ["token", "add", "ned", "--output", token]).status == 0)
+        let (_, url) = try programs.serve()
+        try programs.syncctl("init")
+        let portal = try ScriptedServer(
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 9999\r\nConnection: close\r\n\r\n")
+        func run(_ words: String..., at server: String) throws -> Programs.Answer {
+            try programs.run("syncctl", words + ["--server", server, "--token-file", token])
+        }
+        for _ in 0..<2 {
+            #expect(try run("sync", at: portal.url).status == CommandStatus.notSynced.rawValue)
+            #expect(try run("status", "--local", at: portal.url).output.contains("asked to be left alone until"))
+        }
+        #expect(!(try run("status", "--local", at: url).output.contains("asked to be left alone until")))
+        let sync = try run("sync", at: url)
+        #expect(sync.status == 0, "\(sync)")
+    }
+
     @Test func `the displayed configuration contains no secret`() throws {
         let programs = try Programs()
         let answer = try programs.syncctl("config", "show", variables: ["SYNCCTL_SERVER_TOKEN": "canary-11"])

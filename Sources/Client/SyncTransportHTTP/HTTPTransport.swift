@@ -45,6 +45,8 @@ public final class HTTPTransport: RemoteTransport {
         streamClient = ReplaceableClient(streamSettings, runtime)
     }
 
+    public var serverAddress: String? { configuration.baseURL }
+
     /// Ends requests in flight and closes all connections.
     public func shutdown() async throws {
         try await streamClient.shutdown()

@@ -5,6 +5,11 @@ public import SyncModel
 /// The engine decides when a command is needed, and executes it. Only the provider knows how the server is reached:
 /// `TransportCommands` uses a transport, and a test can return commands that record their execution.
 public protocol CommandProvider: Sendable {
+    /// The address of the server, as `RemoteTransport.serverAddress`.
+    ///
+    /// The default is nil: there is only one server.
+    var serverAddress: String? { get }
+
     /// Returns the command that requests the server's hello.
     func hello() -> ServerCommand<ServerHello>
 
@@ -16,4 +21,8 @@ public protocol CommandProvider: Sendable {
 
     /// Returns a stream of hints about commits in `spaces`, as `RemoteTransport.hints(for:)` does.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error>
+}
+
+extension CommandProvider {
+    public var serverAddress: String? { nil }
 }

@@ -8,6 +8,8 @@ public struct TransportCommands: CommandProvider {
         self.transport = transport
     }
 
+    public var serverAddress: String? { transport.serverAddress }
+
     public func hello() -> ServerCommand<ServerHello> {
         ServerCommand { [transport] () async throws(TransportFailure) in try await transport.hello() }
     }

@@ -69,6 +69,8 @@ extension SyncEngine {
     /// Records news of the contact. If the store cannot write it, only this run knows it.
     func note(_ news: ContactNews) {
         let now = runtime.now()
+        var news = news
+        if case .paused(let duration, _) = news { news = .paused(duration, by: commands.serverAddress) }
         guard contact.note(news, now: now) else { return }
         do {
             try store.note(news, now: now)

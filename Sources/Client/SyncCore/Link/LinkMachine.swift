@@ -4,7 +4,8 @@ package import SyncModel
 ///
 ///     down ⇄ awaitingHello → online
 ///              ↓ ↑         │ contact lost, or the epoch is in doubt
-///            waiting ←─────┘
+///            waiting ←─────┤
+///        storeFailed ←─────┘ the store could not record the server's history
 ///              refused: the server rejects the credentials, the account, or the protocol version; only a person
 ///                       or the slow timer ends this state
 ///
@@ -21,6 +22,7 @@ package struct LinkMachine: Hashable, Sendable {
         case awaitingHello(request: Serial, deadline: ArmedTimer)
         case online(ServerHello)
         case waiting(ArmedTimer, TransportFailure)
+        case storeFailed(ArmedTimer, StoreFailure)
         case refused(ArmedTimer, TransportFailure)
     }
 
@@ -52,7 +54,7 @@ package struct LinkMachine: Hashable, Sendable {
 
     mutating func linkChanged(_ link: LinkState, _ turn: inout Turn) -> [SyncAction] {
         switch (link, state) {
-        case (.up, .down), (.up, .waiting):
+        case (.up, .down), (.up, .waiting), (.up, .storeFailed):
             // Neither the old failures nor a pause that a server requested on the old route apply to the new route.
             backoff.reset()
             return sendHello(&turn)
@@ -87,9 +89,10 @@ package struct LinkMachine: Hashable, Sendable {
             let failure = TransportFailure(
                 .timedOut, "the server did not answer a hello in \(turn.policy.requestDeadline)")
             return [.server(.abandon(request))] + wait(after: failure, &turn)
-        case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer:
+        case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer,
+            .storeFailed(let armed, _) where armed.serial == timer:
             return sendHello(&turn)
-        case .down, .awaitingHello, .online, .waiting, .refused:
+        case .down, .awaitingHello, .online, .waiting, .storeFailed, .refused:
             return []
         }
     }
@@ -98,6 +101,15 @@ package struct LinkMachine: Hashable, Sendable {
     mutating func contactLost(_ failure: TransportFailure, _ turn: inout Turn) -> [SyncAction] {
         guard case .online = state else { return [] }
         return wait(after: failure, &turn)
+    }
+
+    /// The store could not record the server's history or account. Without that, nothing can be pushed or pulled.
+    mutating func adoptionFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
+        guard case .online = state else { return [] }
+        var actions: [SyncAction] = []
+        let delay = backoff.nextDelay(retryAfter: nil, policy: turn.policy.backoff, random: &turn.random)
+        state = .storeFailed(turn.arm(after: delay, &actions), failure)
+        return actions
     }
 
     /// The server's history is not the one in its hello, so another hello is sent at once.
@@ -120,7 +132,7 @@ package struct LinkMachine: Hashable, Sendable {
         switch state {
         case .waiting(_, let failure) where failure.asksForPause, .refused(_, let failure) where failure.asksForPause:
             []
-        case .waiting, .refused: sendHello(&turn)
+        case .waiting, .storeFailed, .refused: sendHello(&turn)
         case .down, .awaitingHello, .online: []
         }
     }
@@ -166,7 +178,8 @@ package struct LinkMachine: Hashable, Sendable {
     private func leave() -> [SyncAction] {
         switch state {
         case .awaitingHello(let request, let deadline): [.server(.abandon(request)), .timer(.disarm(deadline.serial))]
-        case .waiting(let timer, _), .refused(let timer, _): [.timer(.disarm(timer.serial))]
+        case .waiting(let timer, _), .storeFailed(let timer, _), .refused(let timer, _):
+            [.timer(.disarm(timer.serial))]
         case .down, .online: []
         }
     }

@@ -16,6 +16,15 @@ extension OutboxMachine.Obstacle {
         }
     }
 
+    /// The code under which the obstacle is recorded, for programs that read the database's memory of its server.
+    var code: String {
+        switch self {
+        case .transport(let failure): failure.code.rawValue
+        case .store(let failure): failure.code.rawValue
+        case .identity: "identity"
+        }
+    }
+
     var message: String {
         switch self {
         case .transport(let failure): failure.message

@@ -215,9 +215,18 @@ package struct OutboxMachine: Hashable, Sendable {
     }
 
     /// The store has a new identity or epoch, so its unconfirmed transactions are to be sent again.
-    mutating func sessionChanged(_ session: StoredSession) {
+    ///
+    /// A push in flight names the former epoch. It is abandoned, because the server would refuse it with
+    /// `epochChanged`, and that response would look like yet another change of history.
+    mutating func sessionChanged(_ session: StoredSession, isNewEpoch: Bool) -> [SyncAction] {
         summary = session.outbox
-        if case .renewing = state { state = .resting }
+        switch state {
+        case .renewing:
+            state = .resting
+            return []
+        case .inFlight where isNewEpoch: return stop()
+        case .resting, .taking, .inFlight, .recording, .waiting, .withdrawing: return []
+        }
     }
 
     mutating func storeFailed(

@@ -2,37 +2,36 @@ import SyncModel
 
 extension SessionMachine {
     /// Returns the facts about this event to record for later runs and other programs.
-    func notes(after event: SyncEvent, _ policy: SyncPolicy) -> [SyncAction] {
+    func notes(after event: SyncEvent, _ turn: Turn) -> [SyncAction] {
         switch event {
-        case .server(let event): notes(after: event, policy)
-        case .store(let event): notes(after: event)
-        case .host, .device: []
+        case .server(let event): notes(after: event, turn)
+        case .store(let event): notes(after: event, turn)
+        case .device(.timerFired): notesOfWaits(begunIn: turn)
+        case .host, .device(.linkChanged), .device(.outboxTouched): []
         }
     }
 
-    private func notes(after event: ServerEvent, _ policy: SyncPolicy) -> [SyncAction] {
+    private func notes(after event: ServerEvent, _ turn: Turn) -> [SyncAction] {
         switch event {
         case .helloEnded(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
             .pullEnded(_, _, .failure(let failure)):
             guard failure.code != .cancelled else { return [] }
             var actions = [SyncAction.note(.failed(code: failure.code.rawValue, message: failure.message))]
             if failure.asksForPause, let pause = failure.retryAfter {
-                actions.append(.note(.paused(min(pause, policy.backoff.longestRetryAfter))))
+                actions.append(.note(.paused(min(pause, turn.policy.backoff.longestRetryAfter))))
             }
             return actions
         case .helloEnded(_, .success):
             guard case .refused(_, let failure) = link.state else { return [] }
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
-        case .pullEnded(_, let space, .success):
-            guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state
-            else { return [] }
-            return [.note(.failed(code: obstacle.code, message: obstacle.message))]
-        case .pushEnded(_, .success), .hint, .hintsEnded:
+        case .pushEnded(_, .success), .pullEnded(_, _, .success):
+            return notesOfWaits(begunIn: turn)
+        case .hint, .hintsEnded:
             return []
         }
     }
 
-    private func notes(after event: StoreEvent) -> [SyncAction] {
+    private func notes(after event: StoreEvent, _ turn: Turn) -> [SyncAction] {
         switch event {
         case .failed(_, let failure):
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
@@ -44,9 +43,32 @@ extension SessionMachine {
         case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
             // Results may be recorded after the page that shows them. No later page would then report that everything
             // is in sync.
-            return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
+            guard contact != nil, outbox.summary.count == 0, pulls.allSatisfy(\.isInSync) else {
+                return notesOfWaits(begunIn: turn)
+            }
+            return [.note(.inSync)]
         case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .sessionChanged:
             return []
         }
+    }
+
+    /// Returns the reasons of the waits that began in this turn: an unusable response, or a deadline that passed.
+    private func notesOfWaits(begunIn turn: Turn) -> [SyncAction] {
+        var actions: [SyncAction] = []
+        switch link.state {
+        case .waiting(let timer, let failure), .refused(let timer, let failure):
+            if turn.armed(timer) {
+                actions.append(.note(.failed(code: failure.code.rawValue, message: failure.message)))
+            }
+        case .down, .awaitingHello, .online, .storeFailed: break
+        }
+        if case .waiting(let timer, let obstacle) = outbox.state, turn.armed(timer) {
+            actions.append(.note(.failed(code: obstacle.code, message: obstacle.message)))
+        }
+        for pull in pulls {
+            guard case .waiting(let timer, let obstacle) = pull.state, turn.armed(timer) else { continue }
+            actions.append(.note(.failed(code: obstacle.code, message: obstacle.message)))
+        }
+        return actions
     }
 }

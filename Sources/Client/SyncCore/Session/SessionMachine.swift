@@ -60,7 +60,7 @@ package struct SessionMachine: Hashable, Sendable {
             adopt(session)
             return link.started(linkState, pause: session.pause, &turn)
         case .running:
-            return run(event, &turn) + proceed(&turn) + notes(after: event, turn.policy)
+            return run(event, &turn) + proceed(&turn) + notes(after: event, turn)
         case .stopping(let deadline):
             if case .device(.timerFired(deadline.serial)) = event { return finish() }
             let actions = run(event, &turn)
@@ -268,12 +268,11 @@ package struct SessionMachine: Hashable, Sendable {
     }
 
     private mutating func sessionChanged(_ session: StoredSession, _ turn: inout Turn) -> [SyncAction] {
-        outbox.sessionChanged(session)
         let isNewEpoch = session.epoch != epoch
         let isFirstContact = account == nil
         epoch = session.epoch
         account = session.account
-        var actions: [SyncAction] = []
+        var actions = outbox.sessionChanged(session, isNewEpoch: isNewEpoch)
         for stored in session.spaces {
             if isNewEpoch {
                 actions += atPull(of: stored.space) { $0.sessionChanged(stored) } ?? []
@@ -299,7 +298,7 @@ package struct SessionMachine: Hashable, Sendable {
             return atPull(of: space) { $0.storeFailed(task, failure, &turn) } ?? []
         case .session(.adopting):
             // The hello is sent again later, and the adoption is tried again with it.
-            return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
+            return link.adoptionFailed(failure, &turn) + hints.contactLost()
         }
     }
 

@@ -92,6 +92,7 @@ extension SessionMachine {
     }
 
     private var storeFailure: StoreFailure? {
+        if case .storeFailed(_, let failure) = link.state { return failure }
         if case .waiting(_, .store(let failure)) = outbox.state { return failure }
         for pull in pulls {
             if case .waiting(_, .store(let failure)) = pull.state { return failure }
@@ -110,6 +111,8 @@ extension SessionMachine {
         case .awaitingHello: .connecting
         case .online: .online
         case .waiting(let timer, let failure): .waiting(failure, retryIn: max(.zero, timer.due - now))
+        case .storeFailed(let timer, let failure):
+            .waiting(TransportFailure(.cancelled, failure.message), retryIn: max(.zero, timer.due - now))
         case .refused(_, let failure): .refused(failure)
         }
     }

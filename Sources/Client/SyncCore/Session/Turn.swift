@@ -4,12 +4,14 @@ package struct Turn {
     package let now: Duration
     package let policy: SyncPolicy
     package var random: any RandomNumberGenerator
+    private let firstSerial: Int
     private var nextSerial: Int
 
     package init(now: Duration, policy: SyncPolicy, random: any RandomNumberGenerator, nextSerial: Int) {
         self.now = now
         self.policy = policy
         self.random = random
+        firstSerial = nextSerial
         self.nextSerial = nextSerial
     }
 
@@ -49,6 +51,9 @@ package struct ArmedTimer: Hashable, Sendable {
 }
 
 extension Turn {
+    /// Returns whether the timer was armed in this turn.
+    func armed(_ timer: ArmedTimer) -> Bool { timer.serial.rawValue >= firstSerial }
+
     mutating func arm(after delay: Duration, _ actions: inout [SyncAction]) -> ArmedTimer {
         let timer = ArmedTimer(serial: makeSerial(), due: now + delay)
         actions.append(.timer(.arm(timer.serial, after: delay)))

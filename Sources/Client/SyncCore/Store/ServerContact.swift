@@ -6,8 +6,10 @@ public struct ServerContact: Hashable, Sendable {
     public var lastSync: WallTime?
     /// The last failure since `lastSync`; nil when there was none.
     public var lastFailure: Failure?
-    /// The end of the pause that the server asked for; nil when it asked for none.
+    /// The end of the pause that a server asked for; nil when none asked for one.
     public var pausedUntil: WallTime?
+    /// The address of the server that asked for the pause; nil when it is unknown.
+    public var pausedBy: String?
 
     public struct Failure: Hashable, Sendable {
         /// The code of a `TransportFailure` or a `StoreFailure`.
@@ -26,19 +28,30 @@ public struct ServerContact: Hashable, Sendable {
     /// How often a device that stays in sync records that it still is.
     public static let precision = Duration.seconds(300)
 
-    public init(lastSync: WallTime? = nil, lastFailure: Failure? = nil, pausedUntil: WallTime? = nil) {
+    public init(
+        lastSync: WallTime? = nil, lastFailure: Failure? = nil, pausedUntil: WallTime? = nil, pausedBy: String? = nil
+    ) {
         self.lastSync = lastSync
         self.lastFailure = lastFailure
         self.pausedUntil = pausedUntil
+        self.pausedBy = pausedBy
     }
 
-    /// Returns the rest of the pause that the server asked for, or nil when it is over.
+    /// Returns the end of the pause that the server at this address asked for, or nil when another server asked for it.
+    ///
+    /// A pause by an unknown server, which an older build has recorded, is taken for one by this server.
+    public func pausedUntil(by server: String?) -> WallTime? {
+        guard let pausedBy, let server, pausedBy.withoutSlash != server.withoutSlash else { return pausedUntil }
+        return nil
+    }
+
+    /// Returns the rest of the pause that the server at this address asked for, or nil when it is over.
     ///
     /// A rest longer than `longest` means that the clock has been set back since the pause was recorded; it counts as
     /// over.
-    public func pause(at now: WallTime, atMost longest: Duration) -> Duration? {
-        guard let pausedUntil else { return nil }
-        let left = Duration.milliseconds(pausedUntil.milliseconds - now.milliseconds)
+    public func pause(by server: String?, at now: WallTime, atMost longest: Duration) -> Duration? {
+        guard let end = pausedUntil(by: server) else { return nil }
+        let left = Duration.milliseconds(end.milliseconds - now.milliseconds)
         return left > .zero && left <= longest ? left : nil
     }
 }
@@ -48,8 +61,13 @@ public enum ContactNews: Hashable, Sendable {
     /// Everything is in sync.
     case inSync
     case failed(code: String, message: String)
-    /// The server asked to be left alone for this long.
-    case paused(Duration)
+    /// The server at this address asked to be left alone for this long. The engine fills in the address.
+    case paused(Duration, by: String? = nil)
+}
+
+extension String {
+    /// The address without a slash at its end, which makes no difference.
+    fileprivate var withoutSlash: Substring { hasSuffix("/") ? dropLast() : self[...] }
 }
 
 extension ServerContact {
@@ -67,8 +85,9 @@ extension ServerContact {
             // Of several equal failures in a row, keep the first one, whose time shows when they began.
             if let lastFailure, lastFailure.code == code, lastFailure.message == message { return false }
             lastFailure = Failure(code: code, message: message, at: now)
-        case .paused(let duration):
+        case .paused(let duration, let server):
             pausedUntil = now.advanced(by: duration)
+            pausedBy = server
         }
         return true
     }

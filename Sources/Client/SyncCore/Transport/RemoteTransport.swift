@@ -5,6 +5,11 @@ public import SyncModel
 /// An implementation gives up when its task is cancelled, and limits how much it reads. It may take longer than the
 /// caller wants to wait, because the engine has its own deadlines.
 public protocol RemoteTransport: Sendable {
+    /// The address of the server. A pause that the server asks for applies only to this address.
+    ///
+    /// The default is nil: there is only one server.
+    var serverAddress: String? { get }
+
     /// Sends a request, and returns the response to it.
     ///
     /// When this throws, the server may or may not have carried out the request.
@@ -18,6 +23,8 @@ public protocol RemoteTransport: Sendable {
 }
 
 extension RemoteTransport {
+    public var serverAddress: String? { nil }
+
     /// Returns the server's hello: the protocol versions that it speaks, its history, and its limits.
     public func hello() async throws(TransportFailure) -> ServerHello {
         guard case .hello(let hello) = try await send(.hello) else { throw .otherCall }

@@ -13,7 +13,7 @@ extension SyncAction {
         case .timer(.disarm(let serial)): "disarm \(serial)"
         case .note(.inSync): "note that all is in sync"
         case .note(.failed(let code, _)): "note a failure: \(code)"
-        case .note(.paused(let duration)): "note a pause of \(SecondsText.text(duration)) s"
+        case .note(.paused(let duration, _)): "note a pause of \(SecondsText.text(duration)) s"
         case .checkpoint: "checkpoint"
         case .finish: "finish"
         }

@@ -48,6 +48,10 @@ extension JSONWriter {
             member("is", "waiting")
             self.timer(timer)
             member("failure") { $0.failure(failure) }
+        case .storeFailed(let timer, let failure):
+            member("is", "store_failed")
+            self.timer(timer)
+            member("store", failure.code.rawValue)
         case .refused(let timer, let failure):
             member("is", "refused")
             self.timer(timer)
@@ -224,6 +228,7 @@ extension RecordingNode {
         case "awaiting_hello": state = .awaitingHello(request: try request(), deadline: try timer())
         case "online": state = .online(try member("hello").hello())
         case "waiting": state = .waiting(try timer(), try member("failure").failure())
+        case "store_failed": state = .storeFailed(try timer(), StoreFailure(try member("store").choice(), ""))
         case "refused": state = .refused(try timer(), try member("failure").failure())
         default: throw try unknownState()
         }

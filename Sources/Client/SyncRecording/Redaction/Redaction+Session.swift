@@ -16,6 +16,7 @@ extension Redaction {
             case .awaitingHello: link.state
             case .online(let answer): .online(hello(answer))
             case .waiting(let timer, let reason): .waiting(timer, failure(reason))
+            case .storeFailed(let timer, let reason): .storeFailed(timer, failure(reason))
             case .refused(let timer, let reason): .refused(timer, failure(reason))
             }
         return LinkMachine(state: state, backoff: link.backoff, doubts: link.doubts)

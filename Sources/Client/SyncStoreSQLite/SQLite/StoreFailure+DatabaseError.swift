@@ -25,7 +25,7 @@ extension StoreFailure {
     private static func kind(of code: DatabaseError.Code) -> (Code, explanation: String?) {
         switch code {
         case .busy: (.busy, "another program holds the database longer than the busy timeout")
-        case .diskFull: (.diskFull, "no space is left for the database")
+        case .diskFull: (.diskFull, "the disk is full")
         case .readOnly: (.readOnly, "the database or its folder cannot be written")
         // The store has already checked that the file exists, so SQLite failed to create the WAL next to it.
         case .cannotOpen: (.readOnly, "the database or its WAL cannot be opened for writing")

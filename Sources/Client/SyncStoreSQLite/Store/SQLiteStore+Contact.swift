@@ -22,7 +22,7 @@ extension SQLiteStore {
 extension ServerContact {
     fileprivate static func load(_ connection: Connection) throws -> ServerContact {
         let statement = try connection.statement(
-            "SELECT last_sync, failure_code, failure_message, failure_at, paused_until FROM sync_contact")
+            "SELECT last_sync, failure_code, failure_message, failure_at, paused_until, paused_by FROM sync_contact")
         defer { statement.reset() }
         guard try statement.step() else { return ServerContact() }
         let failure = statement.optionalText(1).map {
@@ -32,21 +32,23 @@ extension ServerContact {
         }
         return ServerContact(
             lastSync: statement.optionalInteger(0).map(WallTime.init(milliseconds:)), lastFailure: failure,
-            pausedUntil: statement.optionalInteger(4).map(WallTime.init(milliseconds:)))
+            pausedUntil: statement.optionalInteger(4).map(WallTime.init(milliseconds:)),
+            pausedBy: statement.optionalText(5))
     }
 
     fileprivate func save(_ connection: Connection) throws {
         let statement = try connection.statement(
             """
             INSERT OR REPLACE INTO sync_contact
-                (one, last_sync, failure_code, failure_message, failure_at, paused_until)
-            VALUES (1, ?1, ?2, ?3, ?4, ?5)
+                (one, last_sync, failure_code, failure_message, failure_at, paused_until, paused_by)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)
             """)
         statement.bind(1, lastSync?.milliseconds)
         statement.bind(2, lastFailure?.code)
         statement.bind(3, lastFailure?.message)
         statement.bind(4, lastFailure?.at.milliseconds)
         statement.bind(5, pausedUntil?.milliseconds)
+        statement.bind(6, pausedBy)
         try statement.run()
     }
 }

@@ -8,7 +8,8 @@ import SyncProgram
 /// Checks the device, and explains each result in a sentence.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Check this device: database, outbox, journal, spaces, server, clock.",
+        commandName: "doctor",
+        abstract: "Check this device: database, disk, outbox, journal, spaces, token, server, clock.",
         discussion: """
             Prints the result of each check, and what to do if something is wrong. Exits with status 9 if a person must \
             act. With --fix, repairs what is safe to repair: the permissions of the folder, a WAL that was not checkpointed, \
@@ -26,7 +27,10 @@ struct DoctorCommand: AsyncParsableCommand {
         let findings = try await options.withClient(requestTimeout: GlobalOptions.quickTimeout) { client in
             let file = DatabaseCheck(client: client, fixes: fix)
             var findings = file.findings()
-            if file.isOpen { findings += try DeviceCheck(client: client).findings() }
+            if file.isOpen {
+                findings.append(DiskCheck(folder: client.settings.store.folder).finding())
+                findings += try DeviceCheck(client: client).findings()
+            }
             findings += await ServerCheck(client: client, asks: !local).findings()
             return findings
         }
@@ -154,7 +158,7 @@ private struct DeviceCheck {
             return .fine("contact", since ?? "no sync has been complete yet")
         }
         var sentence = "since \(TimeText.text(failure.at)) syncing fails: \(failure.message)"
-        if let until = contact.pausedUntil {
+        if let until = contact.pausedUntil(by: client.settings.server?.address.description) {
             sentence += "; the server asked to be left alone until \(TimeText.text(until))"
         }
         return .attention("contact", sentence, advice: since ?? "no sync has been complete yet")
@@ -212,6 +216,7 @@ private struct ServerCheck {
         guard let server = client.settings.server else {
             return [.fine("server", "no server is configured: this device works alone")]
         }
+        if let problem = server.tokenProblem { return [.broken("token", CommandFailure(problem))] }
         guard asks else { return [] }
         if case .down(let reason) = client.reachability.current {
             return [.attention("network", "this device is offline: \(reason)", advice: "connect it to a network")]

@@ -136,6 +136,7 @@ struct ImportCommand: AsyncParsableCommand {
         if summary.broken > summary.problems.count {
             terminal.note("… and \(summary.broken - summary.problems.count) more broken rows")
         }
+        let effect = summary.isStopped ? nil : Terminal.saved
         if terminal.isJSON {
             var line = JSONLine()
             line.set("source", name)
@@ -144,7 +145,7 @@ struct ImportCommand: AsyncParsableCommand {
             line.set("unchanged", summary.unchanged)
             line.set("broken", summary.broken)
             line.set("written", !summary.isStopped)
-            terminal.say(line)
+            terminal.say(line, after: effect)
         } else if summary.isStopped {
             terminal.say(
                 "nothing was written: \(summary.broken) broken \(summary.broken == 1 ? "row" : "rows") in \(name)"
@@ -152,7 +153,7 @@ struct ImportCommand: AsyncParsableCommand {
         } else {
             var parts = ["\(summary.created) created", "\(summary.updated) changed", "\(summary.unchanged) unchanged"]
             if summary.broken > 0 { parts.append("\(summary.broken) broken and left out") }
-            terminal.say("\(name): \(parts.joined(separator: ", ")), in \(time.shortText)")
+            terminal.say("\(name): \(parts.joined(separator: ", ")), in \(time.shortText)", after: effect)
         }
     }
 }

@@ -104,13 +104,14 @@ struct RestoreJournal: AsyncParsableCommand {
                 var random = runtime.generator
                 return RecordID.make(at: runtime.now(), random: &random)
             }
+            let effect = sequences.isEmpty ? nil : Terminal.saved
             if options.json {
                 var line = JSONLine()
                 line.set("entry", entry)
                 line.set("result", sequences.isEmpty ? "unchanged" : "resent")
                 if let first = sequences.first { line.set("outbox", first.rawValue) }
                 line.set("transactions", sequences.count)
-                options.terminal.say(line)
+                options.terminal.say(line, after: effect)
             } else {
                 let answer: TerminalText =
                     switch sequences.count {
@@ -118,7 +119,7 @@ struct RestoreJournal: AsyncParsableCommand {
                     case 1: "entry \(entry) is in the outbox again, as \(sequences[0])"
                     default: "entry \(entry) is in the outbox again, as \(sequences.count) transactions"
                     }
-                options.terminal.say(answer)
+                options.terminal.say(answer, after: effect)
             }
         }
     }
@@ -148,9 +149,10 @@ struct DismissJournal: AsyncParsableCommand {
             if options.json {
                 var line = JSONLine()
                 line.set("dismissed", count)
-                options.terminal.say(line)
+                options.terminal.say(line, after: Terminal.saved)
             } else {
-                options.terminal.say("dismissed \(count) \(count == 1 ? "entry" : "entries")")
+                options.terminal.say(
+                    "dismissed \(count) \(count == 1 ? "entry" : "entries")", after: Terminal.saved)
             }
         }
     }

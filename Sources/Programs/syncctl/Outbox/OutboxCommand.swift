@@ -104,9 +104,9 @@ struct CancelOutbox: AsyncParsableCommand {
                 var line = JSONLine()
                 line.set("entry", entry)
                 line.set("result", "cancelled")
-                options.terminal.say(line)
+                options.terminal.say(line, after: Terminal.saved)
             } else {
-                options.terminal.say("cancelled entry \(entry); syncctl journal keeps it")
+                options.terminal.say("cancelled entry \(entry); syncctl journal keeps it", after: Terminal.saved)
             }
         }
     }

@@ -7,6 +7,7 @@ enum RecordAnswer {
     static func print(
         _ ids: [RecordID], _ schema: ModelSchema, _ verb: String, _ store: any LocalStore, _ terminal: Terminal
     ) throws {
+        let effect = verb == "unchanged" ? nil : Terminal.saved
         for id in ids {
             let record = try store.record(schema.collection, .id(id))
             if terminal.isJSON {
@@ -19,11 +20,11 @@ enum RecordAnswer {
                     line.set("id", id.description)
                 }
                 line.set("result", verb)
-                terminal.say(line)
+                terminal.say(line, after: effect)
             } else {
                 let name = record.map { RecordShape.name(of: $0, schema.collection, store.catalog) } ?? id.description
                 let suffix: TerminalText = name == id.description ? "" : "  \(terminal.dim("\(id)"))"
-                terminal.say("\(verb) \(schema.collection.rawValue) \(name)\(suffix)")
+                terminal.say("\(verb) \(schema.collection.rawValue) \(name)\(suffix)", after: effect)
             }
         }
     }

@@ -22,14 +22,15 @@ struct InitCommand: AsyncParsableCommand {
         try await options.withClient(creating: true, catalog: models) { client in
             let session = try client.store.session()
             let terminal = options.terminal
+            let effect = "the database is ready"
             if terminal.isJSON {
                 var line = JSONLine()
                 line.set("database", client.settings.store.file)
                 line.set("client", session.identity.client.description)
-                terminal.say(line)
+                terminal.say(line, after: effect)
             } else {
-                terminal.say("the database is \(client.settings.store.file)")
-                terminal.say(terminal.dim("this device is \(session.identity.client)"))
+                terminal.say("the database is \(client.settings.store.file)", after: effect)
+                terminal.say(terminal.dim("this device is \(session.identity.client)"), after: effect)
                 if client.settings.server == nil {
                     terminal.note("no server is configured yet: set server.url (syncctl config show)")
                 }

@@ -43,6 +43,7 @@ struct StatusCommand: AsyncParsableCommand {
         guard let server = client.settings.server else { return .noServer }
         if case .down(let reason) = client.reachability.current { return .offline(reason) }
         guard !local else { return .notAsked }
+        if let problem = server.tokenProblem { return .refused(problem.message) }
         let start = client.runtime.uptime()
         do {
             let hello = try await client.transport.hello()
@@ -118,7 +119,7 @@ struct StatusReport {
         if let failure = memory.lastFailure {
             rows.append(("last error", "\(terminal.red("since \(TimeText.text(failure.at))")): \(failure.message)"))
         }
-        if let until = memory.pausedUntil {
+        if let until = memory.pausedUntil(by: server) {
             rows.append(("paused", "the server asked to be left alone until \(TimeText.text(until))"))
         }
         rows.append(("outbox", "\(owed)"))
@@ -164,7 +165,7 @@ struct StatusReport {
         line.set("last_error", memory.lastFailure?.message)
         line.set("last_error_code", memory.lastFailure?.code)
         line.set("last_error_at", memory.lastFailure.map { TimeText.text($0.at) })
-        line.set("paused_until", memory.pausedUntil.map(TimeText.text))
+        line.set("paused_until", memory.pausedUntil(by: server).map(TimeText.text))
         if let clock { line.set("clock_offset_seconds", -clock.lead / 1_000) }
         line.set("waiting", outbox.waiting)
         line.set("held", outbox.held)

@@ -68,7 +68,7 @@ struct SyncCommand: AsyncParsableCommand {
         let clock = client.runtime.clock
         let patience = wait
         let heard = Guarded(progress.elapsed)
-        return try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
+        let ending = try await withThrowingTaskGroup(of: SyncEnding?.self) { group in
             group.addTask {
                 try await services.run()
                 return nil
@@ -113,6 +113,19 @@ struct SyncCommand: AsyncParsableCommand {
             }
             return ending ?? .interrupted
         }
+        record(ending, client)
+        return ending
+    }
+
+    /// Records why the sync has failed, for `syncctl status` and `syncctl doctor`. Only the holder of the lease may.
+    ///
+    /// The engine records what it runs into. It does not know of a wait that is over, or of a standstill. On a full
+    /// disk nothing can be recorded.
+    private func record(_ ending: SyncEnding, _ client: ClientComposition) {
+        guard let failure = ending.failure, let store = try? client.store,
+            (try? store.contact())?.lastFailure?.message != failure.message
+        else { return }
+        try? store.note(.failed(code: failure.code, message: failure.message), now: client.runtime.now())
     }
 
     // MARK: Another process's engine

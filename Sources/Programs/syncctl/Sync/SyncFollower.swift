@@ -23,6 +23,19 @@ enum SyncEnding: Sendable {
     case stopped
     /// A single sync was stopped before its end.
     case interrupted
+
+    /// The failure to record for later commands; nil if it was no failure, or the engine has recorded it already.
+    var failure: (code: String, message: String)? {
+        switch self {
+        // A pause was recorded together with the failure that it came with.
+        case .failed(let failure) where failure.asksForPause || failure.code == .cancelled: nil
+        case .failed(let failure): (failure.code.rawValue, failure.message)
+        case .storeFailed(let failure): (failure.code.rawValue, failure.message)
+        case .offline(let reason): ("offline", "this device is offline: \(reason)")
+        case .blocked(let reason): ("blocked", reason)
+        case .inSync, .held, .sentByOther, .braked, .syncedElsewhere, .stopped, .interrupted: nil
+        }
+    }
 }
 
 /// Decides from the engine's successive statuses when a sync has ended, and how.
@@ -87,9 +100,18 @@ struct SyncFollower: Sendable {
         guard !status.spaces.isEmpty, status.push == .idle,
             status.spaces.allSatisfy({ $0.pull == .idle && $0.hasCaughtUp })
         else { return nil }
+        let count = status.outbox.count
+        guard count > 0 else { return status.spaces.first { !$0.isInSync }.map { .blocked(Self.lack(of: $0)) } }
         return .blocked(
-            "the server has confirmed \(status.outbox.count) transactions and does not show them yet; they stay in the outbox"
+            "the server has confirmed \(count == 1 ? "1 transaction" : "\(count) transactions") and does not show \(count == 1 ? "it" : "them") yet; the outbox keeps \(count == 1 ? "it" : "them")"
         )
+    }
+
+    /// Returns what the server has announced of the space and does not show.
+    private static func lack(of space: SyncStatus.Space) -> String {
+        guard space.version < space.head else { return "the server does not show all of space \(space.space)" }
+        return
+            "the server says that space \(space.space) is at version \(space.head), and shows nothing after version \(space.version)"
     }
 
     /// Prints the status if its text has changed.

@@ -58,10 +58,11 @@ struct SyncReport {
     ///
     /// - Throws: the exit status, unless it is success.
     func print(to terminal: Terminal) throws {
-        if terminal.isJSON { terminal.say(line) }
+        let effect: String? = if case .inSync = ending { "the sync is complete" } else { nil }
+        if terminal.isJSON { terminal.say(line, after: effect) }
         switch ending {
         case .inSync, .sentByOther, .stopped:
-            if !terminal.isJSON, let sentence { terminal.say("\(sentence)") }
+            if !terminal.isJSON, let sentence { terminal.say("\(sentence)", after: effect) }
             if news > 0, !terminal.isJSON {
                 terminal.note(
                     "\(news) new in the journal: something was rejected, merged, overwritten or forgotten (syncctl journal)"

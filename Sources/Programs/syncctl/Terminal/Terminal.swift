@@ -27,19 +27,26 @@ struct Terminal: Sendable {
     }
 
     /// Prints a line of the result. If it cannot be written, the process exits, because a partial result is useless.
-    func say(_ line: TerminalText) {
+    ///
+    /// - Parameter effect: what the command has done, for the message if the line cannot be written, such as
+    ///   `Terminal.saved`; nil if it has changed nothing.
+    func say(_ line: TerminalText, after effect: String? = nil) {
         let failure = ProgramOutput.answer("\(line)\n")
         Self.check(failure)
         if let failure {
-            note("syncctl: the answer cannot be written: \(String(cString: strerror(failure)))")
+            let done = effect.map { "\($0), but " } ?? ""
+            note("syncctl: \(done)the answer cannot be written: \(String(cString: strerror(failure)))")
             exit(CommandStatus.machine.rawValue)
         }
     }
 
     /// Prints a result for scripts.
-    func say(_ line: JSONLine) {
-        say(TerminalText(json: line.text))
+    func say(_ line: JSONLine, after effect: String? = nil) {
+        say(TerminalText(json: line.text), after: effect)
     }
+
+    /// The effect of a command whose changes are in the database.
+    static let saved = "the change was saved"
 
     /// Prints a line on standard error, which scripts do not read.
     func note(_ line: TerminalText) {

@@ -122,6 +122,7 @@ public final class ClientComposition {
                     "no server is configured: server.url is not set",
                     advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
+            if let problem = server.tokenProblem { throw problem }
             let made = try recipes.remote.connect(server, runtime)
             openTransport = made
             return made.transport

@@ -26,6 +26,8 @@ public struct ClientSettings: Sendable {
     public struct RemoteSettings: Sendable {
         public let address: ServerAddress
         public let token: TokenSource?
+        /// The reason why the token file cannot be used. Only what needs the server fails because of it.
+        public let tokenProblem: ConfigurationProblem?
         public let certificateFile: String?
         public let connectTimeout: Duration
         public var requestTimeout: Duration
@@ -56,9 +58,15 @@ extension ClientSettings.RemoteSettings {
             throw ConfigurationProblem("server.token and server.token-file are both given; expected one of them")
         }
         self.address = address
-        token =
-            try keys.tokenFile.map { path throws(ConfigurationProblem) in try TokenSource(file: path) }
-            ?? keys.token.map { TokenSource(Token($0)) }
+        do throws(ConfigurationProblem) {
+            token =
+                try keys.tokenFile.map { path throws(ConfigurationProblem) in try TokenSource(file: path) }
+                ?? keys.token.map { TokenSource(Token($0)) }
+            tokenProblem = nil
+        } catch {
+            token = nil
+            tokenProblem = error
+        }
         certificateFile = keys.certificateFile
         connectTimeout = keys.connectTimeout
         requestTimeout = keys.policy.requestDeadline

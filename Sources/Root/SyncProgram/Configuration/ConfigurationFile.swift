@@ -26,12 +26,16 @@ package struct ConfigurationFile: Sendable {
 
     init(path: String) throws(ConfigurationProblem) {
         let data: Data
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(filePath: path))
-            data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
-        } catch {
-            let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
+        switch RegularFile.open(path) {
+        case .refused(let reason):
             throw ConfigurationProblem("the configuration file \(path) was not read: \(reason)")
+        case .open(let descriptor):
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            do {
+                data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
+            } catch {
+                throw ConfigurationProblem("the configuration file \(path) was not read: it cannot be read")
+            }
         }
         guard data.count <= Self.largestSize else {
             throw ConfigurationProblem("the configuration file \(path) is larger than \(Self.largestSize) bytes")

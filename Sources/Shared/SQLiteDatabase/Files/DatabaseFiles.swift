@@ -68,12 +68,21 @@ package struct DatabaseFiles: Hashable, Sendable {
                 "\(path) has \(status.st_nlink) names (hard links), and SQLite would keep a WAL beside each; expected one name"
             )
         }
-        guard status.st_mode & 0o7777 != 0o600 else { return }
-        guard chmod(path, 0o600) == 0 else {
-            throw DatabaseError(
-                .unsafePermissions,
-                "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
+        try Self.narrow(path, status)
+        // A copy of a running device has them with the permissions of the copy. SQLite keeps those.
+        for file in [wal, path + "-shm"] where lstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG {
+            try Self.narrow(file, status)
         }
+    }
+
+    /// Sets the permissions of a file to 600.
+    private static func narrow(_ path: String, _ status: stat) throws(DatabaseError) {
+        guard status.st_mode & 0o7777 != 0o600, chmod(path, 0o600) != 0 else { return }
+        // Another process has deleted the WAL meanwhile.
+        guard errno != ENOENT else { return }
+        throw DatabaseError(
+            .unsafePermissions,
+            "\(path) has permissions \(String(status.st_mode & 0o7777, radix: 8)), and they cannot be set to 600")
     }
 
     /// The error for a database that does not exist and must not be created.

@@ -32,6 +32,8 @@ public final class FaultyTransport: RemoteTransport {
         state = Guarded(State(random: random))
     }
 
+    public var serverAddress: String? { transport.serverAddress }
+
     /// The faults to inject. A change affects later calls only, not those in progress.
     public var faults: TransportFaults {
         get { state.withLock { $0.faults } }

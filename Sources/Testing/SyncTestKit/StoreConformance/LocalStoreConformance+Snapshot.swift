@@ -43,11 +43,12 @@ extension LocalStoreConformance {
                 let at = world.now()
                 try world.store.note(.failed(code: "unreachable", message: "refused"), now: at)
                 try world.store.note(.failed(code: "unreachable", message: "refused"), now: world.now())
-                try world.store.note(.paused(.seconds(60)), now: at)
+                try world.store.note(.paused(.seconds(60), by: "https://a.example"), now: at)
                 let failure = ServerContact.Failure(code: "unreachable", message: "refused", at: at)
                 let pause = at.advanced(by: .seconds(60))
                 try world.expect(
-                    try world.store.contact(), is: ServerContact(lastFailure: failure, pausedUntil: pause),
+                    try world.store.contact(),
+                    is: ServerContact(lastFailure: failure, pausedUntil: pause, pausedBy: "https://a.example"),
                     "the contact")
                 let synced = world.now()
                 try world.store.note(.inSync, now: synced)
