@@ -48,7 +48,8 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreFailure) in
             let after = try Self.addresses(in: store)
             var lost: [RecordAddress: [FieldName: FieldValue]] = [:]
-            // Values that others have replaced since. The device offers those that it wrote; the users' oracle knows which.
+            // Values that others have replaced since. The device must offer those that it wrote, which the users' oracle
+            // checks, and it may offer no others, which no oracle checks.
             var replaced: [RecordAddress: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
             for (address, (old, space)) in before
