@@ -35,7 +35,7 @@ public struct CSVImport: Sendable {
             result.problems.append(
                 ImportProblem(
                     line: 0,
-                    "there is no row at all; the first was expected to name columns, of \(names.joined(separator: ", "))"
+                    "the input is empty; the first row must name the columns, some of: \(names.joined(separator: ", "))"
                 ))
         }
         return result

@@ -123,11 +123,13 @@ struct StatusReport {
             rows.append(("paused", "the server asked to be left alone until \(TimeText.text(until))"))
         }
         rows.append(("outbox", "\(owed)"))
-        rows.append(
-            (
-                "journal",
-                outbox.journal == 0 ? "no entry needs attention" : "\(outbox.journal) need attention (syncctl journal)"
-            ))
+        let journal: TerminalText =
+            switch outbox.journal {
+            case 0: "no entry needs attention"
+            case 1: "1 entry needs attention (syncctl journal)"
+            default: "\(outbox.journal) entries need attention (syncctl journal)"
+            }
+        rows.append(("journal", journal))
         let time: TerminalText = "\(clock?.words ?? "not compared with a server's yet")"
         rows.append(("clock", clock?.isWithinSkew ?? true ? time : terminal.red(time)))
         rows.append(("account", "\(session.account?.rawValue ?? "none before the first contact")"))
