@@ -23,6 +23,7 @@ let package = Package(
     name: "tombolo",
     products: [
         .library(name: "Tombolo", targets: ["Tombolo"]),
+        .library(name: "TomboloModeling", targets: ["TomboloModeling"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
         .executable(name: "syncsim", targets: ["syncsim"]),
@@ -136,6 +137,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
+        // What clients and servers share: the declarations of models.
+        .target(name: "TomboloModeling", dependencies: ["SyncModel", "SyncConcurrency"]),
+
         // The application's model. Engine and stores know only its schemas.
         .target(
             name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"]),
@@ -243,6 +247,7 @@ let package = Package(
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
+        .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -350,7 +355,9 @@ if isFuzzing {
 
 /// The side of the sync that each target is on. It is the first level of folders in Sources.
 let sides = [
-    "Shared": ["SyncModel", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive"],
+    "Shared": [
+        "SyncModel", "TomboloModeling", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive",
+    ],
     "Client": [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
         "Models", "RecordImport",

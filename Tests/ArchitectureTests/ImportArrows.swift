@@ -11,6 +11,7 @@ enum ImportArrows {
         "SyncModel": [],
         "SyncConcurrency": [],
         "SyncJSON": [],
+        "TomboloModeling": ["SyncModel", "SyncConcurrency", "FoundationEssentials"],
         // Policy.
         "SyncCore": ["SyncModel", "SyncConcurrency", "Logging"],
         "SyncAuthority": ["SyncModel", "SyncConcurrency", "Crypto"],

@@ -88,7 +88,7 @@ struct Badges: Sendable {
 
     func badges(of owner: any User) async throws(ModelFailure) -> [any Badge] {
         guard let id = owner.id else { return [] }
-        let condition = RecordQuery.Condition(BadgeSchema.owner.name, equals: .reference(id))
+        let condition = RecordFilter(BadgeSchema.owner.name, equals: .reference(id))
         return try await objects.objects(
             LiveBadge.self, matching: RecordQuery(BadgeSchema.schema.collection, where: [condition]))
     }

@@ -62,7 +62,7 @@ public struct LiveAvatars: AvatarProvider {
 
     public func avatars(by author: any User) async throws(ModelFailure) -> [any Avatar] {
         guard let id = author.id else { return [] }
-        let condition = RecordQuery.Condition(AvatarSchema.author.name, equals: .reference(id))
+        let condition = RecordFilter(AvatarSchema.author.name, equals: .reference(id))
         return try await objects.objects(
             LiveAvatar.self, matching: RecordQuery(LiveAvatar.kind.collection, where: [condition]))
     }

@@ -56,7 +56,7 @@ public struct LiveProfiles: ProfileProvider {
 
     public func profiles(of user: any User) async throws(ModelFailure) -> [any Profile] {
         guard let id = user.id else { return [] }
-        let condition = RecordQuery.Condition(ProfileSchema.user.name, equals: .reference(id))
+        let condition = RecordFilter(ProfileSchema.user.name, equals: .reference(id))
         return try await objects.objects(
             LiveProfile.self, matching: RecordQuery(LiveProfile.kind.collection, where: [condition]))
     }

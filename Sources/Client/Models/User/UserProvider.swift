@@ -55,7 +55,7 @@ public struct LiveUsers: UserProvider {
     }
 
     public func users(named username: String) async throws(ModelFailure) -> [any User] {
-        let name = RecordQuery.Condition(UserSchema.username.name, equals: .text(FieldRule.name.normalized(username)))
+        let name = RecordFilter(UserSchema.username.name, equals: .text(FieldRule.name.normalized(username)))
         return try await objects.objects(
             LiveUser.self, matching: RecordQuery(LiveUser.kind.collection, where: [name]))
     }

@@ -66,7 +66,7 @@ struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
 
     private static var page: Int { 1_000 }
 
-    private func order() throws -> RecordQuery.Order {
+    private func order() throws -> RecordOrder {
         switch sort {
         case "uid": .uid
         case "id": .id
