@@ -23,6 +23,7 @@ let package = Package(
     name: "tombolo",
     products: [
         .library(name: "Tombolo", targets: ["Tombolo"]),
+        .library(name: "TomboloCommunity", targets: ["TomboloCommunity"]),
         .library(name: "TomboloModeling", targets: ["TomboloModeling"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
@@ -141,15 +142,21 @@ let package = Package(
         .target(name: "TomboloModeling", dependencies: ["SyncModel", "SyncConcurrency"]),
 
         // The application's model. Engine and stores know only its schemas.
+        // Live objects and typed queries of any models.
         .target(
-            name: "Models", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON"]),
+            name: "SyncObjects", dependencies: ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency"]),
+        .target(
+            name: "TomboloCommunity",
+            dependencies: [
+                "SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "SyncObjects", "SyncJSON",
+            ]),
 
         // The test kit, for this package and for applications. Production programs never link it.
         .target(
             name: "SyncTestKit",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
-                "SyncStoreSQLite", "SyncSimulation", "Models", .product(name: "Logging", package: "swift-log"),
+                "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", .product(name: "Logging", package: "swift-log"),
             ]),
 
         // The simulation: virtual time, seeded choices, and fault injection for disk and network.
@@ -187,7 +194,7 @@ let package = Package(
             name: "syncbench",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloModeling", "TomboloCommunity", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -208,7 +215,7 @@ let package = Package(
             name: "SyncBootstrap",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
-                "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "Models",
+                "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "SyncObjects", "TomboloModeling", "TomboloCommunity",
                 "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -217,7 +224,11 @@ let package = Package(
             ]),
         // The product that a client program imports.
         .target(
-            name: "Tombolo", dependencies: ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"]),
+            name: "Tombolo",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncBootstrap",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .executableTarget(
             name: "syncd",
             dependencies: [
@@ -226,7 +237,7 @@ let package = Package(
         .executableTarget(
             name: "syncctl",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "Models",
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "SyncObjects", "TomboloModeling", "TomboloCommunity",
                 "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -237,7 +248,7 @@ let package = Package(
             name: "ForeignBytes",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncAuthority", "SyncRecording",
-                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "Models",
+                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "SyncObjects", "TomboloModeling", "TomboloCommunity",
                 "SyncSimulation", .product(name: "Configuration", package: "swift-configuration"),
             ],
             path: "Tests/ForeignBytes"),
@@ -296,7 +307,7 @@ let package = Package(
         .testTarget(
             name: "ModelsTests",
             dependencies: [
-                "TestRings", "Models", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
+                "TestRings", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
                 "SyncWire", "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -317,6 +328,8 @@ let package = Package(
             name: "RecordImportTests",
             dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"]),
         .testTarget(
+            name: "TomboloTests", dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit"]),
+        .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
                 "Tombolo", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
@@ -327,7 +340,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "SyncTestKitTests",
-            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "Models", "SyncCore", "SyncModel"]),
+            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncCore", "SyncModel"]),
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
@@ -360,7 +373,7 @@ let sides = [
     ],
     "Client": [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
-        "Models", "RecordImport",
+        "SyncObjects", "TomboloModeling", "TomboloCommunity", "RecordImport",
     ],
     "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
     "Root": ["SyncBootstrap", "Tombolo"],

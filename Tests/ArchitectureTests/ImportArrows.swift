@@ -11,7 +11,7 @@ enum ImportArrows {
         "SyncModel": [],
         "SyncConcurrency": [],
         "SyncJSON": [],
-        "TomboloModeling": ["SyncModel", "SyncConcurrency", "FoundationEssentials"],
+        "TomboloModeling": ["SyncModel", "SyncConcurrency", "FoundationEssentials", "Foundation"],
         // Policy.
         "SyncCore": ["SyncModel", "SyncConcurrency", "Logging"],
         "SyncAuthority": ["SyncModel", "SyncConcurrency", "Crypto"],
@@ -41,7 +41,8 @@ enum ImportArrows {
             "Crypto",
         ],
         // The model of the application, which the engine does not know.
-        "Models": ["SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "Foundation"],
+        "SyncObjects": ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "Observation"],
+        "TomboloCommunity": ["SyncModel", "TomboloModeling", "SyncCore", "SyncObjects", "SyncJSON"],
         // Time, chance, threads and links of a real machine.
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
@@ -49,14 +50,15 @@ enum ImportArrows {
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
         // The composition root, which alone sees the adapters.
         "SyncBootstrap": [
-            "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "Models", "SyncStoreSQLite",
+            "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncStoreSQLite",
             "SyncTransportHTTP",
             "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording",
             "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
         ],
         // Programs.
         "syncctl": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncBootstrap", "RecordImport", "Models",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncBootstrap", "RecordImport", "SyncObjects",
+            "TomboloCommunity",
             "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
         "syncd": ["SyncBootstrap", "ArgumentParser", "Foundation"],
@@ -66,16 +68,19 @@ enum ImportArrows {
         ],
         "syncbench": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "Models", "CRawSQLite", "Foundation",
+            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloCommunity", "CRawSQLite", "Foundation",
             "ArgumentParser",
             "Logging",
         ],
         // The product that a client imports.
-        "Tombolo": ["SyncModel", "SyncCore", "SyncConcurrency", "Models", "SyncBootstrap"],
+        "Tombolo": [
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncBootstrap", "Logging",
+            "Foundation",
+        ],
         // For tests, ours and our users'.
         "SyncTestKit": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess",
-            "SyncStoreSQLite", "SyncSimulation", "Models", "Logging",
+            "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "Logging",
         ],
         "SimulationRecipes": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncSimulation", "SyncStoreSQLite",

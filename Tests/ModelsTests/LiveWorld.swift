@@ -1,16 +1,18 @@
 import AuthorityStoreSQLite
 import Foundation
 import Logging
-import Models
 import SyncAuthority
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncStoreSQLite
 import SyncTestKit
 import SyncTransportInProcess
 import SyncWire
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// A real authority on SQLite, reached through the wire's codec in process.
 final class LiveServer: Sendable {

@@ -1,8 +1,10 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// Objects straight from a server, without a store.
 @Suite struct RemoteTests {

@@ -1,8 +1,10 @@
 import Foundation
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncStoreSQLite
+import TomboloCommunity
+import TomboloModeling
 
 /// A folder of its own that goes with the test.
 final class ScratchFolder: Sendable {

@@ -1,7 +1,9 @@
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
+import TomboloCommunity
+import TomboloModeling
 
 /// A server that keeps values in memory, and can lose an answer after it has applied the push.
 final class TinyServer: RemoteTransport {

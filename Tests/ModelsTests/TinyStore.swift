@@ -1,7 +1,9 @@
-import Models
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncObjects
+import TomboloCommunity
+import TomboloModeling
 
 /// A local store that keeps values in memory, and a hand on the server's side of it.
 final class TinyStore: LocalStore {

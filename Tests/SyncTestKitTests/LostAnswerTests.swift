@@ -1,19 +1,21 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// A transaction that the server has applied without the device knowing is never called rejected.
 @Suite(.ring(.unit)) struct LostAnswerTests {
     static let refusals: [TransportFailure.Code] = [.tooLarge, .forbidden, .refused]
 
-    private func lab() -> SyncLab { SyncLab(catalog: CommunityCatalog.catalog) }
+    private func lab() throws -> SyncLab { try SyncLab(models: CommunityCatalog.models) }
 
     @Test(arguments: refusals)
     func `what was applied with a lost answer, and is then refused, is confirmed`(code: TransportFailure.Code) throws {
-        let lab = lab()
+        let lab = try lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         try lab.settle()
         phone.server.script(.push, .dropReply)
@@ -37,7 +39,7 @@ import Testing
     /// The same refusals without an application before them: else the test above could not fail.
     @Test(arguments: refusals)
     func `what was only ever refused is rejected with the server's reason`(code: TransportFailure.Code) throws {
-        let lab = lab()
+        let lab = try lab()
         let phone = try lab.device("phone")
         try lab.settle()
         for _ in 0..<3 {

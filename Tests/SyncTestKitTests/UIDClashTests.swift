@@ -1,9 +1,11 @@
-import Models
 import SyncCore
 import SyncModel
+import SyncObjects
 import SyncTestKit
 import TestRings
 import Testing
+import TomboloCommunity
+import TomboloModeling
 
 /// A server whose snapshot gives one record the uid of another neither stops a device nor is asked without end.
 @Suite(.ring(.unit)) struct UIDClashTests {
@@ -28,7 +30,7 @@ import Testing
     }
 
     @Test func `a uid clash in a running snapshot is asked again seldom, blocks no write, and heals`() throws {
-        let lab = SyncLab(catalog: CommunityCatalog.catalog)
+        let lab = try SyncLab(models: CommunityCatalog.models)
         let (tablet, phone) = (try lab.device("tablet"), try lab.device("phone"))
         phone.isOnline = false
         try lab.run { try await tablet.community.users.make(username: "Arya").create() }

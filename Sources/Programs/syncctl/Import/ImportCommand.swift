@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
-import Models
 import RecordImport
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncObjects
+import TomboloCommunity
 
 /// Imports existing data.
 struct ImportCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SyncBootstrap
+import TomboloCommunity
 
 /// The options of every command.
 struct GlobalOptions: ParsableArguments {
@@ -64,7 +65,7 @@ struct GlobalOptions: ParsableArguments {
             settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)
         }
         return ClientComposition(
-            settings: settings, recipes: recipes,
+            settings: settings, models: CommunityCatalog.registered, recipes: recipes,
             logger: ProgramLog.logger(label: "syncctl", level: settings.logLevel), creatingStore: creating)
     }
 

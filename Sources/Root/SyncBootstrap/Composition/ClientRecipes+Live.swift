@@ -1,4 +1,3 @@
-import Models
 import SyncCore
 import SyncReachabilityLinux
 import SyncRuntimeLive
@@ -30,12 +29,12 @@ extension ClientRecipes.Machine {
 
 extension ClientRecipes.Store {
     static let sqlite = ClientRecipes.Store(
-        open: { (settings, runtime, creating) throws(StoreFailure) in
+        open: { (settings, catalog, runtime, creating) throws(StoreFailure) in
             var configuration = StoreConfiguration(settings.store)
             configuration.createsIfMissing = creating
             var random = runtime.generator
             let store = try SQLiteStore.open(
-                configuration, catalog: CommunityCatalog.catalog, now: runtime.now(), random: &random)
+                configuration, catalog: catalog, now: runtime.now(), random: &random)
             return OpenStore(
                 store, recordings: store,
                 watch: { () throws(StoreFailure) in
@@ -50,10 +49,10 @@ extension ClientRecipes.Store {
             case .held(let process): .held(by: process)
             }
         },
-        salvage: { (settings, runtime) throws(StoreFailure) in
+        salvage: { (settings, catalog, runtime) throws(StoreFailure) in
             var random = runtime.generator
             return try SQLiteStore.salvage(
-                StoreConfiguration(settings.store), catalog: CommunityCatalog.catalog, now: runtime.now(),
+                StoreConfiguration(settings.store), catalog: catalog, now: runtime.now(),
                 random: &random)
         })
 }
@@ -71,7 +70,7 @@ extension StoreConfiguration {
 
 extension ClientRecipes.Remote {
     static let http = ClientRecipes.Remote(
-        connect: { (server, runtime) throws(ConfigurationProblem) in
+        connect: { (server, catalog, runtime) throws(ConfigurationProblem) in
             let configuration = HTTPTransportConfiguration(
                 baseURL: server.address.description, connectTimeout: server.connectTimeout,
                 readTimeout: server.requestTimeout, callTimeout: server.requestTimeout,
@@ -81,8 +80,11 @@ extension ClientRecipes.Remote {
             do {
                 let token = server.token
                 let transport = try HTTPTransport(
-                    configuration: configuration, catalog: CommunityCatalog.catalog, runtime: runtime,
-                    token: { token?.current.secret })
+                    configuration: configuration, catalog: catalog, runtime: runtime,
+                    token: {
+                        if let bearer = server.bearer { return bearer() }
+                        return token?.current.secret
+                    })
                 return OpenTransport(transport) { try? await transport.shutdown() }
             } catch {
                 throw ConfigurationProblem("server: \(error)")

@@ -1,10 +1,10 @@
 import AuthorityStoreSQLite
-import Models
 import SyncAuthority
 import SyncCore
 import SyncModel
 import SyncRuntimeLive
 import SyncServerHTTP
+import TomboloCommunity
 
 extension ServerRecipes {
     /// Returns the recipes for an environment.

@@ -23,6 +23,8 @@ public struct ClientSettings: Sendable {
     public struct RemoteSettings: Sendable {
         public let address: ServerAddress
         public let token: TokenSource?
+        /// Returns the token of the application, which then replaces `token`.
+        public var bearer: (@Sendable () -> String?)?
         public let certificateFile: String?
         public let connectTimeout: Duration
         public var requestTimeout: Duration

@@ -6,6 +6,14 @@ package import SyncModel
 public struct ModelCatalog: Sendable {
     package let schemas: SchemaCatalog
     private let shapes: [ObjectIdentifier: any Sendable]
+    private let types: [CollectionName: any Model.Type]
+
+    /// A catalog without models.
+    package init() {
+        schemas = SchemaCatalog([])
+        shapes = [:]
+        types = [:]
+    }
 
     /// - Throws: `ModelDeclarationError`, which names the model, the field, what was expected, and what to do.
     public init(_ models: [any Model.Type]) throws(ModelDeclarationError) {
@@ -39,8 +47,12 @@ public struct ModelCatalog: Sendable {
                 """)
         }
         self.shapes = shapes
+        types = owners
         self.schemas = SchemaCatalog(schemas)
     }
+
+    /// Returns the model of a collection; nil if no model has it.
+    package func model(of collection: CollectionName) -> (any Model.Type)? { types[collection] }
 
     /// Returns the registered shape of a model.
     ///

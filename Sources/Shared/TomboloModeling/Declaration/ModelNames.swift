@@ -4,8 +4,8 @@ import SyncModel
 enum ModelNames {
     /// Names of members of every live object. A field of that name could not be read as a property.
     static let members: Set<String> = [
-        "changes", "create", "delete", "description", "edits", "hash", "id", "load", "presence", "revert", "save",
-        "snapshot", "sync", "uid", "updates", "version",
+        "create", "delete", "description", "edits", "fields", "id", "load", "presence", "refer", "revert", "save",
+        "snapshot", "snapshots", "sync", "uid", "updates", "version",
     ]
 
     /// Prefixes of the names that SQLite and the local store use themselves.

@@ -1,7 +1,7 @@
-public import Models
 public import SyncConcurrency
 public import SyncCore
 public import SyncModel
+public import SyncObjects
 
 /// A source of live objects with no store and no network, which confirms each write at once.
 public final class MockSource: ModelSource {
@@ -16,7 +16,7 @@ public final class MockSource: ModelSource {
     private let state = Guarded(State())
 
     /// - Parameter failure: the error that each write throws; nil when writes succeed.
-    public init(catalog: SchemaCatalog = CommunityCatalog.catalog, failingWith failure: ModelFailure? = nil) {
+    public init(catalog: SchemaCatalog, failingWith failure: ModelFailure? = nil) {
         self.catalog = catalog
         self.failure = failure
     }
