@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "Tombolo", targets: ["Tombolo"]),
         .library(name: "TomboloCommunity", targets: ["TomboloCommunity"]),
         .library(name: "TomboloModeling", targets: ["TomboloModeling"]),
+        .library(name: "TomboloServer", targets: ["TomboloServer"]),
         .executable(name: "syncctl", targets: ["syncctl"]),
         .executable(name: "syncd", targets: ["syncd"]),
         .executable(name: "syncsim", targets: ["syncsim"]),
@@ -32,12 +33,10 @@ let package = Package(
         .library(name: "SyncSimulation", targets: ["SyncSimulation"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -50,6 +49,9 @@ let package = Package(
 
         // The lock and the in-memory fan-out that all targets share.
         .target(name: "SyncConcurrency"),
+
+        // The declarations of models, which clients and servers share.
+        .target(name: "TomboloModeling", dependencies: ["SyncModel", "SyncConcurrency"]),
 
         // The JSON reader and writer. No dependencies.
         .target(name: "SyncJSON"),
@@ -86,22 +88,22 @@ let package = Package(
                 .embedInCode("local/m0007_journal_bounds.sql"),
                 .embedInCode("local/m0008_held_back.sql"),
                 .embedInCode("local/m0009_restorable.sql"),
+                .embedInCode("local/m0010_confirmed.sql"),
                 .embedInCode("authority/m0001_authority.sql"),
                 .embedInCode("wire/openapi.json"),
             ]),
 
-        // Adapters. Each implements ports, and only the composition root imports it. Both stores on SQLite use this one:
-        .target(name: "CSQLiteStore"),
+        // SQLite: its C API, and the layer over it that both stores use.
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "SQLiteDatabase", dependencies: ["SyncModel", "SyncConcurrency", "CSQLite"]),
+
+        // Adapters. Each implements ports, and only the composition root imports it.
         // Adapters of the client.
         .target(
             name: "SyncStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
             ]),
-        .target(
-            name: "SyncTransportInProcess",
-            dependencies: ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"]),
         .target(
             name: "SyncTransportHTTP",
             dependencies: [
@@ -117,8 +119,7 @@ let package = Package(
         .target(
             name: "AuthorityStoreSQLite",
             dependencies: [
-                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
             ]),
         .target(
             name: "SyncServerHTTP",
@@ -138,13 +139,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
 
-        // What clients and servers share: the declarations of models.
-        .target(name: "TomboloModeling", dependencies: ["SyncModel", "SyncConcurrency"]),
-
-        // The application's model. Engine and stores know only its schemas.
         // Live objects and typed queries of any models.
         .target(
             name: "SyncObjects", dependencies: ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency"]),
+        // The community's models. Engine and stores know only their schemas.
         .target(
             name: "TomboloCommunity",
             dependencies: [
@@ -155,7 +153,7 @@ let package = Package(
         .target(
             name: "SyncTestKit",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency", "SyncTransportInProcess",
+                "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
                 "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", .product(name: "Logging", package: "swift-log"),
             ]),
 
@@ -211,13 +209,21 @@ let package = Package(
             dependencies: ["SyncModel", "SyncCore", "SyncJSON", .product(name: "Crypto", package: "swift-crypto")]),
 
         // The composition root, and the programs.
+        // For every program: configuration, terminal, log, signals.
+        .target(
+            name: "SyncProgram",
+            dependencies: [
+                "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        // The client's.
         .target(
             name: "SyncBootstrap",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncRuntimeLive",
-                "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "AuthorityStoreSQLite", "SyncObjects", "TomboloModeling", "TomboloCommunity",
-                "SyncReachabilityLinux", "SyncRecording",
-                .product(name: "Configuration", package: "swift-configuration"),
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncRuntimeLive", "SyncStoreSQLite",
+                "SyncTransportHTTP", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -226,19 +232,26 @@ let package = Package(
         .target(
             name: "Tombolo",
             dependencies: [
-                "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncBootstrap",
-                .product(name: "Logging", package: "swift-log"),
+                "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncProgram",
+                "SyncBootstrap", .product(name: "Logging", package: "swift-log"),
             ]),
-        .executableTarget(
-            name: "syncd",
+        // The server's, and what a server program imports.
+        .target(
+            name: "TomboloServer",
             dependencies: [
-                "SyncBootstrap", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncRuntimeLive",
+                "SyncServerHTTP", "AuthorityStoreSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        .executableTarget(name: "syncd", dependencies: ["TomboloServer", "TomboloCommunity"]),
         .executableTarget(
             name: "syncctl",
             dependencies: [
-                "SyncModel", "SyncConcurrency", "SyncCore", "SyncBootstrap", "RecordImport", "SyncJSON", "SyncObjects", "TomboloModeling", "TomboloCommunity",
-                "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
+                "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
+                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -248,8 +261,9 @@ let package = Package(
             name: "ForeignBytes",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncJSON", "SyncWire", "SyncAuthority", "SyncRecording",
-                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncBootstrap", "SyncObjects", "TomboloModeling", "TomboloCommunity",
-                "SyncSimulation", .product(name: "Configuration", package: "swift-configuration"),
+                "RecordImport", "SyncStoreSQLite", "SyncTransportHTTP", "SyncServerHTTP", "SyncProgram",
+                "SyncBootstrap",
+                "TomboloServer", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncSimulation",
             ],
             path: "Tests/ForeignBytes"),
         .testTarget(
@@ -258,7 +272,10 @@ let package = Package(
         // Selects the tests of a run.
         .target(name: "TestRings", path: "Tests/TestRings"),
         .testTarget(name: "ArchitectureTests"),
+        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
         .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
+        .testTarget(
+            name: "TomboloTests", dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit"]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),
@@ -272,8 +289,7 @@ let package = Package(
             name: "AuthorityStoreSQLiteTests",
             dependencies: [
                 "TestRings", "AuthorityStoreSQLite", "SyncAuthority", "SyncModel", "SyncTestKit", "SyncSimulation",
-                "SimulationRecipes",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SimulationRecipes", "SQLiteDatabase",
             ]),
         .testTarget(name: "SyncCoreTests", dependencies: ["SyncCore", "SyncModel"]),
         .testTarget(
@@ -286,15 +302,14 @@ let package = Package(
             name: "SyncStoreSQLiteTests",
             dependencies: [
                 "TestRings", "Schemas", "SyncModel", "SyncCore", "SyncConcurrency", "SyncStoreSQLite", "SyncTestKit",
-                "SyncSimulation", "SimulationRecipes",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "SyncSimulation", "SimulationRecipes", "CSQLite", "SQLiteDatabase",
             ],
             exclude: ["local-schema.golden.sql"]),
         .testTarget(
             name: "SyncTransportTests",
             dependencies: [
                 "TestRings", "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
-                "SyncTransportInProcess", "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncTestKit", "Schemas",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -308,7 +323,7 @@ let package = Package(
             name: "ModelsTests",
             dependencies: [
                 "TestRings", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite", "SyncTransportInProcess",
+                "SyncWire", "SyncAuthority", "AuthorityStoreSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -316,8 +331,8 @@ let package = Package(
             dependencies: [
                 "TestRings", "SyncSimulation", "SimulationRecipes", "CFaultVFS", "SyncConcurrency", "SyncCore",
                 "SyncModel", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite", "SyncWire", "SyncRecording",
-                "SyncTestKit",
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                "SyncTestKit", "SQLiteDatabase",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["KeptScripts"]),
@@ -328,13 +343,19 @@ let package = Package(
             name: "RecordImportTests",
             dependencies: ["RecordImport", "SyncModel", "SyncCore", "SyncStoreSQLite", "SyncSimulation"]),
         .testTarget(
-            name: "TomboloTests", dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit"]),
-        .testTarget(
             name: "SyncBootstrapTests",
             dependencies: [
-                "Tombolo", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
-                "SyncSimulation",
-                "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive",
+                "Tombolo", "SyncProgram", "SyncBootstrap", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation", "SyncTransportHTTP", "SyncTestKit", "SyncWire", "ConfigurationChecks",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        // What holds of the settings of any program.
+        .target(name: "ConfigurationChecks", dependencies: ["SyncProgram"], path: "Tests/ConfigurationChecks"),
+        .testTarget(
+            name: "TomboloServerTests",
+            dependencies: [
+                "TomboloServer", "SyncProgram", "SyncAuthority", "SyncModel", "SyncCore", "SyncConcurrency",
+                "SyncSimulation", "SyncServerHTTP", "SyncTestKit", "SyncWire", "SyncRuntimeLive", "ConfigurationChecks",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -344,14 +365,14 @@ let package = Package(
         .testTarget(
             name: "SyncctlTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "syncsim", "SyncBootstrap", "SyncModel", "SyncCore", "SyncSimulation",
+                "TestRings", "syncctl", "syncd", "syncsim", "SyncProgram", "SyncModel", "SyncCore",
+                "SyncSimulation",
             ]),
         // Tests of the programs with real processes, signals, sockets, and disks.
         .testTarget(
             name: "BlackBoxTests",
             dependencies: [
-                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation",
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "TestRings", "syncctl", "syncd", "SyncConcurrency", "SyncSimulation", "CSQLite",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -369,17 +390,18 @@ if isFuzzing {
 /// The side of the sync that each target is on. It is the first level of folders in Sources.
 let sides = [
     "Shared": [
-        "SyncModel", "TomboloModeling", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLiteStore", "SyncRuntimeLive",
+        "SyncModel", "TomboloModeling", "SyncConcurrency", "SyncJSON", "SyncWire", "CSQLite", "SQLiteDatabase",
+        "SyncRuntimeLive",
     ],
     "Client": [
         "SyncCore", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "CNetlink", "SyncRecording",
-        "SyncObjects", "TomboloModeling", "TomboloCommunity", "RecordImport",
+        "SyncObjects", "TomboloCommunity", "RecordImport",
     ],
     "Server": ["SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP"],
-    "Root": ["SyncBootstrap", "Tombolo"],
+    "Root": ["SyncProgram", "SyncBootstrap", "Tombolo", "TomboloServer"],
     "Programs": ["syncctl", "syncd", "syncsim", "syncbench", "CRawSQLite"],
     "Testing": [
-        "SyncTestKit", "SyncTransportInProcess", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
+        "SyncTestKit", "SyncSimulation", "SimulationRecipes", "CFaultVFS",
         "CConcurrencyTripwire",
     ],
 ]

@@ -17,6 +17,7 @@ public enum LocalSchema {
         Migration(name: "m0007_journal_bounds", sql: text(PackageResources.m0007_journal_bounds_sql)),
         Migration(name: "m0008_held_back", sql: text(PackageResources.m0008_held_back_sql)),
         Migration(name: "m0009_restorable", sql: text(PackageResources.m0009_restorable_sql)),
+        Migration(name: "m0010_confirmed", sql: text(PackageResources.m0010_confirmed_sql)),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

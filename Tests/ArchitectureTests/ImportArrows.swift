@@ -1,9 +1,9 @@
-/// The arrows of import, as they are meant to be: each module with all that its files may import.
+/// The allowed imports: each module with all modules that its files may import.
 ///
-/// SwiftPM does not see an import that no dependency declares but that is built anyway, so this table is checked
-/// against the text of every file.
+/// SwiftPM does not report an import of a module that is not a declared dependency but is built anyway, so this table
+/// is checked against the text of every file.
 enum ImportArrows {
-    /// May be imported anywhere: the standard library's own modules.
+    /// The modules of the standard library, which may be imported anywhere.
     static let everywhere: Set<String> = ["Swift", "Glibc", "Musl", "Synchronization"]
 
     static let allowed: [String: Set<String>] = [
@@ -17,22 +17,21 @@ enum ImportArrows {
         "SyncAuthority": ["SyncModel", "SyncConcurrency", "Crypto"],
         "SyncWire": ["SyncModel", "SyncJSON", "Crypto"],
         "SyncRecording": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Logging"],
-        // Text that is compiled in.
+        // Embedded text.
         "Schemas": [],
+        // SQLite, for both stores. Only this target imports its C API.
+        "SQLiteDatabase": ["SyncModel", "SyncConcurrency", "CSQLite"],
         // Adapters of the client.
         "SyncStoreSQLite": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "GRDB", "GRDBSQLite", "CSQLiteStore",
-            "Dispatch",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase", "Dispatch",
         ],
         "SyncTransportHTTP": [
             "SyncModel", "SyncConcurrency", "SyncCore", "SyncWire", "AsyncHTTPClient", "NIOCore", "NIOPosix",
             "NIOHTTP1", "NIOSSL",
         ],
-        "SyncTransportInProcess": ["SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency"],
         // Adapters of the server.
         "AuthorityStoreSQLite": [
-            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "CSQLiteStore", "GRDB",
-            "Foundation",
+            "SyncModel", "SyncAuthority", "SyncConcurrency", "SyncWire", "Schemas", "SQLiteDatabase",
         ],
         "SyncServerHTTP": [
             "SyncModel", "SyncAuthority", "SyncWire", "SyncConcurrency", "Schemas", "Hummingbird", "HummingbirdCore",
@@ -40,28 +39,37 @@ enum ImportArrows {
             "Logging",
             "Crypto",
         ],
-        // The model of the application, which the engine does not know.
+        // Live objects and queries, and the community's models. The engine uses neither.
         "SyncObjects": ["SyncModel", "TomboloModeling", "SyncCore", "SyncConcurrency", "Observation"],
         "TomboloCommunity": ["SyncModel", "TomboloModeling", "SyncCore", "SyncObjects", "SyncJSON"],
-        // Time, chance, threads and links of a real machine.
+        // The time, randomness, threads, and network links of a real machine.
         "SyncRuntimeLive": ["SyncModel", "SyncCore", "Dispatch"],
         "SyncReachabilityLinux": ["SyncCore", "SyncConcurrency", "CNetlink", "Dispatch"],
-        // Real input for a local store.
+        // Imports of data into a local store.
         "RecordImport": ["SyncModel", "SyncCore", "SyncJSON", "Crypto", "Foundation"],
-        // The composition root, which alone sees the adapters.
+        // Needed by every program.
+        "SyncProgram": [
+            "SyncModel", "SyncCore", "SyncJSON", "SyncRuntimeLive", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Foundation",
+        ],
+        // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
         "SyncBootstrap": [
-            "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "SyncJSON", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncStoreSQLite",
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncObjects", "TomboloModeling", "SyncStoreSQLite",
             "SyncTransportHTTP",
-            "AuthorityStoreSQLite", "SyncServerHTTP", "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording",
-            "Configuration", "ServiceLifecycle", "UnixSignals", "Logging", "Foundation",
+            "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Foundation",
+        ],
+        "TomboloServer": [
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
+            "SyncServerHTTP", "SyncRuntimeLive", "ArgumentParser", "ServiceLifecycle", "UnixSignals", "Logging",
+            "Foundation",
         ],
         // Programs.
         "syncctl": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncBootstrap", "RecordImport", "SyncObjects",
-            "TomboloCommunity",
-            "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncJSON", "SyncProgram", "SyncBootstrap", "RecordImport",
+            "SyncObjects", "TomboloCommunity", "SyncRecording", "ArgumentParser", "Crypto", "Logging", "Foundation",
         ],
-        "syncd": ["SyncBootstrap", "ArgumentParser", "Foundation"],
+        "syncd": ["TomboloServer", "TomboloCommunity"],
         "syncsim": [
             "SyncConcurrency", "SyncCore", "SyncSimulation", "SimulationRecipes", "SyncRuntimeLive", "ArgumentParser",
             "Dispatch", "Foundation",
@@ -74,12 +82,12 @@ enum ImportArrows {
         ],
         // The product that a client imports.
         "Tombolo": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncBootstrap", "Logging",
-            "Foundation",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncObjects", "TomboloModeling", "SyncProgram",
+            "SyncBootstrap", "Logging", "Foundation",
         ],
-        // For tests, ours and our users'.
+        // For tests of this package and of applications.
         "SyncTestKit": [
-            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire", "SyncTransportInProcess",
+            "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncWire",
             "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "Logging",
         ],
         "SimulationRecipes": [
@@ -92,15 +100,25 @@ enum ImportArrows {
         ],
     ]
 
-    /// Modules that policy must not reach, not even through others.
+    /// Modules that policy modules must not import, directly or indirectly.
     static let forbiddenToPolicy: Set<String> = [
-        "GRDB", "GRDBSQLite", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
+        "CSQLite", "SQLiteDatabase", "SQLite3", "NIOCore", "NIOPosix", "NIOHTTP1", "AsyncHTTPClient", "Hummingbird",
         "Foundation",
-        "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser", "Configuration",
+        "FoundationEssentials", "Dispatch", "SyncJSON", "SyncWire", "ArgumentParser",
+    ]
+
+    /// Modules that a client must not link.
+    static let serverOnly: Set<String> = [
+        "TomboloServer", "SyncAuthority", "AuthorityStoreSQLite", "SyncServerHTTP", "Hummingbird", "HummingbirdCore",
+    ]
+
+    /// Modules that a server must not link. It takes time, chance, and threads from `SyncCore`.
+    static let clientOnly: Set<String> = [
+        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "SyncObjects", "AsyncHTTPClient",
     ]
 
     static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]
 
-    /// Programs and the composition root: nothing that is linked into a production program may reach these.
+    /// Test modules, which no module of a production program may import.
     static let testing: Set<String> = ["SyncTestKit", "SyncSimulation"]
 }

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The documentation's page on security says nothing of tests that do not exist.
+/// Checks that the documentation's page on security names only tests that exist.
 @Suite struct SecurityPageTests {
     private struct Row {
         let number: String
         let state: String
-        /// The texts in backticks that are sentences, and not names of files or of code.
+        /// The texts in backticks that are sentences. The others are names of files or code.
         let tests: [String]
     }
 
@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    @Test func `the table has each attack once, in order, with a state`() throws {
+    @Test func `the table lists each attack once, in order, with a valid state`() throws {
         let rows = try Self.rows()
         #expect(rows.map(\.number) == (1...44).map { "S\($0)" })
         for row in rows { #expect(["Done", "Not applicable", "Open"].contains(row.state), "\(row.number)") }
     }
 
-    @Test func `what is done names a test, and each test that is named exists`() throws {
+    @Test func `each attack that is done names a test, and all named tests exist`() throws {
         let names = try SourceTree.testNames()
         #expect(names.count > 500)
         for row in try Self.rows() {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a test that is named by an attack stands in the row of that attack`() throws {
+    @Test func `the attack number in a test name is in the table`() throws {
         let rows = try Self.rows()
         for name in try SourceTree.testNames() {
             guard let match = name.wholeMatch(of: /(S[0-9]+): .*/) else { continue }

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// Rules of the house that the compiler does not know.
+/// Rules for the sources that the compiler does not check.
 @Suite struct SourceRuleTests {
     struct Rule: Sendable, CustomTestStringConvertible {
         let what: String
         let pattern: String
-        /// Lines that break it: one at least for each thing that it forbids.
+        /// Lines that break the rule, at least one for each construct that it forbids.
         let samples: [String]
-        /// Lines that look alike, and are right.
+        /// Similar lines that are allowed.
         var harmless: [String] = []
-        /// Files, by the beginning of their path, where it is the right thing, and why.
+        /// The path prefixes of files that are exempt from the rule, with the reason.
         let except: [String: String]
 
         var testDescription: String { what }
@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: rules)
-    func `a rule sees what it forbids, and nothing else`(rule: Rule) throws {
+    func `a rule matches only the lines that it forbids`(rule: Rule) throws {
         let pattern = try NSRegularExpression(pattern: rule.pattern)
         func isSeen(_ line: String) -> Bool {
             pattern.firstMatch(in: line, range: NSRange(line.startIndex..., in: line)) != nil
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: rules)
-    func `an exception of a rule is made use of`(rule: Rule) throws {
+    func `each exception of a rule is used`(rule: Rule) throws {
         let pattern = try NSRegularExpression(pattern: rule.pattern)
         let files = try SourceTree.files()
         for (place, reason) in rule.except {
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: rules)
-    func `the sources keep the rule`(rule: Rule) throws {
+    func `the sources follow each rule`(rule: Rule) throws {
         let pattern = try NSRegularExpression(pattern: rule.pattern)
         for file in try SourceTree.files() where !rule.except.keys.contains(where: file.path.hasPrefix) {
             for (index, line) in file.lines.enumerated() {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `the code map shows every target, by its side`() throws {
+    @Test func `the code map lists every target`() throws {
         let map = try String(contentsOf: SourceTree.root.appending(path: "ARCHITECTURE.md"), encoding: .utf8)
         let sides = try Self.folders(in: "Sources")
         #expect(sides == ["Client", "Programs", "Root", "Server", "Shared", "Testing"])

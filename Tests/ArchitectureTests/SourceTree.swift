@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sources of the package as text, read from where this test was compiled.
+/// The sources of the package as text, found relative to this file.
 enum SourceTree {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -8,11 +8,11 @@ enum SourceTree {
     struct File {
         /// The target that the file belongs to.
         let module: String
-        /// Relative to the root of the package.
+        /// The path of the file, relative to the root of the package.
         let path: String
         let lines: [String]
 
-        /// The modules that the file imports, with the line of each.
+        /// The modules that the file imports, with their line numbers.
         var imports: [(module: String, line: Int)] {
             lines.enumerated().compactMap { index, line in
                 var words = line.split(separator: " ").map(String.init)[...]
@@ -35,13 +35,13 @@ enum SourceTree {
         ]
     }
 
-    /// All Swift files below `Sources` and `Schemas`.
+    /// Returns all Swift files below `Sources` and `Schemas`.
     static func files() throws -> [File] { try sources.get() }
 
-    /// All Swift files below `Tests`.
+    /// Returns all Swift files below `Tests`.
     static func tests() throws -> [File] { try ofTests.get() }
 
-    // Read once: several rules look at all of them.
+    // The files are read only once, because several rules use all of them.
     private static let sources = Result {
         try swiftFiles(below: "Sources").map { path in
             try file(path, module: String(path.split(separator: "/")[2]))
@@ -55,7 +55,7 @@ enum SourceTree {
         }
     }
 
-    /// The names of all tests that are sentences.
+    /// Returns the names of all tests that are sentences.
     static func testNames() throws -> Set<String> {
         var names: Set<String> = []
         for line in try tests().lazy.flatMap(\.lines) {

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Rules for the tests themselves: each slow suite says in which ring it runs, and none depends on the machine's speed.
+/// Rules for the tests: each slow suite declares its ring, and no test depends on the machine's speed.
 @Suite struct TestRuleTests {
-    /// Targets whose suites run processes, sockets, or simulated worlds, each of them with or without need of time.
+    /// Targets whose suites use processes, sockets, or simulated worlds. Some of these suites are slow.
     static let slowTargets = ["BlackBoxTests", "SyncSimulationTests", "SyncTransportTests", "SyncctlTests"]
 
     @Test(arguments: slowTargets)
-    func `every suite of a slow target says in which ring it runs`(target: String) throws {
+    func `every suite of a slow target declares its ring`(target: String) throws {
         let files = try SourceTree.tests().filter { $0.module == target }
         #expect(!files.isEmpty)
         for file in files {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a suite without a ring is seen, in each of its forms`() {
+    @Test func `every form of a suite without a ring is detected`() {
         #expect(Self.suitesWithoutRing(in: ["@Suite struct ATests {", "    @Test func a() {}"]) == [1])
         #expect(Self.suitesWithoutRing(in: ["import Testing", "", "@Suite(.serialized)", "struct ATests {"]) == [3])
         #expect(Self.suitesWithoutRing(in: ["struct ATests {", "    @Test func a() {}", "}"]) == [1])
@@ -25,19 +25,19 @@ import Testing
         #expect(Self.suitesWithoutRing(in: ["struct Sample {", "    let a: Int", "}"]).isEmpty)
     }
 
-    /// The numbers of the lines in which suites without a ring begin.
+    /// Returns the line numbers at which suites without a ring begin.
     private static func suitesWithoutRing(in lines: [String]) -> [Int] {
         lines.indices.filter { index in
             let line = lines[index]
             if line.hasPrefix("@Suite") { return !line.contains(".ring(.") }
-            // A suite needs no attribute: a type with tests is one.
+            // A type with tests is a suite even without the attribute.
             guard line.range(of: #"^(final )?(struct|class|actor) \w+Tests\b"#, options: .regularExpression) != nil
             else { return false }
             return index == 0 || !lines[index - 1].hasPrefix("@Suite")
         }.map { $0 + 1 }
     }
 
-    /// Files that look at the machine's clock or sleep, and why that decides no test.
+    /// Files that read the machine's clock or sleep, with the reason why this does not decide a test.
     static let clocks = [
         "Tests/ArchitectureTests/": "they hold these words",
         "Tests/BlackBoxTests/Chaos/ChaosRun.swift": "prints how long it took",
@@ -60,11 +60,11 @@ import Testing
     private static let clock =
         #"\bTask\.sleep|\b(Continuous|Suspending)Clock(\(\)|\.now\b)|\bDispatchTime\.now|\bu?sleep\(|\bThread\.sleep|asyncAfter|\bclock_gettime\(|\bgettimeofday\("#
 
-    @Test func `no test looks at the machine's clock but where that decides nothing`() throws {
+    @Test func `no test result depends on the machine's clock`() throws {
         for file in try SourceTree.tests() where !Self.clocks.keys.contains(where: file.path.hasPrefix) {
             for (index, line) in file.lines.enumerated()
             where line.range(of: Self.clock, options: .regularExpression) != nil
-                // The simulation's clock sleeps in virtual time.
+                // A sleep on the simulation's clock takes virtual time.
                 && !line.contains("clock.sleep(")
             {
                 Issue.record("\(file.path):\(index + 1): no test may depend on the machine's speed: \(line)")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `each exception is made use of`() throws {
+    @Test func `each exception of the clock rule is used`() throws {
         let files = try SourceTree.tests()
         for (place, reason) in Self.clocks {
             #expect(!reason.isEmpty)

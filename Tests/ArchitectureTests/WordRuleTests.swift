@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// How comments are written: the actor first, then the verb.
+/// Checks the rules for the wording of comments and names.
 @Suite struct WordRuleTests {
-    @Test func `no comment opens with a clause as its subject`() throws {
+    @Test func `no comment starts with a clause as its subject`() throws {
         let pattern = try NSRegularExpression(pattern: #"^\s*//[/]?\s+(- \w+: )?(Who|What|Whose)\s"#)
         var places: [String] = []
         for file in try SourceTree.files() + SourceTree.tests() {
@@ -17,7 +17,7 @@ import Testing
             "\(places.count) comments open with Who, What or Whose; write the actor first: \(places.prefix(5))")
     }
 
-    /// Words that have a plain word of the field beside them, with that word.
+    /// Coined words, with the established term to use instead.
     private static let coinages = [
         "MutationNumber": "TransactionNumber", "ModelLimits": "SchemaLimits", "ModelsLimits": "CommunityLimits",
         "Turnstile": "AsyncMutex", "ActorHome": "ActorExecutor", "CoalescingFeed": "Broadcast",
@@ -29,7 +29,7 @@ import Testing
         "scribe": "writer", "duel": "comparison", "dawn": "startTime", "anew": "again", "for ever": "forever",
     ]
 
-    @Test func `no coinage stands where the field has a word`() throws {
+    @Test func `no coined word is used in place of an established term`() throws {
         let words = Self.coinages.keys.sorted().joined(separator: "|")
         let pattern = try NSRegularExpression(pattern: #"\b(\#(words))\b"#)
         let rule = "Tests/ArchitectureTests/WordRuleTests.swift"

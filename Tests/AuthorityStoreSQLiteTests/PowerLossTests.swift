@@ -5,18 +5,19 @@ import SyncSimulation
 import SyncTestKit
 import Testing
 
-/// The real SQLite on a disk that loses power: what was answered is there, once; what was not can be sent again.
+/// Runs the real SQLite on a disk that loses power. Answered pushes must be stored once, and others can be sent again.
 @Suite struct PowerLossTests {
     @Test(arguments: 0..<24 as Range<UInt64>)
-    func `an answered push survives the loss of power, and one without an answer is all or nothing`(seed: UInt64) throws
-    {
+    func `an answered push survives a power loss, and an unanswered one is stored completely or not at all`(
+        seed: UInt64
+    ) throws {
         var random = SeededRandom(seed: seed, stream: "power")
         let disk = SimulatedDisk(seed: seed)
         var process = disk.makeProcess()
         var answered = 0
         var losses = 0
         while answered < 12 {
-            // The first generation makes the database; later ones may fail to open it, and try again.
+            // The first process creates the database. Later processes may fail to open it and try again.
             if losses > 0 || random.below(2) == 0 {
                 disk.plan(
                     DiskFault(
@@ -71,9 +72,9 @@ import Testing
         try store.close()
     }
 
-    /// Linux takes what a failed flush was to write for clean: it is seen, and no later flush writes it.
+    /// After a failed flush, Linux marks the pages as clean: they can still be read, but no later flush writes them.
     @Test(arguments: 0..<32 as Range<UInt64>)
-    func `what a server shows is durable, also after one before it could not flush it`(seed: UInt64) throws {
+    func `data that a server serves is durable, even if an earlier process failed to flush it`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         func open(_ process: DiskProcess) throws -> Authority {
             Authority(
@@ -95,21 +96,21 @@ import Testing
         let first = disk.makeProcess()
         let failing = try open(first)
         try push(0, to: failing)
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: (any Error).self) { try push(1, to: failing) }
         try #require(disk.faultCount == 1)
         first.kill()
 
         let second = disk.makeProcess()
         let server = try open(second)
-        // The second push is there again, or is made now; the third stands behind it.
+        // This push is a repeat, or is applied now. The next push comes after it.
         try push(1, to: server)
         try push(2, to: server)
         disk.losePower(seed: seed)
         #expect(try head(of: disk.makeProcess()) == Version(3))
     }
 
-    @Test func `a disk that fails while the write-ahead log is chosen is named, and tried again`() throws {
+    @Test func `a disk that fails while the WAL is chosen is named, and tried again`() throws {
         let disk = SimulatedDisk(seed: 1)
         let process = disk.makeProcess()
         disk.plan(DiskFault(.sync, of: .database, times: 1, effect: .fail(.inputOutput)))

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import Glibc
+import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 import SyncTestKit
@@ -10,22 +10,22 @@ import Testing
 
 @Suite struct SQLiteAuthorityStoreTests {
     @Test(arguments: AuthorityStoreConformance.ruleNames)
-    func `in memory it keeps the rule of the port`(rule: String) throws {
+    func `a SQLite store in memory keeps the rules of the port`(rule: String) throws {
         try AuthorityStoreConformance { history in
             try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: history)
         }.run(rule)
     }
 
     @Test(arguments: AuthorityStoreConformance.ruleNames)
-    func `in a file it keeps the rule of the port`(rule: String) throws {
+    func `a SQLite store in a file keeps the rules of the port`(rule: String) throws {
         let folder = try Folder()
         try AuthorityStoreConformance { history in
             try SQLiteAuthorityStore(
-                at: folder.file, newHistory: history, configuration: .init(durability: .processCrash))
+                at: folder.file, newHistory: history, configuration: .init(durability: .normal))
         }.run(rule)
     }
 
-    @Test func `what was written is there when the database is opened again, and the epoch stays`() throws {
+    @Test func `a reopened database keeps its data and its epoch`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
         try store.write { (transaction) throws(AuthorityStoreFailure) in
@@ -42,14 +42,14 @@ import Testing
         try again.close()
     }
 
-    @Test func `the file of a closed database holds everything, and no log is left`() throws {
+    @Test func `the file of a closed database holds everything, and no WAL is left`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "first")))
         try store.write { (transaction) throws(AuthorityStoreFailure) in _ = try transaction.takeVersion(in: .default) }
         _ = try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
         try store.close()
-        let log = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
-        #expect((log ?? 0) == 0)
+        let wal = try? FileManager.default.attributesOfItem(atPath: folder.file + "-wal")[.size] as? Int
+        #expect((wal ?? 0) == 0)
         let copy = folder.file + "-copy"
         try FileManager.default.copyItem(atPath: folder.file, toPath: copy)
         let restored = try SQLiteAuthorityStore(
@@ -61,7 +61,7 @@ import Testing
         #expect(epoch == Epoch(rawValue: "first") && head == Version(1))
     }
 
-    @Test func `it opens beside a backup that reads for long`() throws {
+    @Test func `a database opens while a backup reads for a long time`() throws {
         let folder = try Folder()
         let epoch = Epoch(rawValue: "e")
         let patience = SQLiteAuthorityConfiguration(busyTimeout: .milliseconds(50))
@@ -70,22 +70,21 @@ import Testing
             try transaction.takeVersion(in: .default)
         }
         _ = try store.write(take)
-        let backup = try DatabaseQueue(path: folder.file)
-        try backup.inDatabase { database in
-            // A snapshot with a part of the log, which goes on behind it.
-            try database.beginTransaction(.deferred)
-            defer { try? database.rollback() }
-            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM server")
+        let backup = try Connection(opening: folder.file, busyTimeout: .zero)
+        try backup.readSnapshot { backup in
+            // A snapshot with a part of the WAL, which goes on behind it.
+            _ = try backup.integer(of: "SELECT count(*) FROM server")
             _ = try store.write(take)
             try store.close()
             let again = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch), configuration: patience)
             #expect(try again.write(take) == Version(3))
             try again.close()
         }
-        try backup.close()
     }
 
-    @Test(arguments: [":memory:", nil]) func `a read that fails leaves the store as it was`(location: String?) throws {
+    @Test(arguments: [":memory:", nil]) func `a failed read leaves the store usable and unchanged`(location: String?)
+        throws
+    {
         let folder = try Folder()
         let store =
             try location.map {
@@ -105,47 +104,45 @@ import Testing
         }
     }
 
-    @Test func `every commit is flushed to the disk by default, and that is read back`() throws {
+    @Test func `every commit is flushed to disk by default`() throws {
         let folder = try Folder()
         let store = try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")))
         #expect(try store.synchronous == 2)
         let fast = try Folder()
         let lesser = try SQLiteAuthorityStore(
-            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
+            at: fast.file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
         #expect(try lesser.synchronous == 1)
     }
 
-    @Test func `a log that one transaction made long is cut when it is used again`() throws {
+    @Test func `a WAL that one transaction made long is cut when it is used again`() throws {
         let folder = try Folder()
         let store = try folder.open()
-        func logSize() throws -> Int {
+        func walSize() throws -> Int {
             var status = stat()
             guard stat(folder.file + "-wal", &status) == 0 else { throw POSIXError(.ENOENT) }
             return Int(status.st_size)
         }
         let large = 20 * 1_024 * 1_024
-        try store.database.writeWithoutTransaction { database in
-            try database.execute(sql: "CREATE TABLE filler (bytes BLOB)")
-            try database.execute(sql: "INSERT INTO filler VALUES (zeroblob(?))", arguments: [large])
-        }
-        #expect(try logSize() > large)
+        try store.execute("CREATE TABLE filler (bytes BLOB)")
+        try store.execute("INSERT INTO filler VALUES (zeroblob(\(large)))")
+        #expect(try walSize() > large)
         try store.write { (transaction) throws(AuthorityStoreFailure) in
             _ = try transaction.takeVersion(in: .default)
         }
-        #expect(try logSize() < large / 2)
+        #expect(try walSize() < large / 2)
     }
 
-    @Test func `where SQLite keeps no write-ahead log, and says nothing, the database is refused`() throws {
+    @Test func `where SQLite keeps no WAL, and says nothing, the database is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
-        // With locks that are files SQLite has no shared memory, and stays with its rollback journal.
+        // With dot-file locks SQLite has no shared memory and keeps its rollback journal.
         expect(.notDurable, naming: "the journal mode is delete after it was set to wal") {
             try SQLiteAuthorityStore(
                 singleConnectionTo: "file:\(folder.file)?vfs=unix-dotfile", newHistory: .fixed(Epoch(rawValue: "e")))
         }
     }
 
-    @Test func `the files are for the server alone, whatever the umask is`() throws {
+    @Test func `the server's files are private under any umask`() throws {
         let mask = umask(0)
         defer { umask(mask) }
         let folder = try Folder()
@@ -163,7 +160,7 @@ import Testing
         #expect(try folder.permissions("authority.db") == 0o600)
     }
 
-    @Test func `a folder that others may write in is refused`() throws {
+    @Test func `a folder that others can write is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         chmod(folder.path, 0o777)
@@ -171,7 +168,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
-    func `what belongs to another user is refused`() throws {
+    func `a file or folder that belongs to another user is refused`() throws {
         let folder = try Folder()
         try folder.open().close()
         #expect(chown(folder.file, 12_345, 12_345) == 0)
@@ -180,7 +177,7 @@ import Testing
         expect(.unsafePermissions, naming: folder.path) { try folder.open() }
     }
 
-    @Test func `nothing is committed into a file that was moved or replaced`() throws {
+    @Test func `nothing is committed to a file that was moved or replaced`() throws {
         let folder = try Folder()
         let store = try folder.open()
         defer { try? store.close() }
@@ -200,21 +197,21 @@ import Testing
         #expect(try store.write(take) == Version(2))
     }
 
-    @Test func `a database with two names is refused`() throws {
+    @Test func `a database with a second hard link is refused`() throws {
         let folder = try Folder()
         try folder.open().close()
         #expect(link(folder.file, folder.file + "-other") == 0)
         expect(.unsafePermissions, naming: folder.file) { try folder.open() }
     }
 
-    @Test func `a link in place of the database is refused`() throws {
+    @Test func `a symbolic link in place of the database is refused`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         symlink("/etc/hosts", folder.file)
         expect(.unsafePermissions, naming: folder.file) { try folder.open() }
     }
 
-    @Test func `a missing database is made only when that is asked for`() throws {
+    @Test func `a missing database is created only if requested`() throws {
         let folder = try Folder()
         expect(.noDatabase, naming: folder.file) {
             try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(Epoch(rawValue: "e")), creating: false)
@@ -232,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: ["this is no database, but it is long enough to be one by its size", "SQLite format 4"])
-    func `a file that is no database is refused and left as it is`(text: String) throws {
+    func `a file that is not a database is refused and left unchanged`(text: String) throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         try Data(text.utf8).write(to: URL(filePath: folder.file))
@@ -240,12 +237,10 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: folder.file)) == Data(text.utf8))
     }
 
-    @Test func `a database of something else is refused and left as it is`() throws {
+    @Test func `a database of another program is refused and left unchanged`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
-        let other = try DatabaseQueue(path: folder.file)
-        try other.write { try $0.execute(sql: "CREATE TABLE cookies (id)") }
-        try other.close()
+        try folder.execute("CREATE TABLE cookies (id)")
         let before = try Data(contentsOf: URL(filePath: folder.file))
         expect(.otherSchema, naming: folder.file) { try folder.open() }
         #expect(try Data(contentsOf: URL(filePath: folder.file)) == before)
@@ -254,14 +249,17 @@ import Testing
     @Test func `a database of a newer build is refused`() throws {
         let folder = try Folder()
         try folder.open().close()
-        let other = try DatabaseQueue(path: folder.file)
-        try other.write { try $0.execute(sql: "PRAGMA user_version = 99") }
-        try other.close()
+        try folder.execute(
+            """
+            WITH RECURSIVE step(number) AS (SELECT 2 UNION ALL SELECT number + 1 FROM step WHERE number < 99)
+            INSERT INTO sync_migration (number, name) SELECT number, 'newer ' || number FROM step;
+            PRAGMA user_version = 99
+            """)
         let failure = expect(.newerSchema, naming: folder.file) { try folder.open() }
         #expect(failure?.message.contains("99") == true)
     }
 
-    @Test func `an empty file is no database to look at, and beside a log it is a damaged one`() throws {
+    @Test func `an empty file is no database to look at, and beside a WAL it is a damaged one`() throws {
         let folder = try Folder()
         mkdir(folder.path, 0o700)
         let files = FileManager.default
@@ -276,7 +274,7 @@ import Testing
         try SQLiteAuthorityStore(at: folder.file, newHistory: .fixed(epoch)).close()
     }
 
-    @Test func `one process serves a database; a second is told so`() throws {
+    @Test func `a second server on the same database is refused`() throws {
         let folder = try Folder()
         let store = try folder.open()
         expect(.inUse, naming: folder.file) { try folder.open() }
@@ -284,10 +282,10 @@ import Testing
         try folder.open().close()
     }
 
-    @Test func `a database is free once it is closed, also while a child process is being started`() throws {
+    @Test func `a closed database can be served again, even while a child process shares its files`() throws {
         let folder = try Folder()
         let store = try folder.open()
-        // Such a child shares the open files until it runs its program.
+        // A child process shares the open files until it executes its program.
         let held = (3..<1_024).first { descriptor in
             let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
             return place == folder.file + "-serving"
@@ -298,7 +296,7 @@ import Testing
         try folder.open().close()
     }
 
-    @Test func `clients learn that the database is gone, and only the operator learns where it was`() throws {
+    @Test func `an error to clients says that the database is missing, and only the log has its path`() throws {
         let folder = try Folder()
         let authority = Authority(store: try folder.open(), catalog: Self.catalog)
         try FileManager.default.moveItem(atPath: folder.file, toPath: folder.file + "-moved")
@@ -310,7 +308,7 @@ import Testing
         #expect(failure?.detail?.contains(folder.file) == true)
     }
 
-    @Test func `a full disk is a failure of its own, and nothing is half written`() throws {
+    @Test func `a full disk is reported, and no push is stored partially`() throws {
         let folder = try Folder()
         let store = try folder.open()
         try store.limitPages()
@@ -330,7 +328,7 @@ import Testing
         _ = try authority.push(try Self.request(applied), by: Principal(name: "anna"), now: Self.now)
     }
 
-    @Test func `a closed store fails and says so`() throws {
+    @Test func `a closed store refuses reads`() throws {
         let folder = try Folder()
         let store = try folder.open()
         try store.close()
@@ -339,7 +337,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged value is named as damage, not taken for something else`() throws {
+    @Test func `a damaged value is reported as damage`() throws {
         let store = try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e")))
         let authority = Authority(store: store, catalog: Self.catalog)
         _ = try authority.push(try Self.request(0), by: Principal(name: "anna"), now: Self.now)
@@ -354,7 +352,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3, 5, 8, 13, 21])
-    func `a write that fails at some call is rolled back by the database`(n: Int) throws {
+    func `a write that fails at any call is rolled back`(n: Int) throws {
         let faulty = FaultyAuthorityStore(
             try SQLiteAuthorityStore(singleConnectionTo: ":memory:", newHistory: .fixed(Epoch(rawValue: "e"))))
         let authority = Authority(store: faulty, catalog: Self.catalog)
@@ -416,7 +414,7 @@ import Testing
     }
 }
 
-/// A folder of its own for one test, gone afterwards.
+/// A temporary folder for one test, deleted afterward.
 final class Folder {
     let path: String
     var file: String { path + "/authority.db" }
@@ -433,7 +431,12 @@ final class Folder {
 
     func open() throws -> SQLiteAuthorityStore {
         try SQLiteAuthorityStore(
-            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .processCrash))
+            at: file, newHistory: .fixed(Epoch(rawValue: "e")), configuration: .init(durability: .normal))
+    }
+
+    /// Runs SQL as another program would.
+    func execute(_ sql: String) throws {
+        try Connection(opening: file, busyTimeout: .zero).execute(sql)
     }
 
     func permissions(_ name: String) throws -> Int {
@@ -444,25 +447,23 @@ final class Folder {
 }
 
 extension SQLiteAuthorityStore {
-    var synchronous: Int? {
-        get throws {
-            try database.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
-        }
+    var synchronous: Int64 {
+        get throws { try writer.use { try $0.integer(of: "PRAGMA synchronous") } }
     }
 
-    /// As on a disk with room for few pages more.
+    /// Limits the database to a few more pages, like a disk that is almost full.
     func limitPages() throws {
-        try database.writeWithoutTransaction { database in
-            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-            try database.execute(sql: "PRAGMA max_page_count = \(pages + 20)")
+        try writer.use { connection in
+            let pages = try connection.integer(of: "PRAGMA page_count")
+            try connection.execute("PRAGMA max_page_count = \(pages + 20)")
         }
     }
 
     func unlimitPages() throws {
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 100000") }
+        try execute("PRAGMA max_page_count = 100000")
     }
 
     func execute(_ sql: String) throws {
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try writer.use { try $0.execute(sql) }
     }
 }

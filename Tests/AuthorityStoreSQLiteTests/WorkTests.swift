@@ -6,15 +6,16 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// SQLite's work for one record must not depend on how many others there are, nor on how many refer to the same one.
+/// SQLite's work for one record must not depend on the number of other records, or on how many of them refer to the
+/// same record.
 @Suite(.ring(.test)) struct WorkTests {
-    /// A part of a server's life with so many records; what had to come before is not measured.
+    /// A stage in the life of a server. The work of earlier stages is not measured.
     enum Chapter: CaseIterable {
         case created, createdAgain, edited, deleted, shown, followed, fetched
     }
 
     @Test(arguments: Chapter.allCases)
-    func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
+    func `the work per record does not grow with the number of records`(chapter: Chapter) throws {
         let growth = try SQLiteWork.Growth(from: 200, times: 4) { try Self.steps(in: chapter, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
@@ -32,7 +33,7 @@ import Testing
     }
 }
 
-/// A server, and one client that writes so many pictures of the one model.
+/// A server, and a client that writes `count` pictures of one model.
 private struct Server {
     let authority: Authority
     let count: Int

@@ -1,8 +1,8 @@
-/// Damage to a file, read from any bytes: a truncation, and pieces that are overwritten.
+/// Damage to a file, decoded from arbitrary bytes: a truncation, and overwritten pieces.
 package struct FileDamage: Sendable {
-    /// The length to cut the file to; nil for none.
+    /// The length to truncate the file to, or nil to keep it.
     package var length: Int?
-    /// Where the pieces begin, and what stands there afterward.
+    /// The offsets of the overwritten pieces, and their new bytes.
     package var pieces: [(offset: Int, bytes: [UInt8])] = []
 
     package init(length: Int? = nil, pieces: [(offset: Int, bytes: [UInt8])] = []) {
@@ -10,8 +10,8 @@ package struct FileDamage: Sendable {
         self.pieces = pieces
     }
 
-    /// One byte, whose lowest bit says whether the file is cut and whether a length of three bytes follows; then pieces, each
-    /// an offset of three bytes, a count of one byte, and its bytes.
+    /// Decodes the damage. If the lowest bit of the first byte is set, a length of three bytes follows. Then come the
+    /// pieces, each with an offset of three bytes, a count of one byte, and its bytes.
     package init(_ bytes: [UInt8]) {
         var rest = bytes[...]
         func number() -> Int? {
@@ -37,7 +37,8 @@ package struct FileDamage: Sendable {
         return file
     }
 
-    /// One for the header of the file and that of each page, and one that cuts the file in half.
+    /// Returns encoded damage: one to the header of each page, including that of the file, and one that cuts the file
+    /// in half.
     static func seeds(size: Int) -> [[UInt8]] {
         func number(_ value: Int) -> [UInt8] {
             [UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]

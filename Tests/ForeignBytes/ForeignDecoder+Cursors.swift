@@ -2,7 +2,8 @@ import SyncAuthority
 import SyncModel
 
 extension ForeignDecoder {
-    /// Texts that a server gave to a client, or wrote beside its database, and gets back: cursors, receipts, and the mark.
+    /// Texts that a server issues to clients or writes next to its database and later reads: cursors, receipts, and the
+    /// mark.
     static let cursors: [ForeignDecoder] = [
         ForeignDecoder(
             "cursor", seeds: { seeds.map { Array($0.rawValue.utf8) } },

@@ -4,7 +4,7 @@ import SyncSimulation
 import SyncStoreSQLite
 
 extension ForeignDecoder {
-    /// A client's database file, damaged as `FileDamage` reads it from the bytes.
+    /// A client's database file, damaged as described by the bytes (`FileDamage`).
     static let databases: [ForeignDecoder] = [
         ForeignDecoder(
             "database", seeds: { FileDamage.seeds(size: try SampleDatabase.bytes.get().count) },
@@ -17,7 +17,7 @@ extension ForeignDecoder {
         salvage,
     ]
 
-    /// A salvage succeeds whatever is left of the file, and its report counts what is in the new database.
+    /// A salvage succeeds for any damage, and its report counts the entries in the new database.
     private static let salvage = ForeignDecoder(
         "salvage", seeds: { FileDamage.seeds(size: try SampleDatabase.bytes.get().count) },
         check: { bytes in
@@ -47,7 +47,7 @@ extension ForeignDecoder {
             }
         })
 
-    /// Whatever the file holds, each call returns or throws a `StoreFailure`.
+    /// Calls the store's methods. Each must return or throw a `StoreFailure` for any contents of the file.
     private static func use(_ file: String) {
         guard let store = try? SampleDatabase.open(file) else { return }
         defer { store.close() }

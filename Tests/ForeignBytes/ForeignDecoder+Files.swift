@@ -1,13 +1,14 @@
-import Configuration
 import Foundation
 import SyncAuthority
 import SyncBootstrap
 import SyncJSON
+import SyncProgram
 import SyncRecording
 import SyncServerHTTP
+import TomboloServer
 
 extension ForeignDecoder {
-    /// Files that people write, copy, and send: configuration, tokens, recordings.
+    /// Files that people write, copy, and send: configuration, tokens, and recordings.
     static let files: [ForeignDecoder] = [configuration, clientToken, serverTokens, recording, recordingEntry, replay]
 
     private static let configuration = ForeignDecoder(
@@ -24,28 +25,21 @@ extension ForeignDecoder {
             try requireRoundTrip(
                 of: file.values, decode: { try ConfigurationFile(path: "config.json", text: Data($0)).values },
                 encode: flat)
-            guard let sources = try? ConfigurationSources(flags: [:], variables: ["HOME": "/none"], file: file) else {
-                return
-            }
-            for program in Program.allCases {
-                guard let configuration = try? ResolvedConfiguration(sources, for: program) else { continue }
-                switch program {
-                case .syncctl: _ = try? ClientSettings(configuration)
-                case .syncd: _ = try? ServerSettings(configuration)
-                }
-            }
+            let sources = ConfigurationSources(Program("fuzzed"), variables: ["HOME": "/none"], file: file)
+            _ = try? ClientSettings(ResolvedConfiguration(sources))
+            _ = try? ServerSettings(ResolvedConfiguration(sources))
         })
 
-    /// The same values under dotted names.
-    private static func flat(_ values: [String: ConfigValue]) throws -> [UInt8] {
+    /// Encodes the values under dotted names.
+    private static func flat(_ values: [String: GivenValue]) throws -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             writer.key(name)
-            switch value.content {
-            case .string(let text): writer.string(text)
-            case .int(let number): writer.integer(number)
-            case .bool(let bool): writer.boolean(bool)
+            switch value.jsonType {
+            case "string": writer.string(value.text)
+            case "integer": writer.integer(try Self.require(Int64(value.text)))
+            case "boolean": writer.boolean(try Self.require(Bool(value.text)))
             default: throw BrokenPromise("a value that no key takes: \(name)")
             }
         }
@@ -53,11 +47,16 @@ extension ForeignDecoder {
         return writer.bytes
     }
 
+    private static func require<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw BrokenPromise("a value that is not of its own type") }
+        return value
+    }
+
     private static let clientToken = ForeignDecoder(
         "client-token", seeds: { ["0123456789abcdef\n", "token\r\nsecond line\n"].map { Array($0.utf8) } },
         decode: { try Token(contents: Data($0), of: "token") }, encode: { Array($0.secret.utf8) })
 
-    /// Accepted files have a line for each token, and the line that this build writes is one of them.
+    /// A token file of the server, with one line per token. The encoder writes lines in the form of this build.
     private static let serverTokens = ForeignDecoder(
         "server-tokens",
         seeds: {
@@ -88,7 +87,7 @@ extension ForeignDecoder {
         },
         encode: { Array(EntryCodec.line($0).utf8) })
 
-    /// The state machines follow a recording wherever it leads: it need not be one that they would have made.
+    /// A replay must accept any recording, even one that the state machines would not have produced.
     private static let replay = ForeignDecoder(
         "replay",
         seeds: { [Array(try recordingLines().joined(separator: [UInt8(ascii: "\n")]))] },
@@ -102,7 +101,7 @@ extension ForeignDecoder {
             }
         })
 
-    /// The entries of the golden recording, without the file's first and last line.
+    /// Returns the entries of the golden recording, without the first and last lines of the file.
     @Sendable private static func recordingLines() throws -> [[UInt8]] {
         try GoldenExamples.recording().split(separator: UInt8(ascii: "\n")).dropFirst().dropLast().map(Array.init)
     }

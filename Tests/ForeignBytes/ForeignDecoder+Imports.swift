@@ -65,7 +65,7 @@ extension ForeignDecoder {
         return Array(lines.map { $0 + "\r\n" }.joined().utf8)
     }
 
-    /// Every good row of an input can be given as a line of JSON, and is the same row then.
+    /// Checks that every valid row can be written as a line of JSON that is read as the same row.
     private static func requireRows(_ input: ImportedRows) throws {
         for problem in input.problems where problem.reason.utf8.count > 4_096 {
             throw BrokenPromise("a problem of \(problem.reason.utf8.count) bytes")
@@ -85,7 +85,7 @@ extension ForeignDecoder {
             && Set(row.links) == Set(copy.links)
     }
 
-    /// JSON in a field may be written in more than one way.
+    /// Returns the values with JSON in a normal form, because the same JSON value has several encodings.
     private static func plain(_ patch: Patch) throws -> [FieldName: FieldValue] {
         var values: [FieldName: FieldValue] = [:]
         for (field, value) in patch {

@@ -1,7 +1,7 @@
 import SyncJSON
 
 extension ForeignDecoder {
-    /// The scanner that reads all JSON. What is good JSON is so for each of its ways to read it.
+    /// The scanner that reads all JSON. All of its ways to read must accept the same texts.
     static let json: [ForeignDecoder] = [
         ForeignDecoder(
             "json",

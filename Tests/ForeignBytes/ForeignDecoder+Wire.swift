@@ -3,7 +3,7 @@ import SyncTransportHTTP
 import SyncWire
 
 extension ForeignDecoder {
-    /// The messages of the wire, the values inside them that are stored by themselves, and the stream of hints.
+    /// The messages of the protocol, the values in them that are also stored separately, and the hint stream.
     static let wire: [ForeignDecoder] = [
         ForeignDecoder(
             "hello", seeds: { try GoldenExamples.wire("hello-reply") }, decode: HelloCodec.decode,
@@ -58,7 +58,7 @@ extension ForeignDecoder {
             encode: { try FetchCodec.encode($0, of: "avatars", catalog: catalog) })
     }()
 
-    /// However the network cuts a stream, it holds the same events.
+    /// A stream has the same events for any split of its bytes.
     private static let events = ForeignDecoder(
         "events",
         seeds: {
@@ -84,7 +84,7 @@ extension ForeignDecoder {
 
     // MARK: Values
 
-    /// That of the golden examples: a field of each type.
+    /// The catalog of the golden examples, with a field of each type.
     private static let catalog = SchemaCatalog([
         ModelSchema(
             collection: "users",
@@ -99,7 +99,7 @@ extension ForeignDecoder {
     ])
 
     private static let record = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0001))
-    /// The record of the golden answer to a fetch.
+    /// The record in the golden response to a fetch.
     private static let avatar = RecordID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7000, low: 0x8000_0000_0000_0002))
 
     private static let patch: Patch = [

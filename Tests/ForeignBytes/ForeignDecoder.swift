@@ -1,14 +1,14 @@
-/// A decoder of bytes that somebody else made, and what must hold of it whatever the bytes are.
+/// A decoder of untrusted bytes, with the properties that must hold for any input.
 ///
-/// The fuzzer and ordinary tests call the same decoders. That a decoder returns at all is the first of its promises.
+/// The fuzzer and ordinary tests call the same decoders. The first property of each is that it returns.
 package struct ForeignDecoder: Sendable {
-    /// How the fuzzer's command line and the folders of its corpus call it.
+    /// The name of the decoder on the fuzzer's command line and in its corpus folders.
     package let name: String
-    /// Good inputs, from which a search for bad ones starts.
+    /// Returns valid inputs, from which the search for failing ones starts.
     package let seeds: @Sendable () throws -> [[UInt8]]
-    /// Decodes the bytes.
+    /// Decodes the bytes and checks the properties.
     ///
-    /// - Throws: `BrokenPromise`. That the bytes are refused is no failure.
+    /// - Throws: `BrokenPromise`. Refusing the bytes is not a failure.
     package let check: @Sendable ([UInt8]) throws -> Void
 
     init(
@@ -20,7 +20,8 @@ package struct ForeignDecoder: Sendable {
         self.check = check
     }
 
-    /// A decoder with an encoder: what decodes must encode to what decodes equal, always in the same bytes.
+    /// Creates a decoder with an encoder. A decoded value must encode to bytes that decode to an equal value, and equal
+    /// values must encode to the same bytes.
     init<Value: Equatable & SendableMetatype>(
         _ name: String, seeds: @escaping @Sendable () throws -> [[UInt8]],
         decode: @escaping @Sendable ([UInt8]) throws -> Value, encode: @escaping @Sendable (Value) throws -> [UInt8]
@@ -31,11 +32,11 @@ package struct ForeignDecoder: Sendable {
         }
     }
 
-    /// Every decoder of foreign bytes in the package.
+    /// Every decoder of untrusted bytes in the package.
     package static let all: [ForeignDecoder] = wire + cursors + files + imports + json + databases
 }
 
-/// A decoder did not do with some bytes what it promises.
+/// A decoder has broken one of its promises for some input.
 package struct BrokenPromise: Error, CustomStringConvertible {
     package let description: String
 

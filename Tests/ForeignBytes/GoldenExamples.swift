@@ -1,6 +1,6 @@
 import Foundation
 
-/// The examples below `Schemas`, read from where this file was compiled.
+/// The examples below `Schemas`, found relative to this file.
 enum GoldenExamples {
     private static let schemas = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Schemas")
@@ -9,7 +9,7 @@ enum GoldenExamples {
         Array(try Data(contentsOf: schemas.appending(path: "recording/example.jsonl")))
     }
 
-    /// The messages whose file names begin so.
+    /// Returns the messages whose file names start with the prefix.
     static func wire(_ prefix: String) throws -> [[UInt8]] {
         let folder = schemas.appending(path: "wire/examples")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()

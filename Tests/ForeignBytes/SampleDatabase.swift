@@ -3,7 +3,7 @@ package import SyncModel
 import SyncSimulation
 package import SyncStoreSQLite
 
-/// A small database with something of everything: records, an outbox, a journal, a place in a space.
+/// A small database with records, an outbox, a journal, and a cursor in a space.
 package enum SampleDatabase {
     package static let now = WallTime(milliseconds: 1_700_000_000_000)
 
@@ -11,7 +11,7 @@ package enum SampleDatabase {
         ModelSchema(collection: "users", fields: [.text("username", required: true, bytes: 1...64), .integer("age")])
     ])
 
-    /// The bytes of its file.
+    /// The bytes of the database file.
     package static let bytes = Result { try make() }
 
     package static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
@@ -29,7 +29,7 @@ package enum SampleDatabase {
         .create("users", id(number), ["username": .text("user \(number)")])
     }
 
-    /// A page with one commit, which creates records that the device has not made.
+    /// Returns a page with one commit, which creates records of another device.
     package static func page(_ version: Int64) -> PullPage {
         let changes = (version * 1_000..<version * 1_000 + 40).map { number in
             RecordChange(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder for files of the current call, which are gone with it. In memory where there is a file system for that.
+/// A temporary folder that is deleted with this object. It is in memory if possible.
 package final class TemporaryFolder {
     package let path: String
 

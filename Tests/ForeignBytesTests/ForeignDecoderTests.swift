@@ -3,7 +3,7 @@ import Testing
 
 @testable import ForeignBytes
 
-/// A slice, for every run of the tests, of the search that the fuzzer makes for hours.
+/// Runs a short version of the fuzzer's search in every test run.
 @Suite struct ForeignDecoderTests {
     static let names = ForeignDecoder.all.map(\.name)
 
@@ -11,13 +11,13 @@ import Testing
         try #require(ForeignDecoder.all.first { $0.name == name })
     }
 
-    @Test func `each decoder has a name of its own`() {
+    @Test func `the names of decoders are unique`() {
         #expect(Set(Self.names).count == Self.names.count)
         #expect(Self.names.count >= 29)
     }
 
     @Test(arguments: names)
-    func `a decoder keeps its promises for good bytes, and for those bytes changed blindly`(name: String) throws {
+    func `a decoder keeps its promises for valid inputs and for random changes of them`(name: String) throws {
         let decoder = try Self.decoder(name)
         let seeds = try decoder.seeds()
         #expect(!seeds.isEmpty)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// A codec with a planted bug, and the bytes that show it.
+    /// A codec with a planted bug.
     struct Planted: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let decode: @Sendable ([UInt8]) throws -> [UInt8]
@@ -55,12 +55,12 @@ import Testing
     private static func fail() throws -> [UInt8] { throw Refusal() }
 
     @Test(arguments: planted)
-    func `a codec that breaks its promise is found`(planted: Planted) throws {
+    func `a codec that breaks its promise is detected`(planted: Planted) throws {
         let decoder = ForeignDecoder("planted", seeds: { [] }, decode: planted.decode, encode: planted.encode)
         #expect(throws: BrokenPromise.self) { try decoder.check([1, 2, 3]) }
     }
 
-    @Test func `bytes that are refused break no promise`() throws {
+    @Test func `refusing an input does not break a promise`() throws {
         let decoder = ForeignDecoder(
             "planted", seeds: { [] }, decode: { (_: [UInt8]) in try Self.fail() }, encode: { $0 })
         try decoder.check([1, 2, 3])

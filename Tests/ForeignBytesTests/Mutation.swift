@@ -1,4 +1,4 @@
-/// Blind changes to good inputs: the same for each seed, everywhere.
+/// Random changes to valid inputs, which depend only on the seed.
 struct Mutation {
     private var state: UInt64
 
@@ -6,7 +6,7 @@ struct Mutation {
         state = seed
     }
 
-    /// Changes 1 to 4 places: bits, bytes, cuts, repetitions, and pieces of another input.
+    /// Returns the bytes with 1 to 4 changes: bits, bytes, cuts, repetitions, and pieces of another input.
     mutating func changed(_ bytes: [UInt8], beside other: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for _ in 0...number(below: 4) {
@@ -23,10 +23,10 @@ struct Mutation {
         return bytes
     }
 
-    /// The bytes that mean something in texts, and the ends of ranges.
+    /// Bytes with a special meaning in texts, and bytes at the ends of ranges.
     private static let interesting: [UInt8] = [0, 0x7F, 0x80, 0xC0, 0xFF] + Array("\"\\{}[],:.-09eE\n\r @#".utf8)
 
-    /// SplitMix64.
+    /// Returns the next number of a SplitMix64 generator.
     private mutating func number(below limit: Int) -> Int {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state

@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A profile shows an address, and does not know how that is made.
+/// A profile displays an address without knowing its kind.
 @Suite struct AddressTests {
     static let winterfell = USAddress(street: "1 Godswood Way", city: "Winterfell", state: "AK", zip: "99501")
     static let raffles = SingaporeAddress(street: "1 Raffles Place", postalCode: "048616")
@@ -14,7 +14,7 @@ import TomboloModeling
         province: "Jiangsu", city: "Nanjing", district: "Xuanwu", street: "Beijing East Road 1", postalCode: "210008")
 
     @Test(arguments: Kind.allCases)
-    func `a profile shows the address of each kind`(kind: Kind) async throws {
+    func `a profile displays an address of any kind`(kind: Kind) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
         let profile = world.profiles.make(user: user, address: Self.winterfell)
@@ -40,7 +40,7 @@ import TomboloModeling
     }
 
     @Test(arguments: Kind.allCases)
-    func `a kind that this build does not know is kept whole and goes round unharmed`(kind: Kind) async throws {
+    func `an address of an unknown kind is kept unchanged`(kind: Kind) async throws {
         let json = #"{ "kind":"moon", "crater":"Tycho", "dome":7, "gate":"B" }"#
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
@@ -57,7 +57,7 @@ import TomboloModeling
         #expect(found?.address?.json == json, "an edit of another field leaves it alone")
     }
 
-    @Test func `a known kind with a part that this build does not know is kept whole too`() {
+    @Test func `an address of a known kind with an unknown part is kept unchanged`() {
         let json = #"{"kind":"singapore","street":"1 Raffles Place","postal_code":"048616","unit":"12-01"}"#
         let store = TinyStore()
         let users = Community.cached(store: store, runtime: .mock())
@@ -68,7 +68,7 @@ import TomboloModeling
         #expect(profile.displayAddress == "1 Raffles Place, 048616, 12-01")
     }
 
-    @Test func `known kinds survive their own JSON`() throws {
+    @Test func `addresses of known kinds can be read back from their JSON`() throws {
         let community = Community.mock()
         let user = community.users.make(username: "Ned")
         for address: any Address in [Self.winterfell, Self.raffles, Self.nanjing] {
@@ -115,7 +115,7 @@ import TomboloModeling
     ]
 
     @Test(arguments: wrong)
-    func `an address that breaks its rules is refused with the part and what was expected`(wrong: Wrong) async {
+    func `an invalid address is refused with the part and the expected form`(wrong: Wrong) async {
         let community = Community.mock()
         let profile = community.profiles.make(user: community.users.make(username: "Ned"), address: wrong.address)
         let failure = await #expect(throws: ModelFailure.self) { try await profile.create() }
@@ -124,7 +124,7 @@ import TomboloModeling
         #expect(profile.presence == .draft)
     }
 
-    @Test func `a long ZIP code is right`() throws {
+    @Test func `a ZIP code with nine digits is valid`() throws {
         try USAddress(street: "1", city: "Winterfell", state: "AK", zip: "99501-1234").validate()
     }
 }

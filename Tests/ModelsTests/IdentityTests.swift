@@ -7,12 +7,12 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// One record is one live object, and circles of records are no circles of memory.
+/// Each record has one live object, and reference cycles between records do not leak memory.
 @Suite struct IdentityTests {
     private let store = TinyStore()
     private var community: Community { .synced(store: store, runtime: .mock()) }
 
-    @Test func `an object is the same by uid, by id, by reference and by query`() async throws {
+    @Test func `a record has the same object by uid, by id, by reference, and by query`() async throws {
         let community = community
         let user = community.users.make(username: "Ned")
         let avatar = community.avatars.make(author: user)
@@ -27,7 +27,7 @@ import TomboloModeling
         #expect(avatar.author === user)
     }
 
-    @Test func `a circle of drafts that nobody holds goes away`() {
+    @Test func `a cycle of unreferenced drafts is deallocated`() {
         weak var weakUser: (any User)?
         weak var weakAvatar: (any Avatar)?
         func drop() {
@@ -44,7 +44,7 @@ import TomboloModeling
         #expect(weakAvatar == nil)
     }
 
-    @Test func `a circle of created objects that nobody holds goes away, and comes back when it is asked for`()
+    @Test func `a cycle of unreferenced objects is deallocated and can be loaded again`()
         async throws
     {
         let community = community
@@ -63,7 +63,7 @@ import TomboloModeling
         #expect(again.avatar?.author === again)
     }
 
-    @Test func `a draft is kept by what refers to it, also when two groups become one`() async throws {
+    @Test func `a draft is kept alive by drafts that refer to it, even after two groups are joined`() async throws {
         let community = community
         var user: (any User)? = community.users.make(username: "Ned")
         let avatar = community.avatars.make(author: try #require(user))
@@ -91,7 +91,7 @@ import TomboloModeling
         #expect(profile.user?.avatar?.author?.username == "Ned")
     }
 
-    @Test func `a placeholder fills when the record arrives, and is the object of that record`() async throws {
+    @Test func `a placeholder is filled when its record arrives and becomes the object of the record`() async throws {
         let community = community
         let user = try community.users.user(uid: 7)
         #expect(user.presence == .notHere)
@@ -106,7 +106,7 @@ import TomboloModeling
         #expect(try community.users.user(uid: 7) === user)
     }
 
-    @Test func `a placeholder whose record was reached by its id meanwhile shows the same state`() async throws {
+    @Test func `a placeholder shares its state with an object of the same record loaded by id`() async throws {
         let community = community
         let placeholder = try community.users.user(uid: 7)
         let record = Self.record(uid: .none, username: "Arya")
@@ -123,7 +123,7 @@ import TomboloModeling
         #expect(try community.users.user(uid: 7) === user)
     }
 
-    @Test func `many threads that ask for one record get one object`() async throws {
+    @Test func `concurrent requests for one record return the same object`() async throws {
         let community = community
         let record = Self.record(uid: 3, username: "Arya")
         store.arrive("user", record)
@@ -141,7 +141,7 @@ import TomboloModeling
         }
     }
 
-    @Test func `many threads that create one draft create it once`() async throws {
+    @Test func `concurrent creations of one draft create it once`() async throws {
         let user = community.users.make(username: "Ned")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { try await user.create() } }
@@ -150,23 +150,23 @@ import TomboloModeling
         #expect(store.outbox(limit: 10).count == 1)
     }
 
-    @Test func `a property is read without asking the store`() async throws {
+    @Test func `a property is read without querying the store`() async throws {
         let user = community.users.make(username: "Ned")
         try await user.create()
         let reads = store.reads
         for _ in 0..<1_000 { #expect(user.username == "Ned") }
-        // The watcher looks once at the record that was created, in its own time.
+        // The watcher may read the created record once, at any time.
         #expect(store.reads <= reads + 1)
     }
 
-    @Test func `the watcher of the store ends with the last object`() async throws {
+    @Test func `the watcher of the store ends when the last object is deallocated`() async throws {
         var community: Community? = community
         var user: (any User)? = community?.users.make(username: "Ned")
         community = nil
         #expect(store.changes.subscriberCount == 1)
         _ = user?.uid
         user = nil
-        // The subscription ends when its cancelled task has run.
+        // The subscription ends after its canceled task has run.
         while store.changes.subscriberCount > 0 { await Task.yield() }
     }
 

@@ -8,13 +8,12 @@ import SyncModel
 import SyncObjects
 import SyncStoreSQLite
 import SyncTestKit
-import SyncTransportInProcess
 import SyncWire
 import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A real authority on SQLite, reached through the wire's codec in process.
+/// A real authority on SQLite, called in process through the wire codec.
 final class LiveServer: Sendable {
     let transport: InProcessTransport
 
@@ -26,13 +25,13 @@ final class LiveServer: Sendable {
             principal: Principal(name: "ned"), now: EngineRuntime.live.now)
     }
 
-    /// Straight from the server.
+    /// A community that reads and writes directly on the server.
     var community: Community {
         .remote(transport: transport, runtime: .live) { try PayloadHash(of: $0) }
     }
 }
 
-/// A device: a local cache on SQLite, and the real engine that keeps it in step.
+/// A device with a local cache on SQLite, and the real engine that keeps it in sync.
 final class LiveDevice: Sendable {
     let community: Community
     let store: SQLiteStore
@@ -41,14 +40,14 @@ final class LiveDevice: Sendable {
     init(_ server: LiveServer) throws {
         let folder = try ScratchFolder()
         store = try folder.open(.live)
-        // A space that the device knows is one that the engine keeps in step.
+        // The engine syncs every space that is in the store.
         try store.resetCursor(of: .default)
         let engine = SyncEngine(
             store: store, transport: server.transport, reachability: AlwaysUp(), runtime: .live,
             logger: Logger(label: "models.tests", factory: { _ in SwiftLogNoOpLogHandler() }))
         run = EngineRuntime.live.spawn {
             await #expect(throws: Never.self) { try await engine.run() }
-            // The folder goes when nobody writes into it any more.
+            // The folder must exist until the engine stops writing to it.
             withExtendedLifetime(folder) {}
         }
         community = .synced(store: store, runtime: .live)
@@ -66,7 +65,7 @@ private final class AlwaysUp: Reachability {
 }
 
 extension EngineRuntime {
-    /// The machine's own time and chance: the engine's waits are real here, and none of them is long.
+    /// A runtime with the machine's clock and random numbers. The engine's waits are real, but short.
     static let live: EngineRuntime = {
         let clock = ContinuousClock()
         let start = clock.now

@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// The business rules of users and avatars, against every kind of the model.
+/// Tests the business rules of users and avatars with every kind of the model.
 @Suite struct OriginTests {
     @Test(arguments: Kind.allCases)
     func `a new user is created`(kind: Kind) async throws {
@@ -25,7 +25,7 @@ import TomboloModeling
     }
 
     @Test(arguments: Kind.allCases)
-    func `the avatar is created first, then the user, and its author is the very same user`(kind: Kind) async throws {
+    func `an avatar that is created before its user has that user as its author`(kind: Kind) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned Stark")
         let avatar = world.avatars.make(author: user)
@@ -91,7 +91,7 @@ import TomboloModeling
     }
 
     @Test(arguments: Kind.allCases)
-    func `an unknown uid gives a placeholder that says that nothing is here`(kind: Kind) async throws {
+    func `an unknown uid returns a placeholder that reports a missing record`(kind: Kind) async throws {
         let world = try kind.world()
         let user = try world.users.user(uid: 42)
         let failure = await #expect(throws: ModelFailure.self) { try await user.load() }
@@ -106,13 +106,13 @@ import TomboloModeling
     }
 
     @Test(arguments: Kind.allCases)
-    func `a negative uid is refused by name`(kind: Kind) throws {
+    func `a negative uid is refused with an explanation`(kind: Kind) throws {
         let failure = #expect(throws: ModelFailure.self) { try kind.world().users.user(uid: -1) }
         #expect(failure?.message == "-1 is no uid of a user: uids are 0 or more")
     }
 
     @Test(arguments: Kind.allCases)
-    func `users are listed and found by name`(kind: Kind) async throws {
+    func `users can be listed and found by name`(kind: Kind) async throws {
         let world = try kind.world()
         for name in ["Ned", "Arya", "Ned"] {
             try await world.confirm(try await world.users.make(username: name).create())
@@ -126,7 +126,7 @@ import TomboloModeling
     }
 
     @Test(arguments: Kind.allCases)
-    func `a changed property is written by save and a deleted object is gone`(kind: Kind) async throws {
+    func `save writes a changed property, and a deleted object is gone`(kind: Kind) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
         try await world.confirm(try await user.create())
@@ -145,7 +145,7 @@ import TomboloModeling
     }
 
     @Test(arguments: Kind.allCases)
-    func `create completes with the uid for callers that are not async`(kind: Kind) async throws {
+    func `the completion of create receives the uid`(kind: Kind) async throws {
         let world = try kind.world()
         let user = world.users.make(username: "Ned")
         let (written, isWritten) = AsyncStream.makeStream(of: Void.self)
@@ -167,7 +167,7 @@ import TomboloModeling
         }
     }
 
-    @Test func `the mock failure completes create with the given error and leaves a draft`() async throws {
+    @Test func `a mock failure ends create with the given error and leaves a draft`() async throws {
         let wanted = ModelFailure(.rejected, "no room for Starks")
         let users = Community.mock(failingWith: wanted).users
         let user = users.make(username: "Ned")
@@ -181,7 +181,7 @@ import TomboloModeling
         #expect(!user.isValid)
     }
 
-    /// A user and an avatar that refer to each other, of which nobody holds a live object any more.
+    /// Creates a user and an avatar that refer to each other, and returns their uids without keeping the objects.
     private static func populate(_ world: World) async throws -> (user: Int, avatar: Int) {
         let user = world.users.make(username: "Ned Stark")
         let avatar = world.avatars.make(author: user, imageURL: "https://example.org/ned.png")

@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Objects straight from a server, without a store.
+/// Objects of a server, without a local store.
 @Suite struct RemoteTests {
     private let server = TinyServer()
     private let community: Community
@@ -15,7 +15,7 @@ import TomboloModeling
         community = .remote(transport: server, runtime: .mock(), hash: Kind.hash)
     }
 
-    @Test func `a push whose answer is lost is sent again under its number, and done once`() async throws {
+    @Test func `a push whose response is lost is sent again with its number and applied once`() async throws {
         let user = community.users.make(username: "Ned")
         server.loseNextAnswer()
         let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
@@ -29,7 +29,7 @@ import TomboloModeling
         #expect(server.pushes[0].transactions == server.pushes[1].transactions)
     }
 
-    @Test func `a draft that was edited after a lost answer is created once and then updated`() async throws {
+    @Test func `a draft that was edited after a lost response is created once and then updated`() async throws {
         let user = community.users.make(username: "Ned")
         server.loseNextAnswer()
         await #expect(throws: ModelFailure.self) { try await user.create() }
@@ -41,7 +41,7 @@ import TomboloModeling
         #expect(try await community.users.users(named: "Eddard").count == 1)
     }
 
-    @Test func `what cannot be sent does not stand before what comes later`() async throws {
+    @Test func `a write that cannot be encoded does not block later writes`() async throws {
         struct Unsendable: Error {}
         let community = Community.remote(transport: server, runtime: .mock()) { transaction in
             guard transaction.mutations[0].patch["username"] != .text("Bran") else { throw Unsendable() }
@@ -78,7 +78,7 @@ import TomboloModeling
         #expect(server.pushes.map(\.identity.incarnation) == [0, 1])
     }
 
-    @Test func `a placeholder fills by itself when the server answers`() async throws {
+    @Test func `a placeholder is filled when the server responds`() async throws {
         server.put("user", IdentityTests.record(uid: 3, username: "Arya"))
         let user = try community.users.user(uid: 3)
         try await user.arrival()
@@ -86,7 +86,7 @@ import TomboloModeling
         #expect(try community.users.user(uid: 3) === user)
     }
 
-    @Test func `a server that is down is told as such`() async throws {
+    @Test func `an unreachable server is reported`() async throws {
         server.goDown()
         let user = try community.users.user(uid: 3)
         let failure = await #expect(throws: ModelFailure.self) { try await user.load() }
@@ -95,7 +95,7 @@ import TomboloModeling
         #expect(user.presence == .awaited)
     }
 
-    @Test func `a slow answer does not replace what was written meanwhile`() async throws {
+    @Test func `a slow response does not overwrite a newer write`() async throws {
         let user = community.users.make(username: "Ned")
         try await user.create()
         server.delayPulls {
@@ -107,7 +107,7 @@ import TomboloModeling
         #expect(user.username == "Eddard")
     }
 
-    @Test func `pushes of many tasks go one at a time, without a gap`() async throws {
+    @Test func `concurrent pushes are sent one at a time without gaps in their numbers`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in 0..<20 {
                 let user = community.users.make(username: "user \(index)")
@@ -118,7 +118,7 @@ import TomboloModeling
         #expect(server.pushes.flatMap { $0.transactions.map(\.number.rawValue) } == Array(0..<20))
     }
 
-    @Test func `an update says which version was seen`() async throws {
+    @Test func `an update contains the version that its author had seen`() async throws {
         let user = community.users.make(username: "Ned")
         try await user.create()
         user.username = "Eddard"

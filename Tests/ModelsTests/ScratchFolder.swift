@@ -6,12 +6,12 @@ import SyncStoreSQLite
 import TomboloCommunity
 import TomboloModeling
 
-/// A folder of its own that goes with the test.
+/// A temporary folder that is deleted at the end of the test.
 final class ScratchFolder: Sendable {
     let path: String
 
     init() throws {
-        // In memory where there is a file system for it: the disk's speed is not what is tested.
+        // The folder is in memory if possible, so that the tests do not depend on the speed of the disk.
         let root = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : "/tmp"
         var template = Array("\(root)/tombolo-models-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw StoreFailure(.inputOutput, "mkdtemp failed") }

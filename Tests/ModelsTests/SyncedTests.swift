@@ -7,7 +7,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Objects over a store that others change too: the engine, and other processes.
+/// Objects over a store that the engine and other processes change too.
 @Suite struct SyncedTests {
     private let store = TinyStore()
     private let community: Community
@@ -16,7 +16,7 @@ import TomboloModeling
         community = .synced(store: store, runtime: .mock())
     }
 
-    @Test func `created is durable at once, and confirmed when the server has it`() async throws {
+    @Test func `a created object is durable at once and confirmed when the server has it`() async throws {
         let user = community.users.make(username: "Ned")
         #expect(try !user.isPending())
         let receipt = try await user.create()
@@ -31,7 +31,7 @@ import TomboloModeling
         #expect(try !user.isPending())
     }
 
-    @Test func `a rejected creation is told with the server's reason, and the object is gone with its values`()
+    @Test func `a rejected creation reports the server's reason, and the gone object keeps its values`()
         async throws
     {
         let user = community.users.make(username: "Ned")
@@ -46,14 +46,14 @@ import TomboloModeling
         #expect(again == nil || again?.code == .gone)
     }
 
-    @Test func `a creation that was taken back says so`() async throws {
+    @Test func `the confirmation of a canceled creation reports the cancellation`() async throws {
         let receipt = try await community.users.make(username: "Ned").create()
         try store.cancel(try #require(receipt.sequence), now: WallTime(milliseconds: 0))
         let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
         #expect(failure?.code == .takenBack)
     }
 
-    @Test func `a wait that is cancelled ends, and what was written goes on`() async throws {
+    @Test func `canceling a wait for confirmation does not cancel the write`() async throws {
         let user = community.users.make(username: "Ned")
         let receipt = try await user.create()
         let wait = EngineRuntime.mock().spawn {
@@ -65,13 +65,13 @@ import TomboloModeling
         #expect(try user.isPending())
     }
 
-    @Test func `the cached kind has no server that could confirm`() async throws {
+    @Test func `without a server, waiting for confirmation fails`() async throws {
         let receipt = try await Community.cached(store: store, runtime: .mock()).users.make(username: "Ned").create()
         let failure = await #expect(throws: ModelFailure.self) { try await receipt.confirmed() }
         #expect(failure?.code == .noServer)
     }
 
-    @Test func `an object shows what a pull brings, under what was set and not saved`() async throws {
+    @Test func `an object shows pulled values, except for fields with unsaved changes`() async throws {
         let record = IdentityTests.record(uid: 3, username: "Arya")
         store.arrive("user", record)
         let user = try community.users.user(uid: 3)
@@ -88,7 +88,7 @@ import TomboloModeling
         #expect(try await user.save().isEmpty, "what the server has is no change")
     }
 
-    @Test func `the updates of one object tell each change and end when it is gone`() async throws {
+    @Test func `the updates of an object deliver each change and end when it is gone`() async throws {
         let record = IdentityTests.record(uid: 3, username: "Arya")
         store.arrive("user", record)
         let user = try community.users.user(uid: 3)
@@ -108,7 +108,7 @@ import TomboloModeling
         #expect(seen == ["here Arya", "here Arry", "gone Arry"])
     }
 
-    @Test func `what was deleted is here again when the server refuses the deletion`() async throws {
+    @Test func `a deleted object returns if the server refuses the deletion`() async throws {
         let record = IdentityTests.record(uid: 3, username: "Arya")
         store.arrive("user", record)
         let user = try community.users.user(uid: 3)
@@ -121,7 +121,7 @@ import TomboloModeling
         #expect(try await !user.save().isEmpty)
     }
 
-    @Test func `a reference to something that is gone leads to nothing`() async throws {
+    @Test func `a reference to a deleted object is nil`() async throws {
         let user = community.users.make(username: "Ned")
         let avatar = community.avatars.make(author: user)
         user.avatar = avatar
@@ -131,7 +131,7 @@ import TomboloModeling
         #expect(avatar.author === user, "what is gone shows what it was")
     }
 
-    @Test func `the updates of a query tell the list again after each change`() async throws {
+    @Test func `the updates of a query deliver the list after each change`() async throws {
         var lists = community.users.updates.makeAsyncIterator()
         #expect(try await lists.next()?.isEmpty == true)
         let user = community.users.make(username: "Ned")
@@ -143,7 +143,7 @@ import TomboloModeling
         #expect(names == ["Arya", "Ned"])
     }
 
-    @Test func `a reference whose record is not here yet is a placeholder that fills`() async throws {
+    @Test func `a reference to a record that has not arrived is a placeholder that is filled later`() async throws {
         let author = IdentityTests.record(uid: 3, username: "Arya")
         let picture = Record(
             id: RecordID(bits: Identifier128(high: 1, low: 1)), uid: UID(8), version: Version(1),
@@ -158,7 +158,7 @@ import TomboloModeling
         #expect(avatar.author === user)
     }
 
-    @Test func `a record with more or fewer fields than this build reads is shown as far as it goes`() throws {
+    @Test func `a record with more or fewer fields than the schema shows the fields that it has`() throws {
         var short = IdentityTests.record(uid: 3, username: "Arya")
         short.values = []
         store.arrive("user", short)
@@ -170,7 +170,7 @@ import TomboloModeling
         #expect(try community.users.user(uid: 4).username == "Sansa")
     }
 
-    @Test func `two objects that were saved together refer to one transaction each time`() async throws {
+    @Test func `objects that are saved together are written in one transaction`() async throws {
         let user = community.users.make(username: "Ned")
         try await user.create()
         let avatar = community.avatars.make(author: user)

@@ -5,7 +5,7 @@ import SyncObjects
 import TomboloCommunity
 import TomboloModeling
 
-/// A server that keeps values in memory, and can lose an answer after it has applied the push.
+/// A server that keeps values in memory and can lose a response after it has applied the push.
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
@@ -20,7 +20,7 @@ final class TinyServer: RemoteTransport {
     }
 
     private let state = Guarded(State())
-    /// Runs after a pull has read, and before it answers.
+    /// Runs after a pull has read its data and before it responds.
     private let delay = Guarded<(@Sendable () async -> Void)?>(nil)
     private let epoch = Epoch(rawValue: "tiny")
 
@@ -33,16 +33,21 @@ final class TinyServer: RemoteTransport {
     func delayPulls(by body: @escaping @Sendable () async -> Void) { delay.withLock { $0 = body } }
     func goDown() { state.withLock { $0.isDown = true } }
 
-    /// Somebody else makes a record.
+    /// Adds a record of another client.
     func put(_ collection: CollectionName, _ record: Record) {
         state.withLock { $0.records[collection, default: [:]][record.id] = record }
     }
 
-    func hello() async throws(TransportFailure) -> ServerHello {
-        throw TransportFailure(.unreachable, "there is no hello")
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        switch request {
+        case .hello: throw TransportFailure(.unreachable, "there is no hello")
+        case .push(let request): .push(try reply(to: request))
+        case .pull(let request): .pull(await reply(to: request))
+        case .fetch(let request): .fetch(try record(for: request))
+        }
     }
 
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+    private func reply(to request: PushRequest) throws(TransportFailure) -> PushReply {
         try state.withLock { (state) throws(TransportFailure) in
             if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
             state.pushes.append(request)
@@ -94,7 +99,7 @@ final class TinyServer: RemoteTransport {
         return .applied(version: state.version, uids: uids, conflicts: [])
     }
 
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+    private func reply(to request: PullRequest) async -> PullReply {
         let reply: PullReply = state.withLock { state in
             let rows = state.records.map { SnapshotRows(collection: $0.key, records: Array($0.value.values)) }
             return .page(
@@ -107,7 +112,7 @@ final class TinyServer: RemoteTransport {
         return reply
     }
 
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+    private func record(for request: FetchRequest) throws(TransportFailure) -> Record? {
         try state.withLock { (state) throws(TransportFailure) in
             if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
             return switch request.key {

@@ -5,7 +5,7 @@ import SyncObjects
 import TomboloCommunity
 import TomboloModeling
 
-/// A local store that keeps values in memory, and a hand on the server's side of it.
+/// A local store that keeps values in memory, with methods that play the server's part.
 final class TinyStore: LocalStore {
     private struct State: Sendable {
         var records: [CollectionName: [RecordID: Record]] = [:]
@@ -140,7 +140,7 @@ final class TinyStore: LocalStore {
 
     // MARK: The server's side
 
-    /// Confirms all that is owed: every record created gets the next uid of its collection.
+    /// Confirms the whole outbox. Each created record gets the next uid of its collection.
     func confirmAll() {
         let change = state.withLock { state in
             var change = StoreChange(touchesOutbox: true)
@@ -183,7 +183,7 @@ final class TinyStore: LocalStore {
         changes.publish(change)
     }
 
-    /// A pull brings a record that somebody else has made or changed.
+    /// Simulates a pull of a record that another client has created or changed.
     func arrive(_ collection: CollectionName, _ record: Record) {
         state.withLock { $0.records[collection, default: [:]][record.id] = record }
         var change = StoreChange()
@@ -191,7 +191,7 @@ final class TinyStore: LocalStore {
         changes.publish(change)
     }
 
-    /// A pull tells that a record is deleted.
+    /// Simulates a pull of a deletion.
     func vanish(_ collection: CollectionName, _ id: RecordID) {
         state.withLock { $0.records[collection]?[id] = nil }
         var change = StoreChange()

@@ -6,7 +6,8 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// The same objects on two devices and on the server: SQLite on both sides, the real engine, the real authority.
+/// The same objects on two devices and on the server, with SQLite on both sides, the real engine, and the real
+/// authority.
 @Suite(.ring(.test)) struct TwoDeviceTests {
     private let server: LiveServer
 
@@ -15,7 +16,7 @@ import TomboloModeling
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what one device creates is found by the other and by the server's own clients`() async throws {
+    func `records that one device creates are visible on the other device and to clients of the server`() async throws {
         let (laptop, kiosk) = (try LiveDevice(server), try LiveDevice(server))
         let user = laptop.community.users.make(username: "Ned Stark")
         let avatar = laptop.community.avatars.make(author: user, imageURL: "https://example.org/ned.png")
@@ -40,7 +41,7 @@ import TomboloModeling
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a live object shows what another device wrote`() async throws {
+    func `a live object shows changes from another device`() async throws {
         let (laptop, kiosk) = (try LiveDevice(server), try LiveDevice(server))
         let user = laptop.community.users.make(username: "Arya")
         let uid = try await user.create().confirmed()
@@ -57,12 +58,12 @@ import TomboloModeling
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a deletion that the server refuses brings the object back`() async throws {
+    func `an object returns if the server refuses its deletion`() async throws {
         let laptop = try LiveDevice(server)
         let user = laptop.community.users.make(username: "Ned")
         let avatar = laptop.community.avatars.make(author: user)
         try await avatar.create().confirmed()
-        // Another client straight at the server: the local store of the device would refuse it itself.
+        // The deletion goes directly to the server, because the device's local store would refuse it.
         let remote = try server.community.users.user(uid: user.uid)
         try await remote.load()
         let failure = await #expect(throws: ModelFailure.self) { try await remote.delete() }

@@ -6,7 +6,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// Bad values are refused where they are written, with the name of the field and what was expected.
+/// Invalid values are refused when they are written, with the name of the field and the expected form.
 @Suite struct ValueTests {
     @Test(arguments: [
         ("", "user.username is empty"),
@@ -18,7 +18,7 @@ import TomboloModeling
         ("\u{301}", "user.username has nothing to show: at least one visible character is expected"),
         ("Ned\u{0}", "user.username contains U+0000, which no store keeps"),
     ])
-    func `a username that breaks a rule is refused`(username: String, message: String) async throws {
+    func `an invalid username is refused`(username: String, message: String) async throws {
         let user = Community.mock().users.make(username: username)
         let failure = await #expect(throws: ModelFailure.self) { try await user.create() }
         #expect(failure?.code == .invalidValue)
@@ -29,7 +29,7 @@ import TomboloModeling
         #expect(user.isValid)
     }
 
-    @Test func `a created user keeps its name when the new one is refused`() async throws {
+    @Test func `a user keeps its name if the new one is refused`() async throws {
         let users = Community.mock().users
         let user = users.make(username: "Ned")
         try await user.create()
@@ -39,7 +39,7 @@ import TomboloModeling
         #expect(try await user.save().isEmpty, "the old value is no change")
     }
 
-    @Test func `names that look the same are the same`() async throws {
+    @Test func `names with equivalent Unicode forms are equal`() async throws {
         let users = Community.mock().users
         try await users.make(username: "Zo\u{65}\u{308}").create()
         let found = try await users.users(named: "Zo\u{EB}")
@@ -67,14 +67,14 @@ import TomboloModeling
         ),
         ("", "avatar.image_url is empty"),
     ])
-    func `an image URL that is none is refused`(address: String, message: String) async {
+    func `an invalid image URL is refused`(address: String, message: String) async {
         let community = Community.mock()
         let avatar = community.avatars.make(author: community.users.make(username: "Ned"), imageURL: address)
         let failure = await #expect(throws: ModelFailure.self) { try await avatar.create() }
         #expect(failure?.message == message)
     }
 
-    @Test func `the standard picture is a URL, and is chosen by choosing none`() async throws {
+    @Test func `an avatar can be reset to the standard picture`() async throws {
         let community = Community.mock()
         let avatar = community.avatars.make(
             author: community.users.make(username: "Ned"), imageURL: "https://example.org/ned.png")
@@ -85,7 +85,7 @@ import TomboloModeling
         #expect(try await community.avatars.avatars().first?.imageURL == ImageURL.standard)
     }
 
-    @Test func `what is not here cannot be referred to, and neither can what belongs to another composition`()
+    @Test func `a reference to a missing record or to another composition is refused`()
         async throws
     {
         let community = Community.mock()
@@ -106,7 +106,7 @@ import TomboloModeling
         try await user.create()
     }
 
-    @Test func `creating what was queried is refused`() async throws {
+    @Test func `creating an existing record is refused`() async throws {
         let store = TinyStore()
         let community = Community.synced(store: store, runtime: .mock())
         store.arrive("user", IdentityTests.record(uid: 3, username: "Arya"))
@@ -115,7 +115,7 @@ import TomboloModeling
         #expect(failure?.code == .alreadyExists)
     }
 
-    @Test func `a store that fails tells why, and the draft stays a draft`() async throws {
+    @Test func `a store failure is reported, and the draft stays a draft`() async throws {
         let store = TinyStore()
         let user = Community.cached(store: store, runtime: .mock()).users.make(username: "Ned")
         store.fail(with: StoreFailure(.diskFull, "the disk is full"))
@@ -129,7 +129,7 @@ import TomboloModeling
     }
 
     @Test(arguments: CommunityCatalog.catalog.models)
-    func `every schema names its collection as tables and routes do`(schema: ModelSchema) {
+    func `every schema uses a known collection name`(schema: ModelSchema) {
         #expect(["user", "avatar", "profile"].contains(schema.collection))
     }
 }

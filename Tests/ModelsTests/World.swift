@@ -5,14 +5,14 @@ import SyncTestKit
 import TomboloCommunity
 import TomboloModeling
 
-/// The kinds of the model, each as a composition of its own; tests are the same for all.
+/// The kinds of the model, each with a separate composition. All kinds run the same tests.
 enum Kind: CaseIterable, Sendable {
-    /// In memory, or with a double on the other side.
+    /// These run in memory, with a test double as the store or the server.
     case mock, cached, remote, synced
-    /// SQLite, the real engine and the real authority.
+    /// These use SQLite, the real engine, and the real authority.
     case cachedSQLite, remoteAuthority, syncedEngine
 
-    /// Whether anything gets a uid here.
+    /// Whether a server assigns uids.
     var hasServer: Bool { self != .cached && self != .cachedSQLite }
 
     func world() throws -> World {
@@ -46,16 +46,16 @@ enum Kind: CaseIterable, Sendable {
 
 struct World: Sendable {
     let community: Community
-    /// Whether anything gets a uid here.
+    /// Whether a server assigns uids.
     var hasServer = true
-    /// Lets the server do its part, where it does not do it by itself.
+    /// Runs the server's part, if it does not run by itself.
     var server: @Sendable () -> Void = {}
 
     var users: any UserProvider { community.users }
     var avatars: any AvatarProvider { community.avatars }
     var profiles: any ProfileProvider { community.profiles }
 
-    /// Waits for the confirmation where there is somebody to give it.
+    /// Waits for the confirmation if there is a server.
     func confirm(_ receipt: Receipt) async throws {
         server()
         if hasServer { _ = try await receipt.confirmed() }

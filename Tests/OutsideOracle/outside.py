@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Breaks Tombolo's promises from outside, with the shipped programs alone, and looks for every value afterwards.
+"""Tries to break Tombolo's promises using only the shipped programs, and then looks for every saved value.
 
     outside.py --programs FOLDER [--from SEED] [--seeds N] [--steps N] [--keep]
 
 Each seed runs a server and three devices of one account, as processes over loopback. Users create, rename, and delete
-records. Syncs are killed, the server is killed, put back to an old backup without a word, and a device's folder is
-copied over another's or replaced by an old copy of itself. At the end all devices sync, and every name that a command
-said to have saved must be one of these:
+records. Syncs and the server are killed, the server is restored from an old backup without notice, and a device's
+folder is overwritten with that of another device or with an old copy of itself. At the end all devices sync. Then every
+name that a command has reported as saved must be in one of these places:
 
-- shown by a device;
-- replaced by a command on a device that showed it before;
-- in the journal of a device whose folder holds the write.
+- a record that a device shows;
+- a record that a command has renamed on a device that showed the name before;
+- the journal of a device whose folder contains the write.
 
-The script knows exit statuses and what the commands print. It knows no version, no stamp, no client id, and no merge
-rule. Two limits are documented, and excused: after a restore of the server, a delete may be undone, and a name that
-several devices have changed may keep the value of another one.
+The script uses only exit statuses and the output of the commands. It has no knowledge of versions, stamps, client ids,
+or merge rules. Two documented limits are excused: after a restore of the server, a delete may be undone, and a name
+that several devices have changed may keep the value of another device.
 
-Exit status: 0 when nothing was lost, 1 otherwise.
+Exit status: 0 if nothing was lost, 1 otherwise.
 """
 
 import argparse
@@ -37,11 +37,11 @@ SYNCS_AT_THE_END = 8
 
 
 class Broken(Exception):
-    """A promise that does not hold, in words."""
+    """A broken promise, with a description."""
 
 
 class Saved:
-    """A name that a command said to have saved."""
+    """A name that a command has reported as saved."""
 
     def __init__(self, record, device):
         self.record = record
@@ -82,14 +82,14 @@ class World:
     # The server
 
     def variables(self):
-        own = {name: value for name, value in os.environ.items() if not name.startswith("TOMBOLO_")}
-        return own | {"TOMBOLO_ENVIRONMENT": "development"}
+        own = {name: value for name, value in os.environ.items() if not name.startswith(("SYNCCTL_", "SYNCD_"))}
+        return own | {"SYNCCTL_ENVIRONMENT": "development", "SYNCD_ENVIRONMENT": "development"}
 
     def server_variables(self):
         return self.variables() | {
-            "TOMBOLO_AUTHORITY_FOLDER": self.path("server"),
-            "TOMBOLO_LISTEN_PORT": str(self.port),
-            "TOMBOLO_LISTEN_PORT_FILE": self.path("port"),
+            "SYNCD_AUTHORITY_FOLDER": self.path("server"),
+            "SYNCD_LISTEN_PORT": str(self.port),
+            "SYNCD_LISTEN_PORT_FILE": self.path("port"),
         }
 
     def start_server(self):
@@ -121,9 +121,9 @@ class World:
 
     def device_variables(self, device):
         return self.variables() | {
-            "TOMBOLO_STORE_FOLDER": self.path(device),
-            "TOMBOLO_SERVER_URL": f"http://127.0.0.1:{self.port}",
-            "TOMBOLO_SERVER_TOKEN": self.token,
+            "SYNCCTL_STORE_FOLDER": self.path(device),
+            "SYNCCTL_SERVER_URL": f"http://127.0.0.1:{self.port}",
+            "SYNCCTL_SERVER_TOKEN": self.token,
         }
 
     def run(self, device, *words):
@@ -143,7 +143,7 @@ class World:
     def users(self, device):
         return {user["id"]: user["username"] for user in self.lines(device, "user", "list")}
 
-    # What users do
+    # The operations of users
 
     def write(self, device):
         users = self.users(device)
@@ -193,7 +193,7 @@ class World:
         if not self.server:
             self.start_server()
 
-    # What befalls them
+    # Faults
 
     def back_up(self):
         self.stop_server(signal.SIGTERM)
@@ -231,7 +231,7 @@ class World:
             self.replace(device, self.path(f"{device}.copy"), self.copies[device], "by an old copy of itself")
 
     def replace(self, device, folder, held, words):
-        """The user knows that all that only this folder held is gone."""
+        """Replaces a device's folder. Names that only the old folder held may be lost, as the user knows."""
         shutil.rmtree(self.path(device))
         shutil.copytree(folder, self.path(device))
         for name, saved in self.saved.items():
@@ -252,7 +252,7 @@ class World:
         weights = [weight for weight, _ in events]
         self.random.choices([event for _, event in events], weights)[0]()
 
-    # What must be true
+    # The checks
 
     def check(self):
         for _ in range(SYNCS_AT_THE_END):

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""A second client of the protocol: small, slow, and written from Schemas/wire alone.
+"""A second client of the protocol, which is small and slow and was written only from Schemas/wire.
 
-It shares no code and no idea with the Swift client: no schema, no merge rules, one JSON file as its store. Where it and
-the Swift client understand the protocol differently, the description is wrong or one of them is.
+It shares no code or design with the Swift client. It has no schema and no merge rules, and its store is one JSON file.
+If the two clients interpret the protocol differently, either the description or one of them is wrong.
 
     naive_client.py --state FILE --url URL --token-file FILE COMMAND ...
 
-    create COLLECTION ID FIELD=VALUE...    queue a create; a value '@ID' refers to a record
-    update COLLECTION ID FIELD=VALUE...    queue an edit of fields
-    delete COLLECTION ID                   queue a delete
-    push [--limit N]                       one push of what waits
-    pull [--limit N]                       one pull: a page
-    sync [--limit N]                       push and pull until nothing is left
-    rows                                   the records as the server has shown them, one JSON line each
-    status                                 a JSON line: client, incarnation, version, what waits, what was rejected
-    check-examples FOLDER                  the hashes of the golden examples, computed again; needs no state
+    create COLLECTION ID FIELD=VALUE...    queues a create; a value '@ID' refers to a record
+    update COLLECTION ID FIELD=VALUE...    queues an edit of fields
+    delete COLLECTION ID                   queues a delete
+    push [--limit N]                       sends one push of the waiting transactions
+    pull [--limit N]                       pulls one page
+    sync [--limit N]                       pushes and pulls until nothing is left
+    rows                                   prints the pulled records, one JSON line each
+    status                                 prints a JSON line: client, incarnation, version, waiting, and rejected
+    check-examples FOLDER                  checks the hashes of the golden examples; needs no state
 
-Exit status: 0 done, 1 the server or the network failed and a repeat may help, 2 the peer broke the protocol.
+Exit status: 0 success, 1 the server or the network failed and a retry may help, 2 the server broke the protocol.
 """
 
 import argparse
@@ -34,11 +34,11 @@ SPACE = "default"
 
 
 class Unreachable(Exception):
-    """No answer, or one that decides nothing: repeat later."""
+    """There was no response, or one that is not definite. The request must be repeated later."""
 
 
 class Broken(Exception):
-    """The server did what the description does not allow."""
+    """The server violated the description of the protocol."""
 
 
 def demand(condition, what):
@@ -46,11 +46,11 @@ def demand(condition, what):
         raise Broken(what)
 
 
-# --- JSON, with the text of every number kept ---
+# --- JSON that keeps the text of every number ---
 
 
 class Real(float):
-    """A number with a fraction or an exponent, as it was written."""
+    """A number with a fraction or an exponent, with its original text."""
 
     def __new__(cls, text):
         number = super().__new__(cls, text)
@@ -72,7 +72,7 @@ def parse(text):
 
 
 def write(value, verbatim=False):
-    """JSON without white space. Reals have their shortest form, inside of `$json` (`verbatim`) the one they came in."""
+    """Encodes JSON without white space. Reals get their shortest form, or keep their text in `$json` (`verbatim`)."""
     if isinstance(value, Real):
         return value.text if verbatim else repr(float(value))
     if isinstance(value, list):
@@ -132,7 +132,7 @@ class State:
             self.data = {
                 "client": str(uuid.UUID(int=new_record_id())),
                 "incarnation": 0,
-                # The number of the next transaction, and the first whose outcome is not known here.
+                # The number of the next transaction, and the first number whose outcome is unknown.
                 "next": 0,
                 "acknowledged": 0,
                 "epoch": None,
@@ -143,7 +143,7 @@ class State:
                 "receipt": None,
                 # collection -> id -> {uid, version, fields: name -> [value, version]}
                 "rows": {},
-                # The records that the snapshot has shown so far; null when none is being read.
+                # The records of the current snapshot so far, or null if no snapshot is being read.
                 "snapshot": None,
                 "outbox": [],
                 "rejected": [],
@@ -152,7 +152,7 @@ class State:
             }
 
     def save(self):
-        """Whole or not at all: a client that dies here repeats what it did before."""
+        """Saves the state atomically. A client that dies here repeats its last step."""
         temporary = f"{self.path}.new"
         with open(temporary, "w", encoding="utf-8") as file:
             file.write(write(self.data, verbatim=True))
@@ -161,7 +161,7 @@ class State:
         os.replace(temporary, self.path)
 
     def hybrid_time(self):
-        """The wall clock, and a counter where it stands still or goes back."""
+        """Returns the wall clock time, with a counter for readings at which the clock has not advanced."""
         milliseconds, counter = self.data["last_time"]
         now = time.time_ns() // 1_000_000
         if now > milliseconds:
@@ -182,7 +182,7 @@ class State:
 
 
 def new_record_id():
-    """128 bits of a UUID of version 7 (RFC 9562)."""
+    """Returns a new UUID of version 7 (RFC 9562)."""
     milliseconds = time.time_ns() // 1_000_000
     bits = (milliseconds & (1 << 48) - 1) << 80 | secrets.randbits(80)
     return bits & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62
@@ -204,7 +204,7 @@ class Server:
         if body is not None:
             headers["Content-Type"] = "application/json"
             data = write(body).encode("utf-8")
-        # No timeout: whoever runs this decides how long to wait.
+        # There is no timeout. The caller decides how long to wait.
         connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
         try:
             connection.request(method, f"{self.url.path}/v1/{route}", body=data, headers=headers)
@@ -217,7 +217,7 @@ class Server:
         if response.status == 200:
             return parse(text.decode("utf-8"))
         error = parse(text.decode("utf-8"))["error"] if response.headers.get_content_type() == "application/json" else {}
-        # An error that does not name this very request may be a middlebox's, and decides nothing.
+        # An error without this request's id may come from a middlebox, so it is not definite.
         if error.get("request") == request_id and response.status in (400, 403, 413):
             raise Broken(f"{route}: {response.status} {error['code']}: {error['message']}")
         raise Unreachable(f"{route}: {response.status} {error.get('code', '')}")
@@ -239,7 +239,7 @@ class Client:
         return reply
 
     def follow(self, epoch):
-        """Another history: nothing that was seen holds, and what was not confirmed goes out again under new numbers."""
+        """Adopts a new history: forgets the pulled data, and renumbers the unconfirmed transactions."""
         if self.data["epoch"] == epoch:
             return
         if self.data["epoch"] is not None:
@@ -248,7 +248,7 @@ class Client:
         self.data["epoch"] = epoch
 
     def renumber(self):
-        """A new incarnation, whose numbers begin with 0."""
+        """Starts a new incarnation, whose numbers start at 0."""
         self.data["incarnation"] += 1
         for number, entry in enumerate(self.data["outbox"]):
             entry["number"] = number
@@ -258,7 +258,7 @@ class Client:
     # Push
 
     def push(self, limit=256):
-        """One push. True when something is left to push."""
+        """Sends one push. Returns whether transactions are left to push."""
         if not self.data["outbox"]:
             return False
         hello = self.hello()
@@ -303,10 +303,10 @@ class Client:
         if reason == "epoch_changed":
             self.follow(refusal["epoch"])
         elif reason == "gap":
-            # The server knows less of this client than it has answered: it lost its history. Start again.
+            # The server has lost outcomes that it had returned, so its history was lost. Start again.
             self.renumber()
         elif reason == "identity_conflict":
-            # Another living copy of this state has used the number: this one becomes a client of its own.
+            # A copy of this state has used the number, so this client gets a new identity.
             self.data["client"] = str(uuid.UUID(int=new_record_id()))
             self.data["incarnation"] = -1
             self.renumber()
@@ -317,7 +317,7 @@ class Client:
     # Pull
 
     def pull(self, limit=500):
-        """One page. True when more are there."""
+        """Pulls one page. Returns whether there are more."""
         if self.data["epoch"] is None:
             self.hello()
         request = {"space": SPACE, "limit": limit, "account": self.data["account"]}
@@ -395,18 +395,18 @@ class Client:
         else:
             record = records.get(change["id"])
             if record is None:
-                # A snapshot that began before it was deleted did not show it any more.
+                # The snapshot started before the deletion but no longer contained the record.
                 return
         record["version"] = max(record["version"], version)
         for name, value in (change.get("created") or change.get("updated")).items():
-            # A snapshot may have shown the field as of a later commit.
+            # The snapshot may already contain a later version of the field.
             if name not in record["fields"] or record["fields"][name][1] < version:
                 record["fields"][name] = [value, version]
 
     def sync(self, limit):
         while self.push(limit) or self.pull(limit):
             pass
-        # The next pull shows the effect of the answered push.
+        # The next pull contains the effect of the push.
         while self.pull(limit):
             pass
 

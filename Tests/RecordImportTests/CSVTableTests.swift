@@ -49,21 +49,21 @@ private func rows(_ bytes: [UInt8]) -> [[String]] {
     ]
 
     @Test(arguments: cases)
-    func `the table is read as RFC 4180 says`(_ example: Case) {
+    func `a table is read according to RFC 4180`(_ example: Case) {
         #expect(rows(example.text) == example.expected)
     }
 
-    @Test func `a field that is not UTF-8 breaks its row alone`() {
+    @Test func `a field that is not UTF-8 invalidates only its row`() {
         #expect(rows([0x61, 0x2C, 0xFF, 0x0A, 0x62, 0x0A]) == [["broken", "1"], ["2", "b"]])
     }
 
-    @Test func `a row beyond the limit is refused, and the next one read`() {
+    @Test func `a row that is too long is refused, and the next row is read`() {
         let long = String(repeating: "x", count: ImportLimits.rowBytes + 1)
         #expect(rows(long + "\nb\n") == [["broken", "1"], ["2", "b"]])
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `any bytes end in rows and problems, in the order of their lines`(seed: UInt64) {
+    func `any bytes are read as rows and problems in line order`(seed: UInt64) {
         var random = SeededRandom(seed: seed, stream: "csv")
         let alphabet = Array("a,\"\r\n\u{FEFF}".utf8)
         for _ in 0..<100 {

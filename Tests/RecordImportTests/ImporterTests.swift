@@ -6,7 +6,7 @@ import Testing
 
 @testable import RecordImport
 
-/// A store in a folder of its own, gone with the test.
+/// A store in a temporary folder that is deleted at the end of the test.
 private final class Ground {
     let folder: String
     let store: SQLiteStore
@@ -42,7 +42,7 @@ private final class Ground {
         {"type":"user","username":"ned","avatar":"@ned"}
         """
 
-    @Test func `user and avatar that name each other go in, whichever comes first`() throws {
+    @Test func `a user and an avatar that refer to each other are imported in any order`() throws {
         let ground = try Ground()
         let summary = try ground.run(Self.circle)
         #expect(summary.created == 2)
@@ -53,7 +53,7 @@ private final class Ground {
         #expect(avatar.values[1] == .reference(user.id))
     }
 
-    @Test func `importing twice changes nothing and writes nothing`() throws {
+    @Test func `a second import of the same rows writes nothing`() throws {
         let ground = try Ground()
         _ = try ground.run(Self.circle)
         let before = try ground.store.outboxSummary()
@@ -63,7 +63,7 @@ private final class Ground {
         #expect(try ground.store.outboxSummary() == before)
     }
 
-    @Test func `a changed row changes its record`() throws {
+    @Test func `importing a changed row updates its record`() throws {
         let ground = try Ground()
         _ = try ground.run(#"{"type":"user","key":"n","username":"Ned","age":1}"#)
         let summary = try ground.run(#"{"type":"user","key":"n","username":"Ned","age":2}"#)
@@ -78,7 +78,7 @@ private final class Ground {
         #expect(try ground.count("user") == 2)
     }
 
-    @Test func `strict writes nothing when a single row is broken`() throws {
+    @Test func `a strict import writes nothing if any row is invalid`() throws {
         let ground = try Ground()
         let text = Self.circle + "\n{\"type\":\"user\"}\n"
         let stopped = try ground.run(text, strict: true)
@@ -88,7 +88,7 @@ private final class Ground {
         #expect(try ground.run(text).created == 2)
     }
 
-    @Test func `a reference to nobody breaks its row, and those that need that row`() throws {
+    @Test func `an unknown reference invalidates its row and the rows that refer to it`() throws {
         let ground = try Ground()
         let summary = try ground.run(
             """
@@ -103,7 +103,7 @@ private final class Ground {
         #expect(try ground.count("user") == 1)
     }
 
-    @Test func `what refers to a broken row over others is broken too, whatever the order`() throws {
+    @Test func `rows that refer to an invalid row indirectly are invalid too, in any order`() throws {
         let ground = try Ground()
         let summary = try ground.run(
             """
@@ -116,7 +116,7 @@ private final class Ground {
         #expect(summary.created == 1)
     }
 
-    @Test func `a record that was deleted here is told, and the rest goes in`() throws {
+    @Test func `a row of a deleted record is reported, and the other rows are imported`() throws {
         let ground = try Ground()
         _ = try ground.run(#"{"type":"user","username":"a"}"#)
         let user = try #require(try ground.store.records(matching: RecordQuery("user")).first)
@@ -128,7 +128,7 @@ private final class Ground {
         #expect(try ground.count("user") == 1)
     }
 
-    @Test func `the same record twice is told with the first line`() throws {
+    @Test func `a duplicate row is reported with the line of the first one`() throws {
         let ground = try Ground()
         let summary = try ground.run("{\"type\":\"user\",\"username\":\"a\"}\n{\"type\":\"user\",\"username\":\"a\"}\n")
         #expect(summary.created == 1)
@@ -136,9 +136,9 @@ private final class Ground {
         #expect(summary.problems.first?.reason.contains("line 1") == true)
     }
 
-    @Test func `a large import is cut into bounded transactions, across which references hold`() throws {
+    @Test func `a large import is split into bounded transactions, and its references are kept`() throws {
         let ground = try Ground()
-        // The avatars come long before the users that they must refer to.
+        // The avatars come long before the users that they require.
         let count = 1_200
         let avatars = (0..<count).map { #"{"type":"avatar","key":"\#($0)","author":"@\#($0)"}"# }
         let users = (0..<count).map { #"{"type":"user","key":"\#($0)","username":"u\#($0)","avatar":"@\#($0)"}"# }
@@ -154,13 +154,13 @@ private final class Ground {
 }
 
 @Suite struct RecordIdentityTests {
-    @Test func `the id of a key never changes from one version to the next`() {
+    @Test func `the id of a key is the same in every version`() {
         let id = RecordIdentity(source: "test").record("user", key: "ned")
         #expect(id.description == "e8b29ab9-a38f-87bf-b698-8f8ebb1239f0")
         #expect(id == RecordIdentity(source: "test").record("user", key: "ned"))
     }
 
-    @Test func `source, collection and key each count, and cannot run into each other`() {
+    @Test func `the id depends on the source, the collection, and the key separately`() {
         let ids = [
             RecordIdentity(source: "a").record("user", key: "bc"),
             RecordIdentity(source: "ab").record("user", key: "c"),
@@ -170,7 +170,7 @@ private final class Ground {
         #expect(Set(ids).count == ids.count)
     }
 
-    @Test func `it is a UUID of version 8`() {
+    @Test func `a record id from a key is a UUID of version 8`() {
         let text = Array(RecordIdentity(source: "test").record("user", key: "x").description)
         #expect(text[14] == "8")
         #expect("89ab".contains(text[19]))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RecordImport
 
-/// A small community, so that these tests know every field they speak of.
+/// A small schema with exactly the fields that these tests use.
 enum Village {
     static let catalog = SchemaCatalog([
         ModelSchema(
@@ -37,7 +37,7 @@ enum Village {
         AccountImport(mapping: Village.mapping, pictureExists: { pictures.contains($0) }).read(Array(text.utf8))
     }
 
-    @Test func `an account becomes a user, its comment a profile, its picture an avatar`() {
+    @Test func `an account becomes a user, its comment becomes a profile, and its picture becomes an avatar`() {
         let rows = read(
             "ned:x:1000:1000:Ned Stark,Room 1,,:/home/ned:/bin/bash\nsys:x:3:3::/:/bin/false\n",
             pictures: ["/home/ned/.face"])
@@ -51,14 +51,14 @@ enum Village {
         #expect(rows.rows[2].links == [ImportRow.Link(field: "author", target: "user", key: "ned")])
     }
 
-    @Test func `the picture of the accounts service wins, and odd names are encoded in its address`() {
+    @Test func `the picture of the accounts service takes precedence, and its URL is percent-encoded`() {
         let rows = read(
             "ned b:x:1:1::/home/ned:/bin/sh\n",
             pictures: ["/home/ned/.face", "/var/lib/AccountsService/icons/ned b"])
         #expect(rows.rows.last?.patch["image_url"] == .text("file:///var/lib/AccountsService/icons/ned%20b"))
     }
 
-    @Test func `a name with a slash is never taken for a path`() {
+    @Test func `a name with a slash is not used as a path`() {
         let rows = read(
             "../x:x:1:1::/home/x:/bin/sh\n", pictures: ["/var/lib/AccountsService/icons/../x", "/home/x/.face"])
         #expect(rows.rows.map(\.collection) == ["user"])
@@ -69,13 +69,13 @@ enum Village {
         "ned:x:-1:1::/:/bin/sh", "ned:x:1e3:1::/:/bin/sh", "ned:x:4294967296:1::/:/bin/sh", "+::::::", "-ned::::::",
         "x\u{0}y:x:1:1::/:/bin/sh", String(repeating: "n", count: 33) + ":x:1:1::/:/bin/sh", "nonsense",
     ])
-    func `a broken account is told with its line, and the others go in`(line: String) {
+    func `an invalid account is reported with its line, and the others are imported`(line: String) {
         let rows = read("a:x:1:1::/:/bin/sh\n\(line)\nb:x:2:2::/:/bin/sh\n")
         #expect(rows.problems.map(\.line) == [2])
         #expect(rows.rows.map(\.identity) == [.key("a"), .key("b")])
     }
 
-    @Test func `a name that occurs twice goes in once`() {
+    @Test func `a duplicate account name is imported once`() {
         let rows = read("a:x:1:1::/:/bin/sh\na:x:2:2::/:/bin/sh\n")
         #expect(rows.problems.map(\.line) == [2])
         #expect(rows.rows.count == 1)
@@ -85,7 +85,7 @@ enum Village {
 @Suite struct JSONLinesImportTests {
     private func read(_ text: String) -> ImportedRows { Village.jsonLines.read(Array(text.utf8)) }
 
-    @Test func `objects become rows, with references by key and by id`() {
+    @Test func `JSON objects become rows with references by key or id`() {
         let id = "01890a5d-ac96-774b-bcce-b302099a8057"
         let rows = read(
             """
@@ -102,7 +102,7 @@ enum Village {
         #expect(rows.rows[2].patch["address"] == .json(#"{"kind":"moon","crater":[1,2.5,true,null]}"#))
     }
 
-    @Test func `a username serves as key`() {
+    @Test func `a username is used as the key if there is none`() {
         #expect(read(#"{"type":"user","username":"Ned"}"#).rows.map(\.identity) == [.key("Ned")])
     }
 
@@ -118,14 +118,14 @@ enum Village {
         (#"{"type":"user","id":"7","username":"Ned"}"#, "is not a UUID"),
         (#"{"type":"user","key":"","username":"Ned"}"#, "key is empty"),
     ])
-    func `a broken line says what was expected`(line: String, words: String) {
+    func `an invalid line is reported with the expected form`(line: String, words: String) {
         let rows = read(#"{"type":"user","username":"a"}"# + "\n" + line + "\n")
         #expect(rows.rows.count == 1)
         #expect(rows.problems.map(\.line) == [2])
         #expect(rows.problems.first?.reason.contains(words) == true, "\(rows.problems)")
     }
 
-    @Test func `bytes that are no UTF-8 break their line alone`() {
+    @Test func `bytes that are not UTF-8 invalidate only their line`() {
         let bytes =
             Array(#"{"type":"user","username":""#.utf8) + [0xC3, 0x28]
             + Array("\"}\n{\"type\":\"user\",\"username\":\"b\"}".utf8)
@@ -134,7 +134,7 @@ enum Village {
         #expect(rows.rows.map(\.identity) == [.key("b")])
     }
 
-    @Test func `an abyss of brackets is refused`() {
+    @Test func `deeply nested brackets are refused`() {
         let rows = read(#"{"type":"profile","key":"p","address":"# + String(repeating: "[", count: 100_000))
         #expect(rows.problems.count == 1)
     }
@@ -145,7 +145,7 @@ enum Village {
         CSVImport(schema: Village.schema(name), fallbackKey: name == "user" ? "username" : nil).read(Array(text.utf8))
     }
 
-    @Test func `the first row names the columns, and an empty cell says nothing`() {
+    @Test func `the first row names the columns, and an empty cell sets no value`() {
         let rows = read("username,age\nNed,35\nJon,\n")
         #expect(rows.problems.isEmpty)
         #expect(rows.rows.map(\.identity) == [.key("Ned"), .key("Jon")])
@@ -153,18 +153,18 @@ enum Village {
         #expect(rows.rows[1].patch["age"] == nil)
     }
 
-    @Test func `references are read by key and id`() {
+    @Test func `a cell with a key becomes a reference`() {
         let rows = read("key,author\na,@ned\n", "avatar")
         #expect(rows.rows[0].links == [ImportRow.Link(field: "author", target: "user", key: "ned")])
     }
 
-    @Test func `broken rows are told with their lines, behind line breaks in quotes too`() {
+    @Test func `invalid rows are reported with their lines, even after quoted line breaks`() {
         let rows = read("username,age\n\"a\nb\",1\nc,x\nd\ne,5,6\nf,7\n")
         #expect(rows.problems.map(\.line) == [4, 5, 6])
         #expect(rows.rows.map(\.identity) == [.key("a\nb"), .key("f")])
     }
 
-    @Test(arguments: ["", "\n", "\r\n\n"]) func `a file without a first row is a mistake`(text: String) {
+    @Test(arguments: ["", "\n", "\r\n\n"]) func `a file without a header row is reported as a problem`(text: String) {
         let rows = read(text)
         #expect(rows.rows.isEmpty)
         #expect(rows.problems.map(\.line) == [0])
@@ -172,7 +172,7 @@ enum Village {
     }
 
     @Test(arguments: ["username,shoe\nNed,44\n", "username,username\na,b\n", "\"username\nNed\n"])
-    func `a header that makes no sense stops everything`(text: String) {
+    func `an invalid header stops the import`(text: String) {
         let rows = read(text)
         #expect(rows.rows.isEmpty)
         #expect(rows.problems.map(\.line) == [1])

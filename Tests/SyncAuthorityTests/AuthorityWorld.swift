@@ -4,7 +4,7 @@ import SyncTestKit
 import SyncWire
 import Testing
 
-/// An authority over a store in memory, with the few words that the tests speak.
+/// An authority over an in-memory store, with helpers for the tests.
 struct AuthorityWorld {
     static let catalog = SchemaCatalog([
         ModelSchema(
@@ -31,8 +31,8 @@ struct AuthorityWorld {
         authority = Authority(store: self.store, catalog: Self.catalog, policy: policy, histories: histories)
     }
 
-    /// The cursor that the authority gives a client which has seen the feed up to a version. One below the horizon has a chain
-    /// that nobody compares.
+    /// Returns the cursor that the authority gives to a client that has seen the feed up to a version. Below the
+    /// horizon, the cursor has an arbitrary chain, because the authority does not compare it.
     func cursor(_ version: Int64, in space: SpaceID = .default) throws -> Cursor {
         try store.read { (view) throws(AuthorityStoreFailure) in
             let history = try view.state().history
@@ -43,7 +43,7 @@ struct AuthorityWorld {
     }
 }
 
-/// One device: makes transactions, and numbers them.
+/// A device that creates transactions and numbers them.
 struct Device {
     let principal: Principal
     var identity: ClientIdentity
@@ -97,7 +97,7 @@ extension AuthorityWorld {
         try authority.push(request, by: principal, now: now)
     }
 
-    /// Pushes one transaction and gives its outcome.
+    /// Pushes one transaction and returns its outcome.
     @discardableResult
     func push(
         _ device: inout Device, _ mutations: Mutation..., in space: SpaceID = .default, now: WallTime = Self.now,

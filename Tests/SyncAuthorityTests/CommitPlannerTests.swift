@@ -10,8 +10,8 @@ import Testing
         ["url": .text("a.png"), "author": .reference(id(number))]
     }
 
-    /// A transaction of another device and its plan, over user 1, avatar 2 by user 1, user 3 deleted, and user 4 in a
-    /// space of its own.
+    /// A transaction from another device and its expected outcome. The store holds user 1, avatar 2 by user 1, the
+    /// deleted user 3, user 4 in another space, and user 5.
     struct Case: Sendable, CustomTestStringConvertible {
         let what: String
         let mutations: [Mutation]
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func `a transaction comes to what the rules say`(_ expectation: Case) throws {
+    func `each transaction has the outcome that the rules require`(_ expectation: Case) throws {
         let world = try world()
         var device = Device(2)
         let transaction = try device.number(expectation.mutations)
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `a rejection names what was wrong and what was expected`() throws {
+    @Test func `a rejection names the record and the rule that it breaks`() throws {
         let world = try world()
         var device = Device(2)
         guard case .rejected(let rejection) = try world.push(&device, delete("user", 1)) else {
@@ -182,7 +182,7 @@ import Testing
         #expect(rejection.message.contains("requires it as its author"))
     }
 
-    @Test func `a create that comes again under a new incarnation has its first effect and no other`() throws {
+    @Test func `a create that is repeated under a new incarnation takes effect once`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let first = try world.push(&device, create("user", 1, at: 5, Self.ann))
@@ -198,7 +198,7 @@ import Testing
         #expect(try world.fetch("user", .id(id(1))) == nil)
     }
 
-    @Test func `a create with a clock from the future is recognised when it comes again later`() throws {
+    @Test func `a repeated create is recognized even if its clock was in the future`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let year: Int64 = 365 * 86_400_000
@@ -235,7 +235,7 @@ import Testing
             ])
     }
 
-    @Test func `uids count by collection and are never given again`() throws {
+    @Test func `uids are counted per collection and never reused`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let first = try world.push(
@@ -247,7 +247,7 @@ import Testing
         #expect(next.uids.map(\.uid) == [UID(2)])
     }
 
-    @Test func `an edit of the same value later in time keeps its stamp, and makes no commit`() throws {
+    @Test func `a later edit with the same value updates the stamp without a commit`() throws {
         let world = AuthorityWorld()
         var setter = Device(9)
         var a = Device(1)
@@ -263,7 +263,7 @@ import Testing
         #expect(try world.head() == Version(2))
     }
 
-    @Test func `both sides of a conflict are kept in the server's journal`() throws {
+    @Test func `both values of a conflict are kept in the server's conflicts table`() throws {
         let world = AuthorityWorld()
         var setter = Device(9)
         var a = Device(1, principal: "anna")
@@ -284,7 +284,7 @@ import Testing
         #expect(journal.first?.conflict.loser.value == .text("x"))
     }
 
-    @Test func `the latest edit wins in whatever order edits arrive`() throws {
+    @Test func `the latest edit wins in any order of arrival`() throws {
         let edits: [(client: UInt64, at: Int64, value: String)] = [(1, 5, "p"), (2, 9, "q"), (3, 7, "r"), (4, 9, "s")]
         for order in permutations(Array(edits.indices)) {
             let world = AuthorityWorld()
@@ -300,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `a stamp from the future is clamped, and wins for no longer than the permitted skew`() throws {
+    @Test func `a stamp from the future is clamped to the permitted clock skew`() throws {
         let world = AuthorityWorld()
         var setter = Device(9)
         var future = Device(1)

@@ -6,9 +6,9 @@ import SyncTestKit
 import SyncWire
 import Testing
 
-/// A server whose database was restored from a copy finds out at the first contact, without a command (I15).
+/// A server whose database was restored from a copy detects this from the first client, without a command (I15).
 @Suite struct HistoryTests {
-    /// A server, with a copy of its database from after the first commit.
+    /// A server, and a copy of its database made after the first commit.
     private struct Restored {
         /// The server before the restore.
         let world: AuthorityWorld
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: Proof
 
-    @Test func `a cursor beyond the head of a restored server begins a new history, once`() throws {
+    @Test func `a cursor beyond the head of a restored server starts a new history once`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let ahead = try cursor(setup.world.page(nil))
@@ -58,13 +58,13 @@ import Testing
             epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
             witness: .client(setup.device.principal))
         #expect(world.histories.lost == [lost])
-        // The same cursor again belongs to a history that has ended, and proves nothing about this one.
+        // The cursor now belongs to a history that has ended, so it proves nothing about the new one.
         #expect(try world.page(ahead) == .mustReset(.epoch))
         #expect(try world.authority.epoch() == Self.renewed)
         #expect(world.histories.lost.count == 1)
     }
 
-    @Test func `a fork of equal height is recognized, and of greater height`() throws {
+    @Test func `a fork is recognized at an equal or greater height`() throws {
         for commits in 1...3 {
             var setup = try Restored()
             try setup.world.push(&setup.device, Self.second)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `the cursor of a snapshot that was begun in the lost history is recognized`() throws {
+    @Test func `the cursor of a snapshot that started in the lost history is recognized`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let shown = try cursor(setup.world.page(nil, limit: 1))
@@ -88,14 +88,14 @@ import Testing
         #expect(world.histories.lost.count == 1)
     }
 
-    @Test func `a receipt proves the loss of a commit whose pull was lost`() throws {
+    @Test func `a receipt proves the loss of a commit that the client has not pulled`() throws {
         var setup = try Restored()
         let before = try cursor(setup.world.page(nil))
         let push = try setup.device.number([Self.second])
         let receipt = try receipt(setup.world.reply(setup.device.request([push]), by: setup.device.principal))
         #expect(receipt.version == Version(2))
         let world = setup.restored()
-        // The cursor alone is right: the loss is behind it.
+        // The cursor alone is valid, because the lost commit comes after it.
         _ = try cursor(world.page(before))
         let request = PullRequest(space: .default, cursor: before, receipt: receipt.cursor, limit: 10)
         #expect(
@@ -104,7 +104,7 @@ import Testing
         #expect(world.histories.lost.count == 1)
     }
 
-    @Test func `a push that shows proof is refused before anything of it happens`() throws {
+    @Test func `a push that proves a loss is refused before it takes effect`() throws {
         var setup = try Restored()
         let first = try setup.device.number([Self.second])
         let receipt = try receipt(setup.world.reply(setup.device.request([first]), by: setup.device.principal))
@@ -118,7 +118,7 @@ import Testing
         #expect(world.histories.lost.count == 1)
     }
 
-    @Test func `proof goes before the loss of access`() throws {
+    @Test func `proof of a restore is handled before a loss of access`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let ahead = try cursor(setup.world.page(nil))
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: No proof
 
-    @Test func `a cursor of this history at any version proves nothing, before and after a trim`() throws {
+    @Test func `a cursor of the current history proves nothing, before and after a trim`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         for number in 1...6 { try world.push(&device, create("user", UInt64(number), ["username": .text("a")])) }
@@ -146,7 +146,7 @@ import Testing
         #expect(world.histories.lost.isEmpty)
     }
 
-    @Test func `a cursor at the horizon is compared, too`() throws {
+    @Test func `a cursor at the horizon is compared too`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let shown = try setup.world.cursor(2)
@@ -157,7 +157,7 @@ import Testing
         #expect(try world.page(shown) == .mustReset(.epoch))
     }
 
-    @Test func `a forged cursor proves nothing, whatever version it names`() throws {
+    @Test func `a forged cursor proves nothing`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         try world.push(&device, create("user", 1, ["username": .text("a")]))
@@ -176,7 +176,7 @@ import Testing
         #expect(world.histories.lost.isEmpty)
     }
 
-    @Test func `a push shows a bounded number of cursors`() throws {
+    @Test func `a push with too many cursors is malformed`() throws {
         let world = AuthorityWorld()
         let device = Device(1)
         let many = Array(repeating: Cursor(rawValue: "x"), count: SchemaLimits.shownCursors + 1)
@@ -188,24 +188,24 @@ import Testing
 
     // MARK: Exactly once
 
-    @Test func `many proofs of one loss begin one history`() throws {
+    @Test func `several proofs of one loss start only one history`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let world = setup.restored()
         let evidence = LostHistory(
             epoch: AuthorityWorld.epoch, space: .default, reached: Version(2), head: Version(1),
             witness: .client(setup.device.principal))
-        // Each has been read before any of them writes.
+        // All proofs were read before the first new history was written.
         for _ in 1...5 { #expect(try world.authority.renewHistory(because: evidence) == Self.renewed) }
         #expect(world.histories.lost == [evidence])
     }
 
-    @Test func `a new history that cannot be written is tried again at the next proof`() throws {
+    @Test func `if a new history cannot be written, the next proof tries again`() throws {
         var setup = try Restored()
         try setup.world.push(&setup.device, Self.second)
         let ahead = try cursor(setup.world.page(nil))
         let world = setup.restored()
-        // The last call of the pull is the commit of the new history.
+        // Each round lets one more call to the store succeed. The last call commits the new history.
         var calls = 0
         while calls < 20 {
             world.store.arm(after: calls)
@@ -223,7 +223,7 @@ import Testing
 
     // MARK: Receipts
 
-    @Test func `the last transaction of each space that took effect has the receipt`() throws {
+    @Test func `only the last applied transaction of each space has a receipt`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = AuthorityWorld(policy: policy)
@@ -250,7 +250,7 @@ import Testing
 
     // MARK: The chain
 
-    @Test func `the chain depends on everything that a commit says, and on what came before it`() {
+    @Test func `the chain depends on all contents of a commit and on the commits before it`() {
         let author = CommitAuthor(
             principal: Principal(name: "anna"), identity: Device(1).identity, number: .first, at: AuthorityWorld.now)
         func change(_ effect: RecordChange.Effect, _ number: UInt64 = 1, _ collection: CollectionName = "user")
@@ -292,9 +292,9 @@ import Testing
     }
 }
 
-/// The mark beside a server's database.
+/// The mark file next to a server's database.
 @Suite struct HistoryMarkTests {
-    @Test func `a database that is behind its mark, or beside it, begins a new history`() throws {
+    @Test func `a database that is behind its mark or has forked from it starts a new history`() throws {
         for forkedCommits in 0...2 {
             let store = InMemoryAuthorityStore(epoch: AuthorityWorld.epoch)
             let world = AuthorityWorld(over: store)
@@ -314,12 +314,12 @@ import Testing
             #expect(lost?.witness == .mark)
             #expect(restored.histories.lost == [lost].compactMap(\.self))
             #expect(try restored.authority.epoch() == Epoch(rawValue: "renewed-1"))
-            // The mark speaks of a history that has ended.
+            // The mark now belongs to a history that has ended.
             #expect(try restored.authority.recognizeRestore(by: read) == nil)
         }
     }
 
-    @Test func `a mark that is as old as the database, or older, proves nothing`() throws {
+    @Test func `a mark that is not newer than the database proves nothing`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         var marks = [HistoryMark()]
@@ -346,11 +346,11 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", "tombolo-mark 1", "tombolo-mark 2\n", "tombolo-mark 1\nx\n", "tombolo-mark 1\n\u{0}\n"])
-    func `a damaged mark is none`(text: String) {
+    func `a damaged mark is not read`(text: String) {
         #expect(HistoryMark(text: text) == nil)
     }
 
-    @Test func `a mark that is cut anywhere is none, or is shorter by whole spaces`() throws {
+    @Test func `a truncated mark is either invalid or lacks only whole spaces`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = AuthorityWorld(policy: policy)

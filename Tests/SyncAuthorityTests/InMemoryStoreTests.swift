@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct InMemoryStoreTests {
     @Test(arguments: AuthorityStoreConformance.ruleNames)
-    func `the store in memory keeps the rule of the port`(rule: String) throws {
+    func `the in-memory store keeps the rules of the port`(rule: String) throws {
         try AuthorityStoreConformance { InMemoryAuthorityStore(history: $0) }.run(rule)
     }
 
-    @Test func `the suite sees a store that breaks a rule`() {
+    @Test func `the suite detects a store that breaks a rule`() {
         let broken = AuthorityStoreConformance { _ in InMemoryAuthorityStore(epoch: Epoch(rawValue: "wrong")) }.run()
         #expect(broken.map(\.rule) == ["a new store has its epoch and nothing else"])
     }

@@ -3,7 +3,7 @@ import SyncModel
 import SyncTestKit
 import Testing
 
-/// A client that keeps only what pages tell it, as plainly as possible.
+/// A minimal client that stores the contents of the pages that it pulls.
 struct Mirror {
     var cursor: Cursor?
     var records: [RecordAddress: Record] = [:]
@@ -12,7 +12,7 @@ struct Mirror {
     var hasMore = true
     var largestPage = 0
     var shownRows = 0
-    /// The records that a snapshot in progress has shown.
+    /// The records in the pages of the current snapshot so far.
     private var shown: Set<RecordAddress> = []
 
     init(cursor: Cursor? = nil) {
@@ -69,7 +69,7 @@ struct Mirror {
         guard let schema = AuthorityWorld.catalog[change.collection] else { return }
         switch change.effect {
         case .created(let uid, let patch):
-            // A row of the snapshot may be ahead of the feed.
+            // The snapshot may already contain a later version of this record.
             if records[address] == nil {
                 records[address] = Record(id: change.id, uid: uid, version: version, creating: patch, schema: schema)
             }

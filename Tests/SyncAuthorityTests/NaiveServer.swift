@@ -1,13 +1,13 @@
 import SyncModel
 
-/// A server written a second time, as naively as possible: no plan, no store, whole copies, linear
-/// searches. Fields are merged here by the words of the rules, not by the code under test.
+/// A second, naive implementation of the server: no plan, no store, whole copies, and linear searches. It merges fields
+/// according to the written rules and not by the code under test.
 struct NaiveServer {
     struct Cell: Equatable {
         var value: FieldValue
         var stamp: Stamp
         var version: Version
-        /// Whether the transaction at hand has written it.
+        /// Whether the current transaction has written this cell.
         var isFresh = false
     }
 
@@ -67,7 +67,7 @@ struct NaiveServer {
                 if var row {
                     guard row.space == transaction.space else { return nil }
                     if row.creator != client || row.claimed != mutation.time {
-                        // Someone else has made it: what is given here is joined with what is there.
+                        // Another client has created the record, so the values of this create are merged into it.
                         guard !row.isDeleted else { return nil }
                         let edits = patch.map {
                             FieldEdit(field: $0.field, value: $0.value, before: .null, seen: .zero)
@@ -134,8 +134,8 @@ struct NaiveServer {
             heads[transaction.space] ?? .zero, uids: told.map { rows[$0]?.uid ?? .none }, conflicts: conflicts)
     }
 
-    /// Merges edits into a row and counts the conflicts; nil for an unknown field. The versions of changed fields are
-    /// settled at the end, when it is known whether the value is another one.
+    /// Merges edits into a row and returns the number of conflicts, or nil if a field is unknown. The versions of
+    /// changed fields are set at the end of the transaction, when it is known whether their values differ.
     private func edit(
         _ row: inout Row, _ edits: [FieldEdit], _ stamp: Stamp, _ schema: ModelSchema, head: Version
     ) -> Int? {

@@ -4,7 +4,7 @@ import SyncTestKit
 import Testing
 
 @Suite struct PullTests {
-    /// Ten users, five avatars, some edits and deletes: 20 commits.
+    /// Returns a world with 20 commits: ten users, three avatars, seven edits, and two deletes.
     private func world(policy: AuthorityPolicy = AuthorityPolicy()) throws -> AuthorityWorld {
         let world = AuthorityWorld(policy: policy)
         var device = Device(1)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 5, 7, 11, 12, 13, 1_000])
-    func `a snapshot in pages of any size shows every live record once, in order`(limit: Int) throws {
+    func `a snapshot in pages of any size contains every live record once`(limit: Int) throws {
         let world = try world()
         var mirror = Mirror()
         try mirror.pullAll(from: world, limit: limit)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 100])
-    func `the feed from the beginning gives the same as a snapshot`(limit: Int) throws {
+    func `reading the feed from the beginning gives the same records as a snapshot`(limit: Int) throws {
         let world = try world()
         var mirror = Mirror(cursor: try world.cursor(0))
         try mirror.pullAll(from: world, limit: limit)
@@ -45,7 +45,7 @@ import Testing
         #expect(mirror.version == Version(20))
     }
 
-    @Test func `a page of the feed never splits a commit, and says whether another follows`() throws {
+    @Test func `a page of the feed never splits a commit and says whether more follow`() throws {
         let world = try world()
         guard case .page(let page) = try world.page(world.cursor(10), limit: 2),
             case .commits(let commits) = page.content
@@ -92,7 +92,7 @@ import Testing
         #expect(commits.count == 1)
     }
 
-    @Test func `a snapshot taken while commits go on, and the feed after it, give the exact state`() throws {
+    @Test func `a snapshot taken during commits, followed by the feed, gives the exact state`() throws {
         for limit in 1...6 {
             let world = try world()
             var device = Device(2)
@@ -100,7 +100,7 @@ import Testing
             var step: UInt64 = 0
             while !mirror.isComplete || mirror.hasMore || step < 12 {
                 try mirror.pull(from: world, limit: limit)
-                // Something happens before, at and behind the place of the walk.
+                // The commits change records before, at, and after the current position of the snapshot.
                 guard step < 12 else { continue }
                 try world.push(
                     &device, update("user", step % 9, at: 50, "bio", .text("new \(step)"), seen: Version(999)))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a limit is clamped to what the server gives, and a negative one is malformed`() throws {
+    @Test func `a page limit is clamped to the server's limit, and a negative limit is malformed`() throws {
         var policy = AuthorityPolicy()
         policy.limits = ServerLimits(pushBytes: 100_000, pushTransactions: 10, pageRows: 3)
         let world = try world(policy: policy)
@@ -132,7 +132,7 @@ import Testing
         #expect(failure?.code == .malformed)
     }
 
-    @Test func `a page is bounded in bytes too, and still goes on`() throws {
+    @Test func `a page is bounded in bytes but always makes progress`() throws {
         var policy = AuthorityPolicy()
         policy.pageBytes = 1
         let world = try world(policy: policy)
@@ -168,13 +168,13 @@ import Testing
         ].map { "\($0).\(seal)" }
 
     @Test(arguments: strangeCursors)
-    func `a cursor that this server did not make asks for a snapshot, and proves nothing`(text: String) throws {
+    func `a cursor that this server did not issue leads to a snapshot and proves nothing`(text: String) throws {
         let world = try world()
         #expect(try world.page(Cursor(rawValue: text)) == .mustReset(.cursor))
         #expect(world.histories.lost.isEmpty)
     }
 
-    @Test func `a cursor with any one byte changed is not taken for a cursor of this server`() throws {
+    @Test func `a cursor with any byte changed is not accepted`() throws {
         let world = try world()
         guard case .page(let page) = try world.page(nil, limit: 3) else {
             Issue.record("no page")
@@ -199,14 +199,14 @@ import Testing
         #expect(world.histories.lost.isEmpty)
     }
 
-    @Test func `a cursor of another space asks for a snapshot of this one`() throws {
+    @Test func `a cursor of another space leads to a snapshot of the requested one`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = try world(policy: policy)
         #expect(try world.page(world.cursor(3), in: "north") == .mustReset(.cursor))
     }
 
-    @Test func `a cursor of another epoch starts again`() throws {
+    @Test func `a cursor of another epoch leads to a snapshot`() throws {
         let world = try world()
         guard case .page(let page) = try world.page(nil) else {
             Issue.record("no page")
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(arguments: ["", "no dots.please", "epoch-1", String(repeating: "e", count: 65), "é"])
-    func `an epoch that cannot be is refused`(name: String) throws {
+    func `an invalid or reused epoch is refused`(name: String) throws {
         let world = AuthorityWorld()
         let failure = #expect(throws: AuthorityFailure.self) {
             try world.authority.startNewEpoch(.fixed(Epoch(rawValue: name)))
@@ -231,7 +231,7 @@ import Testing
         #expect(try world.authority.epoch() == AuthorityWorld.epoch)
     }
 
-    @Test func `a cursor below the horizon starts again, and one at the horizon goes on`() throws {
+    @Test func `a cursor below the horizon leads to a snapshot, and a cursor at the horizon continues`() throws {
         let world = try world()
         func cursor(_ version: Int64) throws -> Cursor { try world.cursor(version) }
         try world.authority.trim(.default, before: Version(8))
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `long feeds are shortened a slice at a time, and others are left alone`() throws {
+    @Test func `long feeds are shortened in slices, and short feeds are not changed`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = try world(policy: policy)
@@ -286,7 +286,7 @@ import Testing
         #expect(try world.page(beginning, in: "north") != .mustReset(.horizon))
     }
 
-    @Test func `a snapshot whose beginning falls below the horizon starts again`() throws {
+    @Test func `a snapshot restarts if its beginning falls below the horizon`() throws {
         let world = try world()
         guard case .page(let page) = try world.page(nil, limit: 2) else {
             Issue.record("no page")
@@ -298,7 +298,7 @@ import Testing
         #expect(try world.page(page.cursor) == .mustReset(.horizon))
     }
 
-    @Test func `a deleted record does not come back, also after its commit was trimmed`() throws {
+    @Test func `a deleted record does not come back, even after its commit was trimmed`() throws {
         let world = try world()
         try world.authority.trim(.default, before: Version(21))
         var old = Device(1, incarnation: 1)
@@ -311,7 +311,7 @@ import Testing
         #expect(mirror.records[RecordAddress("user", id(9))] == nil)
     }
 
-    @Test func `who may not read is refused, and fetches nothing`() throws {
+    @Test func `a client without read access can neither pull nor fetch`() throws {
         let world = try world()
         #expect(try world.page(nil, in: "secret") == .noAccess(AuthorityWorld.epoch))
         #expect(try world.fetch("user", .id(id(1)), in: "secret") == nil)
@@ -319,7 +319,7 @@ import Testing
         #expect(world.authority.mayRead(.default, Principal(name: "anna")))
     }
 
-    @Test func `a record is fetched by id and by uid, while it lives and where it lives`() throws {
+    @Test func `a live record can be fetched by id or uid, but only from its own space`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([.init(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = try world(policy: policy)
@@ -335,7 +335,7 @@ import Testing
         #expect(try world.fetch("ghost", .id(id(3))) == nil)
     }
 
-    @Test func `hello tells the history and the limits`() throws {
+    @Test func `the hello response contains the epoch and the limits`() throws {
         let world = AuthorityWorld()
         let hello = try world.authority.hello(for: Principal(name: "anna"), now: AuthorityWorld.now)
         #expect(hello.epoch == AuthorityWorld.epoch)

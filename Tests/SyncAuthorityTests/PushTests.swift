@@ -11,7 +11,8 @@ import Testing
         }
     }
 
-    /// The outcomes of an answer, without receipts: which result has one depends on the others of its answer.
+    /// Returns the outcomes of a response without receipts, because the place of a receipt depends on the other
+    /// results.
     private func outcomes(_ reply: PushReply) throws -> [TransactionResult] {
         guard case .answered(let results, let epoch, _) = reply else {
             Issue.record("\(reply)")
@@ -21,7 +22,7 @@ import Testing
         return results.map { TransactionResult(number: $0.number, outcome: $0.outcome) }
     }
 
-    @Test func `a repeat gets the outcome it had and does nothing again`() throws {
+    @Test func `a repeated push gets the same outcome and has no further effect`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 3)
@@ -36,7 +37,7 @@ import Testing
         #expect(try world.head() == Version(4))
     }
 
-    @Test func `an answer that conflicts make too long ends early, and the rest comes with the next push`() throws {
+    @Test func `a response that conflicts make too long ends early, and the next push gets the rest`() throws {
         let world = AuthorityWorld(policy: AuthorityPolicy(pageBytes: 2_000))
         var (ann, bo) = (Device(1), Device(2))
         try world.push(
@@ -53,7 +54,7 @@ import Testing
         #expect(rest.map(\.number) == batch[2...].map(\.number))
     }
 
-    @Test func `a transaction that meets too much is rejected, and takes nothing`() throws {
+    @Test func `a transaction with too many conflicts is rejected and changes nothing`() throws {
         let world = AuthorityWorld()
         var (ann, bo) = (Device(1), Device(2))
         let long = String(repeating: "a", count: SchemaLimits.textBytes)
@@ -66,7 +67,7 @@ import Testing
         #expect(try world.head() == Version(1))
     }
 
-    @Test func `a rejection is an outcome too, and is remembered`() throws {
+    @Test func `a rejection is remembered as an outcome`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let bad = try device.number([delete("user", 1)])
@@ -77,7 +78,7 @@ import Testing
         #expect(try outcomes(world.reply(device.request([bad]), by: device.principal)) == first)
     }
 
-    @Test func `a gap in the numbers is refused, with the number that is expected`() throws {
+    @Test func `a gap in the numbers is refused with the expected number`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 3)
@@ -90,7 +91,7 @@ import Testing
         #expect(try world.head() == Version(1))
     }
 
-    @Test func `a number with other contents is an identity conflict and takes nothing`() throws {
+    @Test func `a reused number with different contents is an identity conflict and changes nothing`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 2)
@@ -106,7 +107,8 @@ import Testing
         #expect(try world.fetch("user", .id(id(56))) == nil)
     }
 
-    @Test func `an outcome is forgotten some hundred acknowledgments later, and its number is an identity conflict`()
+    @Test
+    func `an outcome is forgotten only after many more acknowledgments, and then its number is an identity conflict`()
         throws
     {
         let world = AuthorityWorld()
@@ -129,7 +131,7 @@ import Testing
         #expect(try outcomes(world.reply(device.request([batch[1]]), by: device.principal)).count == 1)
     }
 
-    @Test func `nobody pushes with the client id of another principal`() throws {
+    @Test func `a push with another principal's client id is refused`() throws {
         let world = AuthorityWorld()
         var anna = Device(1, principal: "anna")
         var eve = Device(1, principal: "eve")
@@ -143,7 +145,7 @@ import Testing
         #expect(try outcomes(world.reply(anna.request(batch), by: anna.principal)) == first)
     }
 
-    @Test func `acknowledging more than was given out forgets nothing that is still to come`() throws {
+    @Test func `acknowledging numbers that were never sent does not affect later transactions`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         device.acknowledged = TransactionNumber(5)
@@ -154,7 +156,9 @@ import Testing
         #expect(try outcomes(world.reply(device.request(batch), by: device.principal)).count == 1)
     }
 
-    @Test func `another epoch is refused with the right one; no epoch is the first contact`() throws {
+    @Test func `a push with another epoch is refused with the current one, and a push without an epoch is accepted`()
+        throws
+    {
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 1)
@@ -182,7 +186,7 @@ import Testing
     ]
 
     @Test(arguments: badNumbers)
-    func `numbers that cannot be are malformed`(_ bad: BadNumbers) throws {
+    func `a push with invalid numbers is malformed`(_ bad: BadNumbers) throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let transactions = try bad.numbers.map { number in
@@ -222,7 +226,7 @@ import Testing
         #expect(try world.head() == .zero)
     }
 
-    @Test func `one transaction that is too large by itself is rejected, and does not block those behind it`() throws {
+    @Test func `a single transaction that is too large is rejected and does not block later ones`() throws {
         var policy = AuthorityPolicy()
         policy.limits = ServerLimits(pushBytes: 300, pushTransactions: 3, pageRows: 10)
         let world = AuthorityWorld(policy: policy)
@@ -233,7 +237,7 @@ import Testing
         #expect(try world.push(&device, create("user", 2, ["username": .text("b")])).version == Version(1))
     }
 
-    @Test func `who may not write is told so by an outcome`() throws {
+    @Test func `a write without permission is rejected with an outcome`() throws {
         var policy = AuthorityPolicy()
         policy.access = AccessRules([
             .init(principals: .everyone, spaces: .only([.default]), access: .read),
@@ -248,7 +252,7 @@ import Testing
     }
 
     @Test
-    func `the server's clock hears of clients but not of one far in the future, and goes back only when it was ahead`()
+    func `the server's clock follows clients within the permitted skew, and goes back only if it was ahead`()
         throws
     {
         let world = AuthorityWorld()
@@ -273,7 +277,7 @@ import Testing
         #expect(try world.authority.hello(for: device.principal, now: AuthorityWorld.now).serverTime > corrected)
     }
 
-    @Test func `a later edit of a fast device counts, also when the server's clock has gone back`() throws {
+    @Test func `a later edit from a fast device wins even if the server's clock goes back`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let now = AuthorityWorld.now
@@ -285,7 +289,7 @@ import Testing
         #expect(try world.value("user", 1, "bio") == .text("ab"))
     }
 
-    @Test func `news of a commit come after it is durable, and none come without one`() async throws {
+    @Test func `a commit is announced only after it is durable`() async throws {
         let world = AuthorityWorld()
         let news = world.authority.commits.subscribe()
         var device = Device(1)
@@ -302,7 +306,9 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 100])
-    func `a store that fails at any step leaves nothing half done, and a repeat completes it`(group: Int) throws {
+    func `a store failure at any step leaves no partial transaction, and a repeated push completes the batch`(
+        group: Int
+    ) throws {
         var policy = AuthorityPolicy()
         policy.transactionsPerWrite = group
         var n = 0
@@ -345,7 +351,7 @@ import Testing
         #expect(n > 20, "every call of the port was failed once")
     }
 
-    @Test func `an answer that was lost after the commit is given again`() throws {
+    @Test func `a repeated push gets the response that was lost after the commit`() throws {
         let world = AuthorityWorld()
         var device = Device(1)
         let batch = try numbered(&device, 2)

@@ -5,10 +5,11 @@ import SyncTestKit
 import SyncWire
 import Testing
 
-/// Several clients, seeded transactions, failing stores, late repeats: against a naive server.
+/// Compares the authority with a naive server under random transactions from several clients, store failures, and late
+/// repeats.
 @Suite struct RandomAuthorityTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `whatever clients send, the server holds what a naive one would`(seed: UInt64) throws {
+    func `the server holds the same data as a naive server for any transactions`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, stream: "authority")
         var policy = AuthorityPolicy()
         policy.transactionsPerWrite = random.within(1...4)
@@ -41,7 +42,7 @@ import Testing
             #expect(results.map { Self.answer($0.outcome) } == expected, "seed \(seed): \(results)")
             for result in results { answered[index][result.number.rawValue] = result.outcome }
 
-            // A late repeat of anything that was not acknowledged gets what it got.
+            // A late repeat of transactions that were not acknowledged gets the same results.
             if random.below(3) == 0 { devices[index].acknowledged = batch[0].number }
             if random.below(2) == 0 {
                 let again = try push(batch, devices[index], world, now: now, &random)
@@ -75,7 +76,7 @@ import Testing
         checkUniqueUIDs(naive)
     }
 
-    /// Pushes until everything is answered, over a store that sometimes fails, as a client would.
+    /// Pushes like a client until every transaction has a result, with a store that sometimes fails.
     private func push(
         _ batch: [NumberedTransaction], _ device: Device, _ world: AuthorityWorld, now: WallTime,
         _ random: inout SeededRandom

@@ -2,12 +2,13 @@ import Logging
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncProgram
 import Testing
 import TomboloCommunity
 
 @testable import SyncBootstrap
 
-/// Counts how often each part is made.
+/// Records the parts that are created.
 private final class Workshop: Sendable {
     let made = Guarded<[String]>([])
 
@@ -23,9 +24,10 @@ private struct NoLinks: Reachability {
 
 @Suite struct CompositionTests {
     private func settings(_ flags: [String: String] = [:]) throws -> ClientSettings {
-        let sources = try ConfigurationSources(
-            flags: flags.mapValues { .init($0, flag: "--set") }, variables: ["HOME": "/nonexistent"], file: nil)
-        return try ClientSettings(ResolvedConfiguration(sources, for: .syncctl))
+        let sources = ConfigurationSources(
+            Program("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
+            variables: ["HOME": "/nonexistent"], file: nil)
+        return try ClientSettings(ResolvedConfiguration(sources))
     }
 
     private func recipes(_ workshop: Workshop) -> ClientRecipes {
@@ -56,7 +58,7 @@ private struct NoLinks: Reachability {
             creatingStore: false)
     }
 
-    @Test func `nothing is made before it is asked for, and then once`() throws {
+    @Test func `parts are created on first use and only once`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
         #expect(workshop.list.isEmpty)
@@ -67,14 +69,14 @@ private struct NoLinks: Reachability {
         #expect(workshop.list == ["reachability", "runtime"])
     }
 
-    @Test func `a part that cannot be made is asked for again the next time`() throws {
+    @Test func `a part that could not be created is created again on the next use`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
         for _ in 0..<2 { #expect(throws: StoreFailure.self) { try client.store } }
         #expect(workshop.list == ["runtime", "store", "store"])
     }
 
-    @Test func `without a server no transport is made, and the key is named`() throws {
+    @Test func `without a server no transport is created, and the access fails`() throws {
         let workshop = Workshop()
         let client = try client(workshop)
         #expect(throws: ConfigurationProblem.self) { try client.transport }

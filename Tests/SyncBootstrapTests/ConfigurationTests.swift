@@ -1,23 +1,26 @@
+import ConfigurationChecks
 import Foundation
 import SyncCore
 import SyncSimulation
+import SyncTransportHTTP
 import Testing
 
 @testable import SyncBootstrap
+@testable import SyncProgram
 
 private func resolve(
-    flags: [String: String] = [:], variables: [String: String] = ["HOME": "/home/ned"], file: String? = nil,
-    for program: Program = .syncctl
-) throws(ConfigurationProblem) -> ResolvedConfiguration {
+    flags: [String: String] = [:], variables: [String: String] = ["HOME": "/home/ned"], file: String? = nil
+) throws(ConfigurationProblem) -> ResolvedConfiguration<ClientKeys> {
     let file = try file.map { text throws(ConfigurationProblem) in
         try ConfigurationFile(path: "tombolo.json", text: Data(text.utf8))
     }
-    let sources = try ConfigurationSources(
-        flags: flags.mapValues { .init($0, flag: "--set") }, variables: variables, file: file)
-    return try ResolvedConfiguration(sources, for: program)
+    return try ResolvedConfiguration(
+        ConfigurationSources(
+            Program("syncctl"), flags: try ConfigurationFlags(settings: flags.map { "\($0)=\($1)" }),
+            variables: variables, file: file))
 }
 
-/// Returns the reason that stopped the start, in words.
+/// Returns the message and the advice of the problem that `body` throws.
 private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String {
     do throws(ConfigurationProblem) {
         try body()
@@ -28,12 +31,12 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
 }
 
 @Suite struct ConfigurationSourceTests {
-    @Test func `flags win over variables, variables over the file, the file over defaults`() throws {
+    @Test func `flags override variables, variables override the file, and the file overrides defaults`() throws {
         let file = #"{"sync": {"poll-interval": "3s", "page-rows": 3, "hints": false}, "log": {"level": "debug"}}"#
         let home = ["HOME": "/home/ned"]
         let resolved = try resolve(
             flags: ["sync.poll-interval": "1s"],
-            variables: home.merging(["TOMBOLO_SYNC_POLL_INTERVAL": "2s", "TOMBOLO_SYNC_PAGE_ROWS": "2"]) { $1 },
+            variables: home.merging(["SYNCCTL_SYNC_POLL_INTERVAL": "2s", "SYNCCTL_SYNC_PAGE_ROWS": "2"]) { $1 },
             file: file)
         let settings = try ClientSettings(resolved)
         #expect(settings.policy.pollInterval == .seconds(1))
@@ -41,9 +44,9 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(settings.policy.listensForHints == false)
         #expect(settings.logLevel == .debug)
         #expect(settings.policy.batch.transactions == 200)
-        let sources = Dictionary(uniqueKeysWithValues: resolved.entries.map { ($0.key.name, $0.source) })
+        let sources = Dictionary(uniqueKeysWithValues: resolved.entries.map { ($0.name, $0.source) })
         #expect(sources["sync.poll-interval"] == .flag("--set"))
-        #expect(sources["sync.page-rows"] == .variable("TOMBOLO_SYNC_PAGE_ROWS"))
+        #expect(sources["sync.page-rows"] == .variable("SYNCCTL_SYNC_PAGE_ROWS"))
         #expect(sources["sync.hints"] == .file("tombolo.json"))
         #expect(sources["sync.batch-transactions"] == .byDefault)
     }
@@ -58,21 +61,21 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("sync.pol-interval", "did you mean sync.poll-interval?"), ("server", "syncctl config show"),
         ("serverr.url", "did you mean server.url?"),
     ])
-    func `a key that nobody knows is named, with the one that was meant`(key: String, advice: String) {
+    func `an unknown key is reported with a suggestion`(key: String, advice: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: "1"]) }
         #expect(words.contains("there is no key \(key)"))
         #expect(words.contains(advice), "\(words)")
     }
 
-    @Test func `an unknown variable of ours is refused, and others are none of our business`() throws {
+    @Test func `an unknown variable with the prefix TOMBOLO_ is refused, and other variables are ignored`() throws {
         let words = problem { () throws(ConfigurationProblem) in
-            _ = try resolve(variables: ["TOMBOLO_SERVER_ULR": "x"])
+            _ = try resolve(variables: ["SYNCCTL_SERVER_ULR": "x"])
         }
-        #expect(words == "there is no environment variable TOMBOLO_SERVER_ULR | did you mean TOMBOLO_SERVER_URL?")
-        _ = try resolve(variables: ["SERVER_URL": "x", "TOMBOLOX": "y"])
+        #expect(words == "there is no environment variable SYNCCTL_SERVER_ULR | did you mean SYNCCTL_SERVER_URL?")
+        _ = try resolve(variables: ["SERVER_URL": "x", "SYNCCTLX": "y"])
     }
 
-    @Test func `an unknown key in the file is refused, with the file`() {
+    @Test func `an unknown key in the file is reported with the name of the file`() {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: #"{"sync": {"pages": 1}}"#) }
         #expect(words.contains("there is no key sync.pages in tombolo.json"))
     }
@@ -85,8 +88,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         ("log.level", "loud"), ("store.folder", ""), ("recorder.events", "-1"), ("recorder.events", "100001"),
         ("recorder.events", "on"),
     ])
-    func `a wrong value stops the start, and is told with its source and what was expected`(key: String, value: String)
-    {
+    func `an invalid value is reported with its key and its source`(key: String, value: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: [key: value]) }
         #expect(words.contains("\(key) (--set): '\(value)' is not"), "\(words)")
     }
@@ -94,7 +96,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     @Test(arguments: [
         "https://name:secret@example.org", "https://example.org/?token=secret", "https://example.org#secret",
     ])
-    func `an address with a secret in it is refused, and not repeated`(address: String) {
+    func `a URL that contains a secret is refused without repeating it`(address: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.url": address]) }
         #expect(words.contains("server.url (--set): the value is not"), "\(words)")
         #expect(!words.contains("secret"))
@@ -105,7 +107,7 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #"{"sync": {"hints": 1}}"#, #"{"sync": {"poll-interval": 30}}"#, #"{"sync": {"page-rows": null}}"#,
         #"{"sync": {"page-rows": [5]}}"#,
     ])
-    func `the file's values have the type of their key`(file: String) {
+    func `a value in the file must have the type of its key`(file: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
         #expect(words.contains("sync.") && words.contains("tombolo.json"), "\(words)")
     }
@@ -114,13 +116,13 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         "", "{", "[]", "7", #"{"a": 1,}"#, #"{"log": {"level": "debug"}, "log": {"level": "info"}}"#,
         #"{"log": {"level": "debug"}, "log.level": "info"}"#,
     ])
-    func `a file that is no JSON object is refused by its name`(file: String) {
+    func `a file that is not a valid JSON object is reported with its name`(file: String) {
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(file: file) }
         #expect(words.contains("tombolo.json"), "\(words)")
     }
 
     @Test(arguments: 0..<24 as Range<UInt64>)
-    func `a configuration file with bytes changed is read, or refused by its name`(seed: UInt64) {
+    func `a configuration file with changed bytes is either read or refused with its name`(seed: UInt64) {
         let whole = Array(
             #"{"log": {"level": "debug"}, "sync": {"page-rows": 5, "hints": true, "poll-interval": "30s"}}"#.utf8)
         var random = SeededRandom(seed: seed)
@@ -136,8 +138,9 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
             }
             let words = problem { () throws(ConfigurationProblem) in
                 let file = try ConfigurationFile(path: "tombolo.json", text: Data(bytes))
-                let sources = try ConfigurationSources(flags: [:], variables: ["HOME": "/home/ned"], file: file)
-                _ = try ResolvedConfiguration(sources, for: .syncctl)
+                let sources = ConfigurationSources(
+                    Program("syncctl"), variables: ["HOME": "/home/ned"], file: file)
+                _ = try ResolvedConfiguration<ClientKeys>(sources)
             }
             #expect(
                 words == "nothing was wrong" || words.contains("tombolo.json"),
@@ -145,9 +148,9 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         }
     }
 
-    @Test func `a secret is masked, and not taken from a flag`() throws {
-        let resolved = try resolve(variables: ["HOME": "/h", "TOMBOLO_SERVER_TOKEN": "canary-7f"])
-        let entry = try #require(resolved.entries.first { $0.key.name == "server.token" })
+    @Test func `a secret is masked and not accepted as a flag`() throws {
+        let resolved = try resolve(variables: ["HOME": "/h", "SYNCCTL_SERVER_TOKEN": "canary-7f"])
+        let entry = try #require(resolved.entries.first { $0.name == "server.token" })
         #expect(entry.shownText == "********")
         let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["server.token": "canary-7f"]) }
         #expect(words.contains("is a secret"))
@@ -157,10 +160,32 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect(!String(describing: Mirror(reflecting: token).children.map { $0.value }).contains("canary"))
     }
 
-    @Test func `a file may hold keys of the other program, and a flag may not`() throws {
-        _ = try resolve(file: #"{"listen": {"port": 80}}"#)
-        let words = problem { () throws(ConfigurationProblem) in _ = try resolve(flags: ["listen.port": "80"]) }
-        #expect(words.contains("means nothing to syncctl"))
+    @Test func `each program has its own variables, file, and folder`() throws {
+        let variables = ["HOME": "/home/ned", "TODOSERVER_LISTEN_PORT": "80", "SYNCD_LISTEN_PORT": "80"]
+        #expect(try ClientSettings(resolve(variables: variables)).store.folder == "/home/ned/.local/share/syncctl")
+        let todo = Program("todo")
+        let sources = ConfigurationSources(
+            todo, variables: variables.merging(["TODO_SERVER_URL": "https://a.example"]) { $1 }, file: nil)
+        let settings = try ClientSettings(ResolvedConfiguration(sources))
+        #expect(settings.server?.address.host == "a.example")
+        #expect(settings.store.folder == "/home/ned/.local/share/todo")
+        #expect(todo.configurationFile(variables) == "/home/ned/.config/todo/config.json")
+        #expect(todo.configurationFile(["XDG_CONFIG_HOME": "/etc/xdg"]) == "/etc/xdg/todo/config.json")
+    }
+
+    @Test func `a flag that is given twice is refused`() {
+        let words = problem { () throws(ConfigurationProblem) in
+            var flags = try ConfigurationFlags(settings: ["log.level=debug"])
+            try flags.take("info", for: "log.level", flag: "--log-level")
+        }
+        #expect(words == "log.level is given twice, with --set and --log-level; expected it once")
+    }
+
+    @Test func `a path in the home folder needs a home`() {
+        let words = problem { () throws(ConfigurationProblem) in
+            _ = try resolve(flags: ["store.folder": "~/x"], variables: [:])
+        }
+        #expect(words.contains("HOME is not set"))
     }
 }
 
@@ -178,74 +203,49 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
         #expect((words == "nothing was wrong") == isAllowed, "\(words)")
     }
 
-    @Test func `tests find no folder by habit`() {
+    @Test func `the test environment has no default folder`() {
         let words = problem { () throws(ConfigurationProblem) in
             _ = try ClientSettings(try resolve(flags: ["environment": "test"]))
         }
         #expect(words.contains("store.folder is not set"))
     }
 
-    @Test func `a program cannot even name the adapters of the simulation`() {
+    @Test func `a program cannot select the simulation's adapters`() {
         let words = problem { () throws(ConfigurationProblem) in _ = try ClientRecipes.picked(by: .simulation) }
         #expect(words.contains("test kit"))
     }
 
-    @Test func `folders follow the home and XDG`() throws {
-        #expect(try ClientSettings(try resolve()).store.folder == "/home/ned/.local/share/tombolo")
+    @Test func `folders follow HOME and XDG_DATA_HOME`() throws {
+        #expect(try ClientSettings(try resolve()).store.folder == "/home/ned/.local/share/syncctl")
         let xdg = ["HOME": "/home/ned", "XDG_DATA_HOME": "/data"]
-        #expect(try ClientSettings(try resolve(variables: xdg)).store.folder == "/data/tombolo")
+        #expect(try ClientSettings(try resolve(variables: xdg)).store.folder == "/data/syncctl")
         #expect(try ClientSettings(try resolve(flags: ["store.folder": "~/x"])).store.folder == "/home/ned/x")
     }
 }
 
 @Suite struct ConfigurationDocumentTests {
-    @Test func `every key is listed once, is documented, and takes its own default`() {
-        let keys = ConfigurationKeys.all
-        #expect(Set(keys.map(\.name)).count == keys.count)
-        for key in keys {
-            #expect(key.meaning.hasSuffix("."), "\(key.name)")
-            #expect(!key.programs.isEmpty, "\(key.name)")
-            if case .fixed(let text) = key.defaultValue { #expect(key.accepts(text), "\(key.name) = \(text)") }
-        }
+    @Test func `every client setting is listed once, is documented, and takes its own default`() {
+        checkSettings(ClientKeys.settings)
     }
 
-    @Test func `no key of the catalogue is missing in the list`() throws {
-        let source = try String(
-            contentsOf: Self.file("Sources/Root/SyncBootstrap/Configuration/ConfigurationKeys.swift"), encoding: .utf8)
-        let declared = source.components(separatedBy: "ConfigurationKey<").count - 1
-        #expect(declared == ConfigurationKeys.all.count)
+    @Test func `the schema of a client's configuration is the one beside the sources`() throws {
+        try checkSchema(ClientKeys.settings, "client", of: "syncctl")
     }
 
-    @Test func `the schema beside the sources is the one that the keys make`() throws {
-        let stored = try String(contentsOf: Self.file("Schemas/config/configuration.schema.json"), encoding: .utf8)
-        #expect(
-            stored == ConfigurationSchema.text,
-            "fix it with: syncctl config schema > Schemas/config/configuration.schema.json")
+    @Test func `the help names every key, and the program's variables`() {
+        let help = ConfigurationHelp.text(ClientKeys.settings, Program("todo"))
+        for setting in ClientKeys.settings { #expect(help.contains("\n  " + setting.name + "\n"), "\(setting.name)") }
+        #expect(help.contains("TODO_LOG_LEVEL") && help.contains("TODO_CONFIG"))
     }
 
-    @Test func `the schema is JSON that names every key`() throws {
-        let object = try JSONSerialization.jsonObject(with: Data(ConfigurationSchema.text.utf8)) as? [String: Any]
-        var names: Set<String> = []
-        func walk(_ value: [String: Any], _ prefix: String) {
-            for (name, child) in value["properties"] as? [String: [String: Any]] ?? [:] {
-                if child["properties"] != nil { walk(child, prefix + name + ".") } else { names.insert(prefix + name) }
-            }
-        }
-        walk(try #require(object), "")
-        #expect(names == Set(ConfigurationKeys.all.map(\.name)).union(["$schema"]))
-    }
-
-    @Test(arguments: Program.allCases)
-    func `the help names every key of its program`(program: Program) {
-        let help = ConfigurationHelp.text(for: program)
-        for key in ConfigurationKeys.all {
-            #expect(help.contains("\n  " + key.name + "\n") == key.programs.contains(program), "\(key.name)")
-        }
-    }
-
-    private static func file(_ path: String) -> URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: path)
+    @Test func `every default has one home`() throws {
+        let settings = try ClientSettings(resolve())
+        #expect(settings.policy == SyncPolicy())
+        #expect(settings.server == nil)
+        let remote = try ClientSettings(resolve(flags: ["server.url": "https://a.example"])).server
+        let transport = HTTPTransportConfiguration(baseURL: "https://a.example")
+        #expect(remote?.connectTimeout == transport.connectTimeout)
+        #expect(remote?.requestTimeout == transport.callTimeout)
     }
 }
 
@@ -253,28 +253,29 @@ private func problem(_ body: () throws(ConfigurationProblem) -> Void) -> String 
     @Test(arguments: [
         ("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("1d", 86_400_000), ("0s", 0),
     ])
-    func `durations are read, and shown in the largest exact unit`(text: String, milliseconds: Int) {
+    func `durations are parsed, and formatted in the largest exact unit`(text: String, milliseconds: Int) {
         #expect(DurationText(parsing: text)?.duration == .milliseconds(milliseconds))
         #expect(DurationText(.milliseconds(milliseconds)).description == text)
     }
 
     @Test(arguments: ["", "5", "s", "5 s", "-5s", "5.5s", "5S", "5sec", "٥s", "9223372036854775807d"])
-    func `what is no duration is refused`(text: String) {
+    func `an invalid duration is refused`(text: String) {
         #expect(DurationText(parsing: text) == nil)
     }
 }
 
 @Suite struct ServerAddressTests {
     @Test(arguments: ["127.0.0.1", "127.255.0.9", "localhost", "a.localhost", "::1"])
-    func `this machine needs no encryption`(host: String) {
+    func `a loopback address is recognized`(host: String) {
         #expect(ServerAddress.isLoopback(host))
     }
 
-    /// Others read some of these as octal, or look them up: the token would go to another machine in plain text.
+    /// Other software reads some of these as octal or looks them up as names, so the token could go to another machine
+    /// in plain text.
     @Test(arguments: [
         "0127.0.0.1", "127.0.0.01", "+127.0.0.1", "127.0.0", "127.0.0.1.", "127.0.0.256", "128.0.0.1", "localhost.x",
     ])
-    func `what only looks like this machine is another one`(host: String) {
+    func `an address that only looks like a loopback address is not one`(host: String) {
         #expect(!ServerAddress.isLoopback(host))
     }
 }

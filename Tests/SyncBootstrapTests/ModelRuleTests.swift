@@ -10,13 +10,13 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// The rules of the models are part of the schema: a client that checks nothing meets the same rules on the server.
+/// The rules of the models are part of the schema, so the server enforces them even if a client checks nothing.
 @Suite struct ModelRuleTests {
-    /// Names, and whether they are allowed.
+    /// Usernames, and whether they are allowed.
     static let names: [(text: String, isAllowed: Bool)] = [
         ("Ned Stark", true), ("Zo\u{EB}", true), ("\u{5317}\u{4EAC}", true), ("\u{1F469}", true),
         ("O'Brien-\u{DF}", true),
-        // Letters with marks that no composed character has.
+        // A combining mark is allowed only if no composed character exists.
         ("x\u{301}", true), ("Zo\u{65}\u{308}", false), ("\u{212B}", false),
         ("", false), (" ", false), (" Ned", false), ("Ned ", false), ("Ned\u{A0}", false), ("\u{3000}Ned", false),
         ("Ned\u{200B}", false), ("\u{200B}", false), ("\u{FEFF}Ned", false), ("N\u{202E}ed", false),
@@ -39,12 +39,13 @@ import TomboloModeling
         ("ned.png", false), ("", false),
     ]
 
-    /// Of profiles, as JSON.
+    /// Addresses of profiles as JSON, and whether they are allowed.
     static let homes: [(text: String, isAllowed: Bool)] = [
         (#"{"kind":"moon","crater":"Tycho"}"#, true), (#"{"kind":"singapore","street":"a\u001b[31mb"}"#, false),
     ]
 
-    /// Returns the verdicts of a client before it writes a creation, and of a server that receives it all the same.
+    /// Returns the rejection by a client before it writes a creation, and by a server that receives it without that
+    /// check.
     private static func verdicts(
         _ collection: CollectionName, _ patch: Patch
     ) throws -> (client: Rejection?, server: Rejection?) {
@@ -72,7 +73,9 @@ import TomboloModeling
         return (client, nil)
     }
 
-    @Test(arguments: names) func `client and server agree on a name`(text: String, isAllowed: Bool) throws {
+    @Test(arguments: names) func `client and server apply the same rules to usernames`(text: String, isAllowed: Bool)
+        throws
+    {
         let verdicts = try Self.verdicts("user", ["username": .text(text)])
         #expect((verdicts.client == nil) == isAllowed, "\(verdicts)")
         #expect(verdicts.client == verdicts.server)
@@ -80,23 +83,23 @@ import TomboloModeling
     }
 
     @Test(arguments: addresses)
-    func `client and server agree on the address of a picture`(text: String, isAllowed: Bool) throws {
+    func `client and server apply the same rules to image URLs`(text: String, isAllowed: Bool) throws {
         let author = FieldValue.reference(RecordID(bits: Identifier128(high: 1, low: 9)))
         let verdicts = try Self.verdicts("avatar", ["image_url": .text(text), "author": author])
         #expect((verdicts.client == nil) == isAllowed, "\(verdicts)")
-        // The author is on no server.
+        // The author does not exist on the server.
         #expect(verdicts.server?.code == (isAllowed ? .danglingReference : .invalidValue))
     }
 
     @Test(arguments: homes)
-    func `client and server agree on where somebody lives`(text: String, isAllowed: Bool) throws {
+    func `client and server apply the same rules to profile addresses`(text: String, isAllowed: Bool) throws {
         let user = FieldValue.reference(RecordID(bits: Identifier128(high: 1, low: 9)))
         let verdicts = try Self.verdicts("profile", ["user": user, "address": .json(text)])
         #expect((verdicts.client == nil) == isAllowed, "\(verdicts)")
         #expect(verdicts.server?.code == (isAllowed ? .danglingReference : .invalidValue))
     }
 
-    @Test(arguments: names.filter(\.isAllowed)) func `a name that is typed in another form is composed`(
+    @Test(arguments: names.filter(\.isAllowed)) func `a name in decomposed form is stored in composed form`(
         text: String, isAllowed: Bool
     ) throws {
         let typed = text.decomposedStringWithCanonicalMapping

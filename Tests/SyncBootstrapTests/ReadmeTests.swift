@@ -13,7 +13,7 @@ private struct Todo: Model {
 @Suite struct ReadmeTests {
     /// Compiled, and never run: it would sync until it is stopped.
     private func program() async throws {
-        try await withClient("todo", models: [Todo.self]) { client in  // the server comes from TOMBOLO_SERVER_URL
+        try await withClient("todo", models: [Todo.self]) { client in  // the server comes from TODO_SERVER_URL
             let milk = try await client.create(Todo.self) { $0.title = "Milk" }  // durable here at once
             milk.isDone = true
             let receipt = try await milk.save()  // on its way to the server whenever there is one

@@ -1,5 +1,6 @@
 import Foundation
 import SyncConcurrency
+import SyncProgram
 import SyncSimulation
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
         #expect(rename(path + ".new", path) == 0)
     }
 
-    @Test func `a rotated token is used, and the last good one while the file is missing or invalid`() throws {
+    @Test func `a rotated token is used, and the last valid one is kept while the file is missing or invalid`() throws {
         let path = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Self.write("first\n", to: path)
@@ -31,7 +32,7 @@ import Testing
         #expect(source.current.secret == "third")
     }
 
-    @Test func `a rotated token is told soon while the server refuses the old one, and only then`() throws {
+    @Test func `a rotated token is announced only while the server refuses the old one`() throws {
         let path = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Self.write("first\n", to: path)
@@ -71,11 +72,11 @@ import Testing
         SyncStatus(connection: connection, push: .idle, spaces: [], outbox: OutboxSummary())
     }
 
-    @Test func `a token without a file stays`() {
+    @Test func `a token without a file does not change`() {
         #expect(TokenSource(Token("fixed")).current.secret == "fixed")
     }
 
-    @Test func `a source shows no secret`() {
+    @Test func `the description of a token source contains no secret`() {
         #expect(!"\(TokenSource(Token("canary")))".contains("canary"))
         #expect(!String(reflecting: TokenSource(Token("canary"))).contains("canary"))
     }

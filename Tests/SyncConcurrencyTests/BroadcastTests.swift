@@ -10,7 +10,7 @@ private struct Sum: Coalescing, Equatable {
 }
 
 @Suite struct BroadcastTests {
-    @Test func `what a slow subscriber has not taken is joined into one`() async {
+    @Test func `pending values of a slow subscriber are combined into one`() async {
         let feed = Broadcast<Sum>()
         var iterator = feed.subscribe().makeAsyncIterator()
         for value in 1...4 { feed.publish(Sum(value: value)) }
@@ -19,7 +19,7 @@ private struct Sum: Coalescing, Equatable {
         #expect(await iterator.next() == Sum(value: 5))
     }
 
-    @Test func `every subscriber gets all news from its beginning on`() async {
+    @Test func `every subscriber gets all values published after it subscribed`() async {
         let feed = Broadcast<Sum>()
         var first = feed.subscribe().makeAsyncIterator()
         feed.publish(Sum(value: 1))
@@ -29,7 +29,7 @@ private struct Sum: Coalescing, Equatable {
         #expect(await second.next() == Sum(value: 2))
     }
 
-    @Test func `a finished feed gives what is pending, then ends, and takes no new subscribers`() async {
+    @Test func `a finished broadcast delivers pending values, ends, and accepts no new subscribers`() async {
         let feed = Broadcast<Sum>()
         var iterator = feed.subscribe().makeAsyncIterator()
         feed.publish(Sum(value: 1))
@@ -41,7 +41,7 @@ private struct Sum: Coalescing, Equatable {
         #expect(feed.subscriberCount == 0)
     }
 
-    @Test func `a subscriber that goes away is forgotten, also with news that it never took`() async {
+    @Test func `a deallocated subscriber is removed, even with pending values`() async {
         let feed = Broadcast<Sum>()
         do {
             let subscription = feed.subscribe()
@@ -52,7 +52,7 @@ private struct Sum: Coalescing, Equatable {
         #expect(feed.subscriberCount == 0)
     }
 
-    @Test func `a cancelled task ends its iteration`() async {
+    @Test func `canceling the task ends the iteration`() async {
         let feed = Broadcast<Sum>()
         let task = Task {
             var count = 0

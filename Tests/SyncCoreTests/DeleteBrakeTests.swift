@@ -2,7 +2,7 @@ import SyncCore
 import TestRings
 import Testing
 
-/// The rule as the manual tells it: a device that holds more than 50 records, of which more than 30 % would go, asks first.
+/// The rule in the manual: a device asks first if it holds more than 50 records and would delete more than 30% of them.
 @Suite(.ring(.unit)) struct DeleteBrakeTests {
     @Test(arguments: [
         (deletes: 40, total: 101, asks: true), (deletes: 31, total: 101, asks: true),
@@ -11,7 +11,9 @@ import Testing
         (deletes: 50, total: 50, asks: false), (deletes: 3_000, total: 10_000, asks: false),
         (deletes: 3_001, total: 10_000, asks: true), (deletes: 0, total: 0, asks: false),
     ])
-    func `a device asks before it deletes as much as the manual says`(deletes: Int, total: Int, asks: Bool) throws {
+    func `a device asks before it deletes more records than the manual allows`(deletes: Int, total: Int, asks: Bool)
+        throws
+    {
         let brake = try #require(SyncPolicy().deleteBrake)
         #expect(brake.stops(deleting: deletes, of: total) == asks)
     }

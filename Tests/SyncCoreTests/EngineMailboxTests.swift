@@ -11,40 +11,42 @@ import Testing
     }
 
     private func hint(_ head: Int64, _ space: SpaceID = .default, on stream: Int = 1) -> SyncEvent {
-        .hint(Serial(rawValue: stream), Hint(space: space, head: Version(head)))
+        .server(.hint(Serial(rawValue: stream), Hint(space: space, head: Version(head))))
     }
 
-    @Test func `what is asked for twice waits once, behind what came between`() {
+    @Test func `a repeated request is queued once, after the events that arrived in between`() {
         #expect(
-            waiting(.syncRequested, .linkChanged(.up), .syncRequested, .outboxTouched, .outboxTouched)
-                == [.linkChanged(.up), .syncRequested, .outboxTouched])
+            waiting(
+                .host(.syncRequested), .device(.linkChanged(.up)), .host(.syncRequested), .device(.outboxTouched),
+                .device(.outboxTouched))
+                == [.device(.linkChanged(.up)), .host(.syncRequested), .device(.outboxTouched)])
     }
 
-    @Test func `of each stream and space the newest hint waits`() {
+    @Test func `only the newest hint of each stream and space is queued`() {
         #expect(
             waiting(hint(1), hint(5, "other"), hint(9), hint(3), hint(2, on: 2))
                 == [hint(9), hint(5, "other"), hint(2, on: 2)])
     }
 
-    @Test func `a link that came and went is still known to have gone`() {
+    @Test func `a link that went down and came back up is still reported as having gone down`() {
         #expect(
-            waiting(.linkChanged(.up), .linkChanged(.down("cut")), .linkChanged(.up))
-                == [.linkChanged(.down("cut")), .linkChanged(.up)])
+            waiting(.device(.linkChanged(.up)), .device(.linkChanged(.down("cut"))), .device(.linkChanged(.up)))
+                == [.device(.linkChanged(.down("cut"))), .device(.linkChanged(.up))])
     }
 
-    @Test func `answers and timers all wait, in their order`() {
-        let first = SyncEvent.timerFired(Serial(rawValue: 1))
-        let second = SyncEvent.timerFired(Serial(rawValue: 2))
+    @Test func `timer events are all queued, in order`() {
+        let first = SyncEvent.device(.timerFired(Serial(rawValue: 1)))
+        let second = SyncEvent.device(.timerFired(Serial(rawValue: 2)))
         #expect(waiting(first, second, first) == [first, second, first])
     }
 
-    @Test func `a flood of wishes, links and hints does not grow`() {
-        var waiting = WaitingEvents(.syncRequested)
+    @Test func `a flood of sync requests, link changes, and hints does not grow the queue`() {
+        var waiting = WaitingEvents(.host(.syncRequested))
         for number in 0..<10_000 {
             waiting.absorb(WaitingEvents(hint(Int64(number), number.isMultiple(of: 2) ? .default : "other")))
-            waiting.absorb(WaitingEvents(.linkChanged(number.isMultiple(of: 2) ? .up : .down("cut"))))
-            waiting.absorb(WaitingEvents(.outboxTouched))
-            waiting.absorb(WaitingEvents(.deletesAllowed(.default)))
+            waiting.absorb(WaitingEvents(.device(.linkChanged(number.isMultiple(of: 2) ? .up : .down("cut")))))
+            waiting.absorb(WaitingEvents(.device(.outboxTouched)))
+            waiting.absorb(WaitingEvents(.host(.deletesAllowed(.default))))
         }
         #expect(waiting.events.count == 7)
     }

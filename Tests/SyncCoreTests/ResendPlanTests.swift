@@ -2,7 +2,7 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// Sends entries of the journal again, over what the records are by then.
+/// Plans how to send a journal entry again, based on the current state of its records.
 @Suite struct ResendPlanTests {
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "users", fields: [.text("name"), .reference("avatar", to: "avatars")]),
@@ -71,7 +71,7 @@ import Testing
 
     // MARK: Rejected and cancelled
 
-    @Test func `what was rejected is repeated as one transaction, over what the records are now`() throws {
+    @Test func `a rejected or canceled entry is resent as one transaction against the current records`() throws {
         let kept = Self.transaction(
             Self.user(Self.ada), Self.user(Self.bo), Self.renamed(Self.art), Self.deleted(Self.art),
             Self.deleted(Self.bo))
@@ -83,7 +83,8 @@ import Testing
                     [
                         .create("users", Self.ada, ["name": .text("\(Self.ada)")]),
                         .update("users", Self.bo, ["name": .text("\(Self.bo)")]),
-                        // Not left out: the person is told that there is nothing to edit.
+                        // The edit of a missing record stays in the plan, so that the user learns that it cannot be
+                        // applied.
                         .update("users", Self.art, ["name": .text("new")]), .delete("users", Self.bo),
                     ]
                 ])
@@ -91,14 +92,14 @@ import Testing
         }
     }
 
-    @Test func `a refused edit of a deleted record makes it again, and other entries follow its new id`()
+    @Test func `a rejected edit of a deleted record recreates it, and other entries use its new id`()
         throws
     {
         let gone = Rejection(code: .recordDeleted, message: "gone", mutation: 0)
         let rename = Self.transaction(Self.renamed(Self.ada))
         let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
         let plan = try Self.plan(.rejected(rename, gone), records: whole)
-        // The picture is gone, too, and a user may be without one.
+        // The avatar is gone too. The reference to it is optional, so the plan leaves it out.
         #expect(plan.transactions == [[.create("users", Self.remade, ["name": .text("\(Self.ada)")])]])
         #expect(plan.replacements.map(\.deleted) == [Self.ada] && plan.replacements.map(\.replacement) == [Self.remade])
 
@@ -116,7 +117,7 @@ import Testing
             ])
     }
 
-    @Test func `a create that was refused because its id is that of a deleted record takes another`() throws {
+    @Test func `a create that was rejected because its record was deleted gets a new id`() throws {
         let kept = Self.transaction(Self.user(Self.bo), Self.user(Self.ada))
         let plan = try Self.plan(.rejected(kept, Rejection(code: .recordDeleted, message: "gone", mutation: 1)))
         #expect(
@@ -128,7 +129,7 @@ import Testing
             ])
     }
 
-    @Test func `what was sent again already is refused`() {
+    @Test func `an entry that has already been resent is refused`() {
         do throws(StoreFailure) {
             _ = try Self.plan(.cancelled(Self.transaction(Self.user(Self.ada))), state: .resent)
             Issue.record("there is a plan")
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    // MARK: Values that gave way
+    // MARK: Losing values
 
     private static func lost(_ id: RecordID, name: String, rule: ConflictRule = .latestEdit) -> FieldConflict {
         let stamp = Stamp(time: .zero, client: ClientID(bits: Identifier128(high: 1, low: 1)))
@@ -147,7 +148,7 @@ import Testing
             loser: Contender(value: .text(name), stamp: stamp), rule: rule)
     }
 
-    @Test func `the losing values of a merged or overwritten entry are written over the records`() throws {
+    @Test func `resending a merged or overwritten entry writes its losing values to the records`() throws {
         let conflicts = [Self.lost(Self.ada, name: "Ada"), Self.lost(Self.bo, name: "Bo")]
         for event in [JournalEntry.Event.merged(conflicts), .overwritten(conflicts, deleted: nil)] {
             let plan = try Self.plan(event, shown: [Self.ada, Self.bo])
@@ -161,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `a deleted record is made again whole, under a new id`() throws {
+    @Test func `a deleted record is recreated with all of its fields under a new id`() throws {
         let whole = Self.transaction(Self.user(Self.ada, avatar: Self.art))
         let plan = try Self.plan(
             .overwritten([Self.lost(Self.ada, name: "Ada", rule: .deleteWins)], deleted: whole), shown: [Self.art])
@@ -173,20 +174,21 @@ import Testing
 
     // MARK: Forgotten
 
-    /// The forgotten records, those shown by now, the plan, and the rest that stays.
+    /// The forgotten records, the records that exist now, the expected plan, and the records that remain in the
+    /// journal.
     private static let cases:
         [(forgotten: Transaction, shown: Set<RecordID>, planned: [[RecordEdit]], left: [RecordID])] = [
-            // Alone, and in parts of their own.
+            // Independent records get separate transactions.
             (
                 transaction(user(ada), user(bo)), [],
                 [[.create("users", ada, name(ada))], [.create("users", bo, name(bo))]], []
             ),
-            // Behind what it needs.
+            // A record comes after the record that it requires.
             (
                 transaction(avatar(art, of: ada), user(ada)), [],
                 [[.create("users", ada, name(ada))], [.create("avatars", art, ["author": .reference(ada)])]], []
             ),
-            // In a circle: together.
+            // Records that refer to each other share one transaction.
             (
                 transaction(user(ada, avatar: art), avatar(art, of: ada)), [],
                 [
@@ -196,21 +198,22 @@ import Testing
                     ]
                 ], []
             ),
-            // An optional record that is missing is left out; one that is here is kept.
+            // An optional reference is dropped if its target is missing, and kept if the target exists.
             (transaction(user(ada, avatar: art)), [], [[.create("users", ada, name(ada))]], []),
             (transaction(user(ada, avatar: art)), [art], [[.create("users", ada, name(ada, avatar: art))]], []),
-            // A needed record that is missing holds up its own part, and nothing that can do without.
+            // A missing required record holds back the record that requires it, but no record that refers to that one
+            // optionally.
             (
                 transaction(user(ada), avatar(art, of: bo), user(ink, avatar: art)), [],
                 [[.create("users", ada, name(ada))], [.create("users", ink, name(ink))]], [art]
             ),
-            // But it holds up what needs that in turn.
+            // It also holds back records that require the held one.
             (
                 transaction(frame(ink, around: art), avatar(art, of: bo), user(ada)), [],
                 [[.create("users", ada, name(ada))]], [art, ink]
             ),
             (transaction(frame(ink, around: art), user(ada)), [ink], [[.create("users", ada, name(ada))]], [ink]),
-            // Edits of records that refer to each other, of which one is gone.
+            // Two edits refer to each other's records, and one of the records is missing.
             (
                 transaction(linked(ada, to: art), authored(art, by: ada)), [ada],
                 [[.update("users", ada, [:])]], []
@@ -219,14 +222,14 @@ import Testing
                 transaction(linked(ada, to: art), authored(art, by: ada), user(bo)), [art],
                 [[.create("users", bo, name(bo))]], [ada, art]
             ),
-            // An edit of what an earlier part brings back.
+            // An edit refers to a record that an earlier transaction restores.
             (
                 transaction(user(ada), authored(art, by: ada)), [art],
                 [[.create("users", ada, name(ada))], [.update("avatars", art, ["author": .reference(ada)])]], []
             ),
-            // A record that has come back meanwhile is edited.
+            // A record that exists again is edited.
             (transaction(user(ada)), [ada], [[.update("users", ada, name(ada))]], []),
-            // An edit of what is gone has no effect, and does not make it be there.
+            // An edit of a missing record has no effect, and does not satisfy a reference to that record.
             (transaction(renamed(ada)), [], [[]], []),
             (transaction(renamed(ada)), [ada], [[.update("users", ada, ["name": .text("new")])]], []),
             (transaction(renamed(bo), avatar(art, of: bo)), [], [[]], [art]),
@@ -234,14 +237,15 @@ import Testing
 
     private static func name(_ id: RecordID, avatar: RecordID? = nil) -> Patch { user(id, avatar: avatar).patch }
 
-    @Test(arguments: cases.indices) func `what was forgotten comes back in parts that stand alone`(index: Int) throws {
+    @Test(arguments: cases.indices) func `forgotten records are restored in independent transactions`(index: Int) throws
+    {
         let (forgotten, shown, planned, left) = Self.cases[index]
         let plan = try Self.plan(.forgotten(forgotten), shown: shown)
         #expect(plan.transactions == planned)
         #expect(plan.left.map(\.record) == left)
     }
 
-    @Test func `an id that another space has by now holds up what needs it, and no more`() throws {
+    @Test func `a record whose id is now in another space holds back only the records that require it`() throws {
         let forgotten = Self.transaction(
             Self.user(Self.ada), Self.avatar(Self.art, of: Self.ada), Self.user(Self.bo, avatar: Self.art))
         let plan = try Self.plan(.forgotten(forgotten), elsewhere: [Self.ada])
@@ -249,7 +253,7 @@ import Testing
         #expect(plan.left.map(\.record) == [Self.ada, Self.art])
     }
 
-    @Test func `what needs missing records alone is refused, and stays`() {
+    @Test func `an entry in which every record requires a missing record is refused and stays in the journal`() {
         do throws(StoreFailure) {
             _ = try Self.plan(.forgotten(Self.transaction(Self.avatar(Self.art, of: Self.bo))))
             Issue.record("there is a plan")

@@ -2,17 +2,18 @@ import SyncCore
 import SyncModel
 import Testing
 
-/// Drives a session by hand: keeps the time, the armed timers and the open requests, and lets a test answer them.
+/// Drives a session step by step: holds the clock, the armed timers, and the open requests, and lets a test answer
+/// them.
 struct SessionHarness {
     var session = SessionMachine()
     var policy = SyncPolicy()
     var now = Duration.zero
     var random = TestRandom(seed: 1)
     private(set) var timers: [Serial: Duration] = [:]
-    private(set) var requests: [Serial: SyncAction] = [:]
+    private(set) var requests: [Serial: ServerRequest] = [:]
     private(set) var hintStreams: Set<Serial> = []
-    /// Orders to the store that the test has not answered yet, oldest first.
-    var storeOrders: [SyncAction] = []
+    /// Actions for the store that the test has not yet answered, oldest first.
+    var storeOrders: [StoreAction] = []
     var notes: [ContactNews] = []
     private(set) var isFinished = false
     private(set) var log: [String] = []
@@ -45,62 +46,61 @@ struct SessionHarness {
 
     private mutating func note(_ action: SyncAction) {
         switch action {
-        case .sendHello(let serial), .push(let serial, _), .pull(let serial, _): requests[serial] = action
-        case .openHints(let serial, _): hintStreams.insert(serial)
-        case .closeHints(let serial): hintStreams.remove(serial)
-        case .abandon(let serial): requests[serial] = nil
-        case .arm(let serial, let delay): timers[serial] = now + delay
-        case .disarm(let serial): timers[serial] = nil
-        case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt, .renewIdentity:
-            storeOrders.append(action)
+        case .server(.send(let serial, .hints)): hintStreams.insert(serial)
+        case .server(.send(let serial, let request)): requests[serial] = request
+        case .server(.closeHints(let serial)): hintStreams.remove(serial)
+        case .server(.abandon(let serial)): requests[serial] = nil
+        case .timer(.arm(let serial, let delay)): timers[serial] = now + delay
+        case .timer(.disarm(let serial)): timers[serial] = nil
+        case .store(let action): storeOrders.append(action)
         case .checkpoint: break
         case .note(let news): notes.append(news)
         case .finish: isFinished = true
         }
     }
 
-    /// Lets the next timer fire. False when none is armed.
+    /// Fires the next timer. Returns false if none is armed.
     @discardableResult
     mutating func fireNextTimer() -> Bool {
         guard let next = timers.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
         now = max(now, next.value)
         timers[next.key] = nil
-        send(.timerFired(next.key))
+        send(.device(.timerFired(next.key)))
         return true
     }
 
-    /// Lets the next timer fire, and fails the test when none is armed.
+    /// Fires the next timer, and fails the test if none is armed.
     mutating func wake() {
         if !fireNextTimer() { Issue.record("no timer is armed:\n\(log.suffix(6).joined(separator: "\n"))") }
     }
 
-    /// The open request for which `match` gives a value.
-    func open<Value>(_ match: (SyncAction) -> Value?) -> Value? {
+    /// Returns the first value that `match` returns for an open request.
+    func open<Value>(_ match: (Serial, ServerRequest) -> Value?) -> Value? {
         for serial in requests.keys.sorted() {
-            if let action = requests[serial], let value = match(action) { return value }
+            if let request = requests[serial], let value = match(serial, request) { return value }
         }
         return nil
     }
 
     var openHello: Serial? {
-        open { if case .sendHello(let serial) = $0 { serial } else { nil } }
+        open { if case .hello = $1 { $0 } else { nil } }
     }
 
     var push: (serial: Serial, request: PushRequest)? {
-        open { if case .push(let serial, let request) = $0 { (serial, request) } else { nil } }
+        open { if case .push(let request) = $1 { ($0, request) } else { nil } }
     }
 
     var pull: (serial: Serial, request: PullRequest)? {
-        open { if case .pull(let serial, let request) = $0 { (serial, request) } else { nil } }
+        open { if case .pull(let request) = $1 { ($0, request) } else { nil } }
     }
 
-    mutating func answerGreeting(_ result: Result<ServerHello, TransportFailure> = .success(hello)) {
+    mutating func answerHello(_ result: Result<ServerHello, TransportFailure> = .success(hello)) {
         guard let serial = openHello else {
             Issue.record("no hello is open")
             return
         }
         requests[serial] = nil
-        send(.helloEnded(serial, result))
+        send(.server(.helloEnded(serial, result)))
     }
 
     mutating func answerPush(_ result: Result<PushReply, TransportFailure>) {
@@ -109,7 +109,7 @@ struct SessionHarness {
             return
         }
         requests[serial] = nil
-        send(.pushEnded(serial, result))
+        send(.server(.pushEnded(serial, result)))
     }
 
     mutating func answerPull(_ result: Result<PullReply, TransportFailure>) {
@@ -118,17 +118,17 @@ struct SessionHarness {
             return
         }
         requests[serial] = nil
-        send(.pullEnded(serial, request.space, result))
+        send(.server(.pullEnded(serial, request.space, result)))
     }
 
-    /// Answers the oldest order to the store.
-    mutating func answerStore(_ event: SyncEvent) {
+    /// Answers the oldest action for the store.
+    mutating func answerStore(_ event: StoreEvent) {
         guard !storeOrders.isEmpty else {
             Issue.record("the store was not asked anything")
             return
         }
         storeOrders.removeFirst()
-        send(event)
+        send(.store(event))
     }
 
     static func page(
@@ -143,7 +143,7 @@ struct SessionHarness {
 
     static func applied(
         version: Version, cursor: String? = nil, outbox: OutboxSummary = OutboxSummary(), of space: SpaceID = .default
-    ) -> SyncEvent {
+    ) -> StoreEvent {
         .pageApplied(
             space,
             .applied(
@@ -154,7 +154,7 @@ struct SessionHarness {
 
     static func vacated(
         _ space: SpaceID = .default, outbox: OutboxSummary = OutboxSummary(), removed: Int = 0
-    ) -> SyncEvent {
+    ) -> StoreEvent {
         .spaceVacated(
             space,
             .vacated(
@@ -191,16 +191,16 @@ struct SessionHarness {
             }, epoch: epoch, serverTime: HybridTime(rawValue: 1))
     }
 
-    /// A session that is online and has nothing to do.
+    /// Returns a session that is online and, by default, has nothing to do.
     static func online(outbox: OutboxSummary = OutboxSummary(), spaces: [SpaceID] = [.default]) -> SessionHarness {
         var harness = SessionHarness()
-        harness.send(.started(stored(spaces: spaces, cursor: Cursor(rawValue: "at-0"), isComplete: true), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(stored(spaces: spaces, cursor: Cursor(rawValue: "at-0"), isComplete: true), .up)))
+        harness.answerHello()
         for space in spaces {
             harness.answerPull(.success(.page(page(version: .zero, of: space))))
             harness.answerStore(applied(version: .zero, of: space))
         }
-        if outbox.count > 0 { harness.send(.outboxCounted(outbox)) }
+        if outbox.count > 0 { harness.send(.store(.outboxCounted(outbox))) }
         return harness
     }
 }

@@ -6,34 +6,34 @@ import Testing
 @Suite struct SessionMachineTests {
     // MARK: Link
 
-    @Test func `a link that is up gets a hello, and a good answer starts a pull`() {
+    @Test func `when the link is up the session sends a hello, and a valid response starts a pull`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         #expect(harness.openHello != nil)
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(
             harness.pull?.request
                 == PullRequest(space: .default, cursor: nil, limit: 500, account: SessionHarness.account))
         #expect(harness.session.status(now: .zero).connection == .online)
     }
 
-    @Test func `without a link nothing is sent, and the status says why`() {
+    @Test func `without a link nothing is sent, and the status gives the reason`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route")))
+        harness.send(.host(.started(SessionHarness.stored(outbox: OutboxSummary(waiting: 3)), .down("no route"))))
         #expect(harness.requests.isEmpty)
         #expect(harness.session.status(now: .zero).connection == .offline("no route"))
         #expect(harness.session.status(now: .zero).push == .held)
-        harness.send(.linkChanged(.up))
+        harness.send(.device(.linkChanged(.up)))
         #expect(harness.openHello != nil)
     }
 
-    @Test func `an unreachable server gets a hello again after a wait that grows up to its cap`() {
+    @Test func `an unreachable server gets another hello after a delay that grows up to its cap`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         var longest = Duration.zero
         for _ in 0..<40 {
             let before = harness.now
-            harness.answerGreeting(.failure(TransportFailure(.unreachable, "refused")))
+            harness.answerHello(.failure(TransportFailure(.unreachable, "refused")))
             #expect(harness.openHello == nil)
             harness.wake()
             let wait = harness.now - before
@@ -44,32 +44,32 @@ import Testing
         #expect(longest > .seconds(30))
     }
 
-    @Test func `a server that refuses the token is left alone until the credentials change`() {
+    @Test func `after the server refuses the token, nothing is sent until the credentials change`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting(.failure(TransportFailure(.unauthorized, "unknown token")))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.unauthorized, "unknown token")))
         #expect(harness.requests.isEmpty)
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a hello that is never answered is abandoned at its deadline`() {
+    @Test func `a hello without a response is abandoned at its deadline`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let lost = harness.openHello!
         harness.wake()
         #expect(harness.openHello == nil)
-        // The late answer changes nothing.
-        #expect(harness.send(.helloEnded(lost, .success(SessionHarness.hello))).isEmpty)
+        // A late response changes nothing.
+        #expect(harness.send(.server(.helloEnded(lost, .success(SessionHarness.hello)))).isEmpty)
     }
 
-    @Test func `a server of another protocol is named with its versions`() {
+    @Test func `a server with another protocol version is reported with the versions that it supports`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let hello = ServerHello(
             protocolVersions: 7...9, epoch: SessionHarness.epoch, account: SessionHarness.account, serverTime: .zero,
             limits: SessionHarness.hello.limits)
-        harness.answerGreeting(.success(hello))
+        harness.answerHello(.success(hello))
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
@@ -77,42 +77,42 @@ import Testing
         #expect(failure.message.contains("7 to 9"))
     }
 
-    @Test func `another history is noted in the store before anything is pulled or pushed`() {
+    @Test func `a new history is recorded in the store before anything is pulled or pushed`() {
         var harness = SessionHarness()
         harness.send(
-            .started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up))
-        harness.answerGreeting()
+            .host(.started(SessionHarness.stored(epoch: Epoch(rawValue: "old"), outbox: OutboxSummary(sent: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         #expect(harness.pull != nil)
-        #expect(harness.storeOrders.count == 1)  // a batch is asked for
+        #expect(harness.storeOrders.count == 1)  // the request for a batch
     }
 
-    @Test func `the first server that is met says to whom the database belongs`() {
+    @Test func `the first server that a device contacts determines the account that owns the database`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(account: nil, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders == [.adopt(SessionHarness.epoch, SessionHarness.account)])
         #expect(harness.push == nil && harness.pull == nil)
         harness.answerStore(.sessionChanged(SessionHarness.stored(outbox: OutboxSummary(waiting: 1))))
         #expect(harness.pull != nil)
     }
 
-    @Test func `nothing is sent or asked for with the token of another account, until its owner is back`() {
+    @Test func `nothing is pushed or pulled with another account's token until the owner's token is back`() {
         var harness = SessionHarness()
         let owner = AccountID(rawValue: "bo")
-        harness.send(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(account: owner, outbox: OutboxSummary(waiting: 1)), .up)))
+        harness.answerHello()
         #expect(harness.storeOrders.isEmpty && harness.push == nil && harness.pull == nil)
         guard case .refused(let failure) = harness.session.status(now: .zero).connection else {
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
         }
         #expect(failure.code == .otherAccount && failure.message.contains("'ada'") && failure.message.contains("'bo'"))
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         let hello = SessionHarness.hello
-        harness.answerGreeting(
+        harness.answerHello(
             .success(
                 ServerHello(
                     protocolVersions: hello.protocolVersions, epoch: hello.epoch, account: owner,
@@ -120,7 +120,7 @@ import Testing
         #expect(harness.pull?.request.account == owner)
     }
 
-    @Test func `a push whose token has changed on the way is kept, and the server gets a new hello`() {
+    @Test func `a push refused because the token is another account's stays in the outbox`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push?.request.account == SessionHarness.account)
@@ -130,13 +130,13 @@ import Testing
             Issue.record("\(harness.session.status(now: .zero).connection)")
             return
         }
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello != nil)
     }
 
-    @Test func `two servers with different histories behind one address do not make a loop`() {
+    @Test func `two servers with different histories behind one address do not cause a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         for round in 0..<10 {
             guard harness.pull != nil else { break }
             harness.answerPull(.success(.mustReset(.epoch)))
@@ -144,7 +144,7 @@ import Testing
                 #expect(round > 0)
                 return
             }
-            harness.answerGreeting()
+            harness.answerHello()
         }
         Issue.record("ten rounds without a wait")
     }
@@ -169,10 +169,10 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `a sync whose results come after the page that shows them is noted as complete`() {
+    @Test func `a sync is reported as complete even if the push results arrive after the page that contains them`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(sent: 1)))
         harness.notes = []
@@ -182,18 +182,18 @@ import Testing
         #expect(harness.notes == [.inSync])
     }
 
-    @Test func `a sync is not noted as complete while a space waits`() {
+    @Test func `a sync is not reported as complete while a space waits to retry`() {
         let spaces: [SpaceID] = ["default", "letters"]
         var harness = SessionHarness.online(spaces: spaces)
         harness.notes = []
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.unreachable, "busy")))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), of: "letters"))))
         harness.answerStore(SessionHarness.applied(version: Version(1), of: "letters"))
         #expect(!harness.notes.contains(.inSync))
     }
 
-    @Test func `what a push brought is pulled in the spaces of its transactions alone`() {
+    @Test func `after a push, only the spaces of its transactions are pulled`() {
         let spaces: [SpaceID] = ["default", "letters", "photos"]
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1), spaces: spaces)
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 1), in: "letters")))
@@ -207,7 +207,7 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `a space that the application begins to use is pulled, too`() {
+    @Test func `a space that the application starts to use is pulled too`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: "attic")))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
@@ -217,7 +217,9 @@ import Testing
     }
 
     @Test(arguments: [1...1, 1...2, 0...2])
-    func `results of other transactions than those that were sent are not believed`(numbers: ClosedRange<Int64>) {
+    func `results for transactions that were not sent are ignored, and the push waits to retry`(
+        numbers: ClosedRange<Int64>
+    ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 2))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...1, outbox: OutboxSummary(sent: 2))))
         harness.answerPush(.success(SessionHarness.results(numbers, version: 1)))
@@ -229,9 +231,9 @@ import Testing
         #expect(words.contains("the server answered transaction"))
     }
 
-    @Test func `a write whose count fails is pushed nevertheless`() {
+    @Test func `a write is pushed even if counting the outbox fails`() {
         var harness = SessionHarness.online()
-        harness.send(.storeFailed(.countingOutbox, StoreFailure(.busy, "busy")))
+        harness.send(.store(.failed(.session(.countingOutbox), StoreFailure(.busy, "busy"))))
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -240,67 +242,67 @@ import Testing
         #expect(harness.push != nil)
     }
 
-    @Test func `only one push is on its way, however much is written meanwhile`() {
+    @Test func `only one push is in flight, no matter how much is written in the meantime`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.outboxCounted(OutboxSummary(waiting: 5, sent: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 5, sent: 1))))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.requests.values.filter { if case .push = $0 { true } else { false } }.count == 1)
     }
 
-    @Test func `counts from before an answer do not make the status say in sync too early`() {
+    @Test func `an outbox count taken before a push response does not change the status`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 5))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...4, outbox: OutboxSummary(sent: 5))))
         harness.answerPush(.success(SessionHarness.results(0...4, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 5)))
-        // Read before the answer was written down, and told after it.
-        harness.send(.outboxCounted(OutboxSummary(sent: 5)))
+        // This count was read before the results were recorded, and arrives after them.
+        harness.send(.store(.outboxCounted(OutboxSummary(sent: 5))))
         harness.answerStore(.nothingToPush(OutboxSummary(answered: 5)))
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).outbox.answered == 5)
     }
 
-    @Test func `what is held back is not asked for again before a hello`() {
+    @Test func `transactions that are held back are not requested again before a hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 3))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 3, held: 3)))
         #expect(harness.storeOrders.isEmpty)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 3, held: 3)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 3, held: 3))))
         #expect(harness.storeOrders.isEmpty)
         #expect(!harness.session.status(now: harness.now).isInSync)
         #expect(harness.session.status(now: harness.now).waitsForNewerServer)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 4, held: 3)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 4, held: 3))))
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
     }
 
-    @Test func `while something is held back, each poll asks what the server knows`() {
+    @Test func `while a transaction is held back, each poll sends a hello to learn what the server supports`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.nothingToPush(OutboxSummary(waiting: 1, held: 1)))
         while harness.openHello == nil { harness.wake() }
         #expect(harness.pull != nil)
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(harness.storeOrders == [.takeBatch(BatchLimit(transactions: 100, bytes: 500_000))])
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil)
     }
 
-    @Test func `a push without an answer is sent again, after its deadline and a new hello`() {
+    @Test func `a push without a response is sent again after its deadline and a new hello`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let lost = harness.push!.serial
         while harness.push != nil { harness.wake() }
-        #expect(harness.send(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1)))).isEmpty)
+        #expect(harness.send(.server(.pushEnded(lost, .success(SessionHarness.results(0...0, version: 1))))).isEmpty)
         while harness.openHello == nil { harness.wake() }
-        harness.answerGreeting()
+        harness.answerHello()
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `a server that asks for a pause gets it, also from an impatient user`() {
+    @Test func `a requested pause is kept even if the user asks for a sync`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let failure = TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))
         let asked = harness.now
         harness.answerPush(.failure(failure))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.storeOrders.isEmpty)
         while harness.storeOrders.isEmpty {
             harness.policy.pollInterval = .seconds(3_600)
@@ -310,28 +312,28 @@ import Testing
         #expect(harness.now - asked >= .seconds(90))
     }
 
-    @Test func `a server that asks for a pause in answer to a hello gets it, also from an impatient user`() {
+    @Test func `a pause requested in response to a hello is kept even if the user asks for a sync`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let asked = harness.now
-        harness.answerGreeting(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
-        harness.send(.syncRequested)
-        harness.send(.credentialsChanged)
+        harness.answerHello(.failure(TransportFailure(.throttled, "too many requests", retryAfter: .seconds(90))))
+        harness.send(.host(.syncRequested))
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
         harness.wake()
         #expect(harness.openHello != nil)
         #expect(harness.now - asked >= .seconds(90))
     }
 
-    @Test func `a server that asks for no pause does not bind an impatient user`() {
+    @Test func `without a requested pause, a sync request from the user is sent at once`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
-        harness.send(.syncRequested)
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello(.failure(TransportFailure(.throttled, "try again", retryAfter: .zero)))
+        harness.send(.host(.syncRequested))
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a batch that is too large is halved until it fits`() {
+    @Test func `a batch that is too large is halved`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 8))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...7, outbox: OutboxSummary(sent: 8))))
         harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
@@ -339,7 +341,9 @@ import Testing
     }
 
     @Test(arguments: [(1, 0, 0), (1, 65_536, 8), (2, 65_536, 0)])
-    func `a transaction that cannot be cut has time for its upload`(count: Int64, bytes: Int, seconds: Int) {
+    func `the deadline of a single large transaction includes time for its upload`(
+        count: Int64, bytes: Int, seconds: Int
+    ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: Int(count)))
         let batch = SessionHarness.batch(
             0...(count - 1), outbox: OutboxSummary(sent: Int(count)), text: String(repeating: "a", count: bytes))
@@ -349,7 +353,8 @@ import Testing
         #expect(harness.now - sent == harness.policy.requestDeadline + .seconds(seconds))
     }
 
-    /// Refuses the first transaction, alone, until the machine gives it up. The first refusals may be of a damaged request.
+    /// Refuses the first transaction, sent alone, until the machine withdraws it. The machine retries the first few
+    /// times, because the request could have been damaged in transit.
     private static func refuse(_ harness: inout SessionHarness, _ refusal: TransportFailure) {
         for attempt in 1...OutboxMachine.refusalsBeforeWithdrawal {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(waiting: 1, sent: 1))))
@@ -368,7 +373,7 @@ import Testing
     ]
 
     @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
-    func `a batch that the server itself refuses is halved, and the lone culprit is withdrawn`(
+    func `a batch that the server itself refuses is halved, and the one refused transaction is withdrawn`(
         code: TransportFailure.Code
     ) {
         let refusal = TransportFailure(code, "not this", isDefinite: true)
@@ -392,7 +397,7 @@ import Testing
         }
         #expect(results == [rejected])
         harness.answerStore(.resultsRecorded(OutboxSummary(waiting: 1, journal: 1)))
-        // The other one goes on.
+        // The other transaction is sent.
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
@@ -400,7 +405,9 @@ import Testing
     }
 
     @Test(arguments: [TransportFailure.Code.tooLarge, .forbidden, .refused])
-    func `a status that the server itself did not give takes nothing out of the outbox`(code: TransportFailure.Code) {
+    func `an error status that did not come from the server itself removes nothing from the outbox`(
+        code: TransportFailure.Code
+    ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for _ in 0..<5 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
@@ -429,10 +436,10 @@ import Testing
         }
     }
 
-    @Test func `a withdrawal that cannot be written down is asked for again`() {
+    @Test func `a withdrawal that cannot be recorded is retried`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         Self.refuse(&harness, TransportFailure(.tooLarge, "too large", isDefinite: true))
-        harness.answerStore(.storeFailed(.withdrawing, StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.withdrawing), StoreFailure(.diskFull, "the disk is full")))
         while harness.storeOrders.isEmpty { harness.wake() }
         guard case .takeBatch? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
@@ -441,7 +448,7 @@ import Testing
     }
 
     @Test(arguments: [PushRefusal.gap(expected: TransactionNumber(3)), .identityConflict(number: TransactionNumber(0))])
-    func `a server that knows other numbers makes the client take a new incarnation, but not forever`(
+    func `a client takes a new incarnation once if the server expects other transaction numbers`(
         refusal: PushRefusal
     ) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -458,15 +465,15 @@ import Testing
         }
     }
 
-    @Test func `an answer without results does not make a loop`() {
+    @Test func `a push response without results does not cause a loop`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(.answered([], epoch: SessionHarness.epoch, serverTime: .zero)))
         #expect(harness.storeOrders.isEmpty && harness.push == nil)
     }
 
-    /// A device that believed it would wait for a version that never comes.
-    @Test func `an outcome of another version than its receipt is not believed, and asked for again`() {
+    /// A device that accepted the outcome would wait for a version that never arrives.
+    @Test func `an outcome whose version differs from its receipt is not accepted, and the push is retried`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let result = TransactionResult(
@@ -482,7 +489,7 @@ import Testing
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `a confirmed transaction that is nowhere when everything is shown is sent again, as somebody new`() {
+    @Test func `a confirmed transaction that is missing after a complete pull is sent again under a new identity`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         for round in 1...4 {
             harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
@@ -490,7 +497,7 @@ import Testing
             harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(1), head: Version(1)))))
             harness.answerStore(SessionHarness.applied(version: Version(1), outbox: OutboxSummary(answered: 1)))
-            // The second time it may be a server that will never tell the truth.
+            // The second time, the server may be one that never reports correct versions.
             #expect(harness.storeOrders.contains { $0 == .renewIdentity } == (round == 1))
             if round > 1 {
                 guard case .waiting(let reason, _) = harness.session.status(now: harness.now).push else {
@@ -505,7 +512,7 @@ import Testing
     }
 
     @Test(arguments: [TransportFailure.Code.serverFailed, .notUnderstood, .refused, .forbidden, .throttled])
-    func `a failure of the server is never permanent`(code: TransportFailure.Code) {
+    func `a push is retried after any server failure`(code: TransportFailure.Code) {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.failure(TransportFailure(code, "no")))
@@ -513,11 +520,11 @@ import Testing
         #expect(harness.storeOrders.contains { if case .takeBatch = $0 { true } else { false } })
     }
 
-    @Test func `a store that cannot record outcomes is asked again, with the same push`() {
+    @Test func `if the store cannot record outcomes, the same push is sent again`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
-        harness.answerStore(.storeFailed(.recordingResults, StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.outbox(.recordingResults), StoreFailure(.diskFull, "the disk is full")))
         #expect(
             harness.session.status(now: harness.now).push
                 == .waiting("the disk is full", retryIn: harness.timers.values.min()! - harness.now))
@@ -526,10 +533,10 @@ import Testing
 
     // MARK: Pull
 
-    @Test func `pages follow each other while there are more, each after the last is applied`() {
+    @Test func `each page is requested after the previous one has been applied, until there are no more`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         for version in 1...5 as ClosedRange<Int64> {
             harness.answerPull(
                 .success(.page(SessionHarness.page(version: Version(version), head: Version(5), hasMore: version < 5))))
@@ -540,27 +547,27 @@ import Testing
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `a cursor that stands still while more is promised is not believed`() {
+    @Test func `a page that promises more but repeats the cursor is not applied`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "at-0", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
-    @Test func `a feed that promises more and stays where it is does not make a loop`() {
+    @Test func `a page that promises more but does not advance the version does not cause a loop`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero, cursor: "another", hasMore: true))))
         #expect(harness.pull == nil && harness.storeOrders.isEmpty)
     }
 
-    @Test func `a page that was cut is larger again with each that comes`() {
+    @Test func `a reduced page size grows again with each page that arrives`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
-        // The page comes too late: the deadline, and then the hello again.
+        harness.send(.host(.syncRequested))
+        // The page does not arrive before its deadline, so the session waits and sends another hello.
         harness.wake()
         harness.wake()
-        harness.answerGreeting()
+        harness.answerHello()
         var sizes: [Int?] = []
         for version in 1...5 as ClosedRange<Int64> {
             sizes.append(harness.session.pulls[0].shrunkPage)
@@ -572,7 +579,7 @@ import Testing
         #expect(sizes == [500, 625, 781, 976, nil])
     }
 
-    @Test func `a batch that was cut is larger again with each that comes`() {
+    @Test func `a reduced batch size grows again with each push that succeeds`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 100))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...99, outbox: OutboxSummary(sent: 100))))
         harness.answerPush(.failure(TransportFailure(.tooLarge, "too large")))
@@ -587,10 +594,10 @@ import Testing
         #expect(sizes == [50, 62, 77, 96, 120, 150, 187, nil])
     }
 
-    @Test func `a server that asks for a pause before the next stream of hints gets it`() {
+    @Test func `a requested pause before the next hint stream is kept`() {
         var harness = SessionHarness.online()
         harness.policy.pollInterval = .seconds(3_600)
-        harness.send(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600)))
+        harness.send(.server(.hintsEnded(harness.hintStreams.first!, "busy", retryAfter: .seconds(600))))
         let ended = harness.now
         for _ in 0..<99 where harness.session.hints.state.isWaiting {
             harness.wake()
@@ -600,24 +607,26 @@ import Testing
         #expect(harness.now - ended >= .seconds(600))
     }
 
-    @Test func `streams that end again and again do not put off the poll`() {
+    @Test func `hint streams that end repeatedly do not delay the poll`() {
         var harness = SessionHarness.online()
         let due = Array(harness.timers.values).max()!
         for _ in 0..<5 {
             let stream = harness.hintStreams.first!
-            harness.send(.hint(stream, Hint(space: .default, head: .zero)))
-            harness.send(.hintsEnded(stream, "cut"))
+            harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
+            harness.send(.server(.hintsEnded(stream, "cut")))
             #expect(harness.timers.values.contains(due))
             while harness.hintStreams.isEmpty { harness.wake() }
         }
     }
 
-    @Test func `a feed that goes back is not applied`() {
+    @Test func `a page with an older version than the last one is not applied`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(8)))))
         #expect(harness.storeOrders.isEmpty)
         guard case .waiting(let words, _) = harness.session.status(now: harness.now).spaces[0].pull else {
@@ -627,10 +636,10 @@ import Testing
         #expect(words.contains("went back from version 9 to 8"))
     }
 
-    @Test func `a page of another history that comes while there is no contact is not applied`() {
+    @Test func `a page of another history that arrives while the server is unreachable is not applied`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(
             .batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.failure(TransportFailure(.unreachable, "the server is replaced")))
@@ -640,7 +649,8 @@ import Testing
         #expect(harness.storeOrders.isEmpty)
     }
 
-    /// A session that has pushed one transaction, which the server has confirmed at version 2 with a receipt.
+    /// Returns a session that has pushed one transaction, and the receipt with which the server confirmed it at version
+    /// 2.
     private func confirmedAtTwo() -> (SessionHarness, CommitReceipt) {
         let receipt = CommitReceipt(space: .default, version: Version(2), cursor: Cursor(rawValue: "receipt"))
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
@@ -657,18 +667,18 @@ import Testing
         return (harness, receipt)
     }
 
-    @Test func `pulls show the receipt of a confirmed commit until they have reached it`() {
+    @Test func `pulls carry the receipt of a confirmed commit until they have reached its version`() {
         var (harness, receipt) = confirmedAtTwo()
         #expect(harness.pull?.request.receipt == receipt.cursor)
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(SessionHarness.applied(version: Version(2)))
-        harness.send(.syncRequested)
-        harness.send(.outboxCounted(OutboxSummary()))
+        harness.send(.host(.syncRequested))
+        harness.send(.store(.outboxCounted(OutboxSummary())))
         #expect(harness.pull?.request.cursor == Cursor(rawValue: "at-2"))
         #expect(harness.pull?.request.receipt == nil)
     }
 
-    @Test func `a head below a confirmed version puts the history in doubt, and is asked for again later`() {
+    @Test func `a head below a confirmed version puts the history in doubt, and the pull is retried later`() {
         var (harness, receipt) = confirmedAtTwo()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         #expect(harness.storeOrders.isEmpty)
@@ -681,15 +691,15 @@ import Testing
         }
         #expect(words.contains("restored from an older copy"))
         #expect(delay > .zero)
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull?.request.receipt == receipt.cursor)
     }
 
-    @Test func `a page that was asked for before the commit was confirmed may be behind it`() {
+    @Test func `a page requested before a commit was confirmed may end below that commit`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         let receipt = CommitReceipt(space: .default, version: Version(1), cursor: Cursor(rawValue: "receipt"))
         harness.answerPush(
@@ -706,9 +716,9 @@ import Testing
         #expect(harness.storeOrders.count == 1, "the page is applied")
     }
 
-    @Test func `a cursor that the server cannot read makes way for a snapshot`() {
+    @Test func `a cursor that the server cannot read is replaced by a snapshot`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.cursor)))
         #expect(harness.storeOrders.contains(.resetCursor(.default)))
         harness.answerStore(.cursorReset(.default))
@@ -716,12 +726,14 @@ import Testing
         #expect(harness.pull?.request.cursor == nil)
     }
 
-    @Test func `a snapshot in answer to a cursor is not applied`() {
+    @Test func `a snapshot in response to a cursor is not applied`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         let page = PullPage(
             space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
             content: .snapshot([], isFirst: true, isLast: true), cursor: Cursor(rawValue: "at-0"), version: .zero,
@@ -735,7 +747,7 @@ import Testing
         #expect(words.contains("begins again with a snapshot"))
     }
 
-    /// Answers pulls and page orders until something else is asked for, or so many pulls are over.
+    /// Answers pulls and applies pages until another action is requested or `count` pulls have been answered.
     private static func pulls(_ harness: inout SessionHarness, _ count: Int, _ page: (Int) -> PullPage) -> Int {
         var served = 0
         for _ in 0..<10_000 where served < count {
@@ -753,9 +765,9 @@ import Testing
         return served
     }
 
-    @Test func `a server that alternates two cursors and shows nothing is asked no more than at any poll`() {
+    @Test func `a server that alternates between two cursors without progress is asked once per poll`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         let served = Self.pulls(&harness, 100) { turn in
             SessionHarness.page(version: .zero, head: Version(9), cursor: turn.isMultiple(of: 2) ? "a" : "b")
         }
@@ -763,10 +775,10 @@ import Testing
     }
 
     @Test(arguments: 2...9)
-    func `a circle of cursors is found, however new the rows on it are`(length: Int) {
+    func `a cycle of cursors is detected even if its pages look new`(length: Int) {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         let served = Self.pulls(&harness, 100) { turn in
             PullPage(
                 space: .default, epoch: SessionHarness.epoch, serverTime: HybridTime(rawValue: 1),
@@ -782,15 +794,16 @@ import Testing
         #expect(harness.notes.contains(.failed(code: "contradiction", message: words)))
     }
 
-    @Test func `a page that contradicts is asked for again, then a fresh snapshot is taken, and at last only seldom`() {
+    @Test
+    func `after a contradictory page the session retries, then takes fresh snapshots, and finally retries rarely`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         let contradiction = StoreFailure(.contradiction, "uid 7 is of another record")
         var resets = 0
         var waits: [Duration] = []
         for _ in 0..<8 {
             harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
-            harness.answerStore(.storeFailed(.applyingPage(.default), contradiction))
+            harness.answerStore(.failed(.space(.default, .applyingPage), contradiction))
             #expect(
                 harness.session.status(now: harness.now).spaces[0].pull.words == contradiction.message,
                 "\(harness.session.status(now: harness.now))")
@@ -806,7 +819,7 @@ import Testing
         #expect(resets == 7)
         #expect(waits.prefix(5).allSatisfy { $0 <= harness.policy.backoff.cap })
         #expect(waits.dropFirst(5).allSatisfy { $0 == PullMachine.restAfterContradictions })
-        // A page that fits is applied, and the count of contradictions starts again.
+        // A consistent page is applied, and resets the count of contradictions.
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(SessionHarness.applied(version: Version(3)))
         #expect(harness.session.status(now: harness.now).isInSync)
@@ -814,10 +827,10 @@ import Testing
         #expect(harness.notes.last == .inSync)
     }
 
-    @Test func `a snapshot that is begun again and again waits longer each time`() {
+    @Test func `a snapshot that restarts repeatedly waits longer each time`() {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
-        harness.answerGreeting()
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
+        harness.answerHello()
         var waits: [Duration] = []
         for turn in 0..<40 {
             let page = PullPage(
@@ -841,12 +854,12 @@ import Testing
         #expect(waits.max()! > .seconds(30))
     }
 
-    @Test func `a pause that a server asked an earlier run for is kept`() {
+    @Test func `a pause that the server requested in an earlier run is kept`() {
         var stored = SessionHarness.stored()
         stored.pause = .seconds(90)
         var harness = SessionHarness()
-        harness.send(.started(stored, .up))
-        harness.send(.syncRequested)
+        harness.send(.host(.started(stored, .up)))
+        harness.send(.host(.syncRequested))
         #expect(harness.openHello == nil)
         guard case .waiting(let failure, .seconds(90)) = harness.session.status(now: harness.now).connection else {
             Issue.record("\(harness.session.status(now: harness.now))")
@@ -857,9 +870,9 @@ import Testing
         #expect(harness.openHello != nil && harness.now == .seconds(90))
     }
 
-    @Test func `a pause that a server asks for is told to later runs, and no longer than is granted`() {
+    @Test func `a requested pause is saved for later runs, up to the longest pause allowed`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.failure(TransportFailure(.throttled, "busy", retryAfter: .seconds(90_000))))
         #expect(
             harness.notes.suffix(2) == [
@@ -867,9 +880,9 @@ import Testing
             ])
     }
 
-    @Test func `on a very slow link pages shrink to one row, and are given more time`() {
+    @Test func `on a very slow link pages shrink to one row, and their deadlines grow`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         var limits: [Int] = []
         var deadlines: [Duration] = []
         for _ in 0..<12 {
@@ -878,7 +891,7 @@ import Testing
             for _ in 0..<10 where harness.pull != nil { harness.wake() }
             deadlines.append(harness.now - asked)
             for _ in 0..<10 where harness.openHello == nil { harness.wake() }
-            harness.answerGreeting()
+            harness.answerHello()
         }
         #expect(limits == [500, 500, 250, 125, 62, 50, 12, 3, 1, 1, 1, 1])
         #expect(deadlines.prefix(6).allSatisfy { $0 == harness.policy.requestDeadline })
@@ -886,15 +899,15 @@ import Testing
     }
 
     @Test(arguments: [(90, true), (91, false)])
-    func `consent that is given while the server is asked once more is kept, for no more than was agreed to`(
+    func `consent to deletes given during another pull is kept, but covers only the number agreed to`(
         deletes: Int, isEnough: Bool
     ) {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         for _ in 0..<10 where harness.pull == nil { harness.wake() }
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(2)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: deletes, of: 100)))
         if isEnough {
@@ -909,28 +922,30 @@ import Testing
         }
     }
 
-    @Test func `consent that nobody was asked for is none`() {
+    @Test func `consent given before the brake asked for it is ignored`() {
         var harness = SessionHarness.online()
-        harness.send(.deletesAllowed(.default))
-        harness.send(.syncRequested)
+        harness.send(.host(.deletesAllowed(.default)))
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 9, of: 9)))
         #expect(harness.storeOrders.isEmpty)
     }
 
-    @Test func `a page is applied after the cursor that was asked with, and a store that stands elsewhere is followed`()
-    {
+    @Test
+    func `a page is applied after the cursor it was requested with, and the session follows the store's new cursor`() {
         var harness = SessionHarness()
         harness.send(
-            .started(
-                SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up))
-        harness.answerGreeting()
+            .host(
+                .started(
+                    SessionHarness.stored(cursor: Cursor(rawValue: "at-9"), version: Version(9), isComplete: true), .up)
+            ))
+        harness.answerHello()
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(12)))))
         guard case .apply(_, after: Cursor(rawValue: "at-9"), _)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
         }
-        // Another engine has begun a snapshot meanwhile.
+        // Another engine has started a snapshot in the meantime.
         let elsewhere = StoredSpace(
             space: .default, cursor: Cursor(rawValue: "page-2"), version: Version(11), isComplete: false)
         harness.answerStore(
@@ -938,41 +953,41 @@ import Testing
         #expect(harness.pull?.request.cursor == Cursor(rawValue: "page-2"))
     }
 
-    @Test func `a page that the disk could not take is asked for again`() {
+    @Test func `a page that could not be written to disk is requested again`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(3)))))
         harness.answerStore(
-            .storeFailed(.applyingPage(.default), StoreFailure(.inputOutput, "the disk failed")))
+            .failed(.space(.default, .applyingPage), StoreFailure(.inputOutput, "the disk failed")))
         while harness.pull == nil, harness.storeOrders.isEmpty { harness.wake() }
         #expect(harness.storeOrders.isEmpty)
     }
 
-    @Test func `a hint of a newer version starts a pull, an old one does not`() {
+    @Test func `a hint of a newer version starts a pull, and a hint of an old version does not`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         #expect(harness.pull == nil)
-        harness.send(.hint(stream, Hint(space: .default, head: Version(4))))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(4)))))
         #expect(harness.pull != nil)
-        // News that the page under way has heard of, too, asks for nothing more.
-        harness.send(.hint(stream, Hint(space: .default, head: Version(5))))
+        // The pull in flight already reaches this version, so the hint requests nothing more.
+        harness.send(.server(.hint(stream, Hint(space: .default, head: Version(5)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(5)))))
         harness.answerStore(SessionHarness.applied(version: Version(5)))
         #expect(harness.pull == nil)
     }
 
-    @Test func `a hint that lies costs one pull, not a loop`() {
+    @Test func `a false hint costs one pull and causes no loop`() {
         var harness = SessionHarness.online()
-        harness.send(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000))))
+        harness.send(.server(.hint(harness.hintStreams.first!, Hint(space: .default, head: Version(1_000_000)))))
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(harness.pull == nil)
     }
 
-    @Test func `a cursor behind the horizon starts one snapshot at once, and the next after a wait`() {
+    @Test func `a cursor below the horizon starts a snapshot at once, and the next one after a delay`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.mustReset(.horizon)))
         #expect(harness.storeOrders == [.resetCursor(.default)])
         harness.answerStore(.cursorReset(.default))
@@ -983,25 +998,25 @@ import Testing
         #expect(harness.storeOrders == [.resetCursor(.default)])
     }
 
-    private static let vacating = SyncAction.vacate(
+    private static let vacating = StoreAction.vacate(
         .default, of: SessionHarness.epoch, brake: SyncPolicy().deleteBrake)
 
-    @Test func `a loss of access that nothing proves waits for a person`() {
+    @Test func `a loss of access that would remove many records waits for the user's consent`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(.spaceVacated(.default, .braked(deletes: 90, of: 90)))
         let status = harness.session.status(now: harness.now)
         #expect(status.spaces[0].pull == .braked(deletes: 90, of: 90) && !status.isInSync)
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         #expect(harness.storeOrders == [.vacate(.default, of: SessionHarness.epoch, brake: nil)])
         harness.answerStore(SessionHarness.vacated(removed: 90))
         #expect(harness.session.status(now: harness.now).isInSync)
     }
 
-    @Test func `who waits for a person still hears that the access is gone`() {
+    @Test func `a space that waits for the user's consent is still polled, and learns that access is gone`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         let held = harness.now
@@ -1011,23 +1026,23 @@ import Testing
         #expect(harness.storeOrders == [Self.vacating])
     }
 
-    @Test func `a question that waits for a person stays while there is no link`() {
+    @Test func `a pending question about deletes survives the loss of the link`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
-        harness.send(.linkChanged(.down("no carrier")))
+        harness.send(.device(.linkChanged(.down("no carrier"))))
         for _ in 0..<3 { harness.wake() }
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
         }
     }
 
-    @Test func `another engine that follows another history has vacated nothing`() {
+    @Test func `a store that did not vacate the space makes the session send a hello`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         let kept = StoredSpace(space: .default, cursor: nil, version: .zero, isComplete: false)
         harness.answerStore(
@@ -1036,16 +1051,16 @@ import Testing
         #expect(harness.openHello != nil && harness.pull == nil)
     }
 
-    @Test func `a space without access is vacated, said, and asked for again after a long rest`() {
+    @Test func `a space without access is vacated, reported, and polled again after a long interval`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         #expect(harness.storeOrders == [Self.vacating])
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .working)
         harness.answerStore(SessionHarness.vacated(removed: 3))
         let status = harness.session.status(now: harness.now)
         #expect(!status.spaces[0].hasAccess && status.spaces[0].pull == .idle)
-        // It holds all that it may hold.
+        // The device holds everything that it may read.
         #expect(status.isInSync)
         let rested = harness.now
         #expect(harness.pull == nil)
@@ -1057,21 +1072,21 @@ import Testing
         #expect(harness.session.status(now: harness.now).spaces[0].hasAccess)
     }
 
-    @Test func `only the history that the device follows takes its space away`() {
+    @Test func `a loss of access reported for another history does not vacate the space`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(Epoch(rawValue: "another"))))
         #expect(harness.storeOrders.isEmpty)
         #expect(harness.openHello != nil)
     }
 
-    @Test func `a push to a space without access is followed by no pull at once`() {
+    @Test func `a push to a space without access does not start a pull before the next poll`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         harness.answerStore(SessionHarness.vacated())
         let rested = harness.now
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
@@ -1080,85 +1095,86 @@ import Testing
         #expect(harness.now - rested == SyncPolicy().pollInterval)
     }
 
-    @Test func `who asks while a space is vacated is answered by another pull`() {
+    @Test func `a sync requested while a space is being vacated starts another pull`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerStore(SessionHarness.vacated())
         #expect(harness.pull != nil)
     }
 
-    @Test func `a space that cannot be vacated is tried again`() {
+    @Test func `vacating a space is retried after it fails`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
-        harness.answerStore(.storeFailed(.vacatingSpace(.default), StoreFailure(.diskFull, "the disk is full")))
+        harness.answerStore(.failed(.space(.default, .vacating), StoreFailure(.diskFull, "the disk is full")))
         #expect(harness.pull == nil && !harness.session.status(now: harness.now).isInSync)
         while harness.pull == nil { harness.wake() }
         harness.answerPull(.success(.noAccess(SessionHarness.epoch)))
         #expect(harness.storeOrders == [Self.vacating])
     }
 
-    @Test func `a braked snapshot waits for a person`() {
+    @Test func `a snapshot held by the delete brake waits for the user's consent`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         harness.answerPull(.success(.page(SessionHarness.page(version: Version(1)))))
         harness.answerStore(.pageApplied(.default, .braked(deletes: 90, of: 100)))
         #expect(harness.session.status(now: harness.now).spaces[0].pull == .braked(deletes: 90, of: 100))
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull == nil)
-        harness.send(.deletesAllowed(.default))
+        harness.send(.host(.deletesAllowed(.default)))
         guard case .apply(_, _, brake: nil)? = harness.storeOrders.first else {
             Issue.record("\(harness.storeOrders)")
             return
         }
     }
 
-    @Test func `a push never waits for a pull, nor a pull for a push`() {
+    @Test func `pushes and pulls do not wait for each other`() {
         var harness = SessionHarness.online()
-        harness.send(.syncRequested)
+        harness.send(.host(.syncRequested))
         #expect(harness.pull != nil)
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
         #expect(harness.push != nil && harness.pull != nil)
     }
 
-    @Test func `an idle session wakes up for its poll alone, soon unless hints are known to come`() {
+    @Test func `an idle session wakes only for its poll, which is less frequent while hints arrive`() {
         var harness = SessionHarness.online()
         #expect(harness.requests.isEmpty)
-        // A stream that has told nothing may not be open on the other side.
+        // Until a stream has delivered a hint, the server may not have opened it.
         #expect(Array(harness.timers.values) == [harness.policy.pollInterval])
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         harness.wake()
         harness.answerPull(.success(.page(SessionHarness.page(version: .zero))))
         harness.answerStore(SessionHarness.applied(version: .zero))
         #expect(Array(harness.timers.values) == [harness.now + harness.policy.pollIntervalWithHints])
-        harness.send(.hintsEnded(stream, "the server closed the stream"))
+        harness.send(.server(.hintsEnded(stream, "the server closed the stream")))
         #expect(harness.timers.values.contains(harness.now + harness.policy.pollInterval))
         #expect(!harness.timers.values.contains(harness.now + harness.policy.pollIntervalWithHints))
     }
 
     @Test(arguments: [TransportFailure.Code.unauthorized, .forbidden])
-    func `a pause that comes with a refusal is kept, also by new credentials`(code: TransportFailure.Code) {
+    func `a pause requested with a refusal is kept even after the credentials change`(code: TransportFailure.Code) {
         var harness = SessionHarness()
-        harness.send(.started(SessionHarness.stored(), .up))
+        harness.send(.host(.started(SessionHarness.stored(), .up)))
         let pause = harness.policy.refusalRetry + .seconds(60)
-        harness.answerGreeting(.failure(TransportFailure(code, "not now", retryAfter: pause)))
+        harness.answerHello(.failure(TransportFailure(code, "not now", retryAfter: pause)))
         #expect(Array(harness.timers.values) == [pause])
-        harness.send(.credentialsChanged)
+        harness.send(.host(.credentialsChanged))
         #expect(harness.openHello == nil)
         harness.wake()
         #expect(harness.now == pause && harness.openHello != nil)
     }
 
-    @Test func `a space that is first used while hints are open gets them, too, and is polled soon until then`() {
+    @Test
+    func `a space first used while a hint stream is open joins a new stream, and is polled often until it delivers`() {
         var harness = SessionHarness.online()
         let stream = harness.hintStreams.first!
-        harness.send(.hint(stream, Hint(space: .default, head: .zero)))
+        harness.send(.server(.hint(stream, Hint(space: .default, head: .zero))))
         let other: SpaceID = "other"
-        harness.send(.outboxCounted(OutboxSummary(waiting: 1)))
+        harness.send(.store(.outboxCounted(OutboxSummary(waiting: 1))))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1), in: other)))
         #expect(harness.hintStreams.count == 1 && !harness.hintStreams.contains(stream))
         #expect(harness.log.last?.contains("other") == true)
@@ -1171,10 +1187,10 @@ import Testing
 
     // MARK: Stop
 
-    @Test func `a stop waits for what is on its way, and no longer than its deadline`() {
+    @Test func `a stop waits for requests in flight until its deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         #expect(!harness.isFinished)
         let stopped = harness.now
         while !harness.isFinished { harness.wake() }
@@ -1182,20 +1198,20 @@ import Testing
         #expect(harness.timers.isEmpty && harness.requests.isEmpty && harness.hintStreams.isEmpty)
     }
 
-    @Test func `who asks for a stop twice does not put it off`() {
+    @Test func `a second stop request does not extend the deadline`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         let timers = harness.timers
         harness.now += .seconds(1)
-        #expect(harness.send(.stopRequested).isEmpty)
+        #expect(harness.send(.host(.stopRequested)).isEmpty)
         #expect(harness.timers == timers)
     }
 
-    @Test func `an answer that comes during a stop is written down`() {
+    @Test func `a push response that arrives during a stop is recorded`() {
         var harness = SessionHarness.online(outbox: OutboxSummary(waiting: 1))
         harness.answerStore(.batchTaken(SessionHarness.batch(0...0, outbox: OutboxSummary(sent: 1))))
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         harness.answerPush(.success(SessionHarness.results(0...0, version: 1)))
         #expect(!harness.isFinished)
         harness.answerStore(.resultsRecorded(OutboxSummary(answered: 1)))
@@ -1204,7 +1220,7 @@ import Testing
 
     @Test func `an idle session stops at once`() {
         var harness = SessionHarness.online()
-        harness.send(.stopRequested)
+        harness.send(.host(.stopRequested))
         #expect(harness.isFinished)
         #expect(harness.timers.isEmpty)
     }

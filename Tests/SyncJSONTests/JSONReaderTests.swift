@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(arguments: good.indices)
-    func `good JSON reads as what it stands for`(index: Int) throws {
+    func `valid JSON is read as the value that it represents`(index: Int) throws {
         let (text, expected) = Self.good[index]
         #expect(try JSONValue(Array(text.utf8)) == expected)
     }
@@ -59,7 +59,7 @@ import Testing
     ]
 
     @Test(arguments: bad.indices)
-    func `bad JSON is refused where it is bad`(index: Int) {
+    func `invalid JSON is refused with the offset of the error`(index: Int) {
         let (text, offset, words) = Self.bad[index]
         let error = #expect(throws: JSONError.self) { try JSONValue(Array(text.utf8)) }
         #expect(error?.offset == offset, "\(text): \(error?.description ?? "")")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `64 levels are read and 65 are not`() throws {
+    @Test func `64 levels of nesting are accepted and 65 are refused`() throws {
         let deep = { (count: Int) in
             Array(String(repeating: "[", count: count).utf8) + Array(String(repeating: "]", count: count).utf8)
         }
@@ -93,7 +93,7 @@ import Testing
         #expect(throws: JSONError.self) { try JSONValue(deep(100_000)) }
     }
 
-    @Test func `a key that occurs twice among very many is found`() throws {
+    @Test func `a duplicate key among many keys is refused`() throws {
         let members = { (last: Int) in
             Array(("{" + (Array(0..<5_000) + [last]).map { "\"k\($0)\":0" }.joined(separator: ",") + "}").utf8)
         }
@@ -102,7 +102,7 @@ import Testing
         #expect(throws: JSONError.self) { try JSONValue(members(3)) }
     }
 
-    @Test func `keys are equal by bytes, not by Unicode's equivalence`() throws {
+    @Test func `keys are compared by bytes and not by Unicode equivalence`() throws {
         let text = "{\"caf\u{E9}\":1,\"cafe\u{301}\":2}"
         guard case .object(let members) = try JSONValue(Array(text.utf8)) else {
             Issue.record("no object")
@@ -111,20 +111,20 @@ import Testing
         #expect(members.count == 2)
     }
 
-    @Test func `an error names the place in the tree`() {
+    @Test func `an error contains the path in the JSON tree`() {
         let text = #"{"page":{"commits":[{"version":1},{"version":2,"changes":[0,1,x]}]}}"#
         let error = #expect(throws: JSONError.self) { try JSONValue(Array(text.utf8)) }
         #expect(error?.path == "page.commits[1].changes[2]")
     }
 
-    @Test func `every cut of a good text is refused, and none is read beyond`() {
+    @Test func `every truncation of a valid text is refused`() {
         let text = Array(#"{"a":[1,-2.5e3,"\u00e9\ud83d\ude00",true,false,null,{"b":"€"}]}"#.utf8)
         for end in text.indices {
             #expect(throws: JSONError.self) { try JSONValue(Array(text[..<end])) }
         }
     }
 
-    @Test func `a value is kept as it stands`() throws {
+    @Test func `a value can be read verbatim`() throws {
         let bytes = Array(#"{"a":  {"x" : 1.50, "y":"\u0041"} ,"b":2}"#.utf8)
         let kept = try JSONReader.read(bytes) { (reader) throws(JSONError) in
             var kept: [String] = []
@@ -135,7 +135,7 @@ import Testing
         #expect(kept == [#"{"x" : 1.50, "y":"\u0041"}"#, "2"])
     }
 
-    @Test func `an integer with a fraction is no integer`() {
+    @Test func `a number with a fraction or an exponent is not an integer`() {
         for text in ["1.0", "1e2", "9223372036854775808", "\"1\""] {
             #expect(throws: JSONError.self) {
                 try JSONReader.read(Array(text.utf8)) { (reader) throws(JSONError) in try reader.integer() }

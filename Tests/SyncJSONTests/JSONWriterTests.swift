@@ -2,7 +2,7 @@ import SyncJSON
 import Testing
 
 @Suite struct JSONWriterTests {
-    @Test func `values are written without white space, in the order told`() {
+    @Test func `values are written without white space in the given order`() {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("a")
@@ -22,7 +22,7 @@ import Testing
         #expect(writer.text == #"{"a":[null,true,-12,2.0,"x"],"b\"":{"z":1},"c":{}}"#)
     }
 
-    @Test func `integers come back exactly`() throws {
+    @Test func `integers are written exactly`() throws {
         for value in [Int64.min, -1, 0, 9, 10, 99, 1 << 53 + 1, .max] {
             var writer = JSONWriter()
             writer.integer(value)
@@ -33,7 +33,7 @@ import Testing
         #expect(writer.text == "18446744073709551615")
     }
 
-    @Test func `reals come back bit for bit, and as reals`() throws {
+    @Test func `reals are read back as reals with the same bits`() throws {
         var random = SplitMix(state: 3)
         let values =
             [0, -0.0, 1, 0.1, 1e16, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 1.0 / 3]
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `any text comes back`() throws {
+    @Test func `any text is read back unchanged`() throws {
         let all = (0..<0x500).compactMap(UnicodeScalar.init).map(Character.init)
         for text in [String(all), "", "\0\u{1F}\u{7F}\"\\/", "é😀\u{2028}", "cafe\u{301}"] {
             var writer = JSONWriter()

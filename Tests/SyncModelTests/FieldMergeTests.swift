@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// Every small case against the words of the design, written down a second time and more naively.
-    @Test(arguments: cases) func `a small case gives what the design says`(_ small: Case) {
+    /// Compares every small case with a second, naive implementation of the rules in the design.
+    @Test(arguments: cases) func `a merge follows the rules of the design`(_ small: Case) {
         let (stored, pushed) = (small.stored, small.pushed)
         let decision = FieldMerge.decide(
             FieldEdit(field: "name", value: pushed.value, before: .integer(0), seen: .zero), pushed: pushed,
@@ -58,14 +58,14 @@ import Testing
                 }
             #expect(final == expected)
         }
-        // A conflict exactly when one of two different values had to give way; and the loser is in it.
+        // There is a conflict exactly if one of two different values loses, and the conflict contains the loser.
         #expect((conflict != nil) == (!small.hasSeen && stored.value != pushed.value))
         if let conflict {
             #expect(conflict.winner == final && Set([conflict.winner, conflict.loser]) == Set([stored, pushed]))
         }
     }
 
-    @Test func `latestEdit gives the same value in whichever order two edits arrive`() {
+    @Test func `latestEdit gives the same value for either order of two edits`() {
         for firstTime in 1...3 as ClosedRange<UInt64> {
             for secondTime in 1...3 as ClosedRange<UInt64> {
                 let a = Contender(

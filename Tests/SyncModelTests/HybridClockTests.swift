@@ -2,7 +2,7 @@ import SyncModel
 import Testing
 
 @Suite struct HybridClockTests {
-    @Test func `later readings are greater, also when the wall clock goes back`() {
+    @Test func `later readings are greater, even if the wall clock goes back`() {
         var clock = HybridClock()
         var last = HybridTime.zero
         for wall in [1_000, 1_000, 900, 5, 1_001, 1_000, -7, 2_000] as [Int64] {
@@ -13,26 +13,26 @@ import Testing
         #expect(last.wall == WallTime(milliseconds: 2_000))
     }
 
-    @Test func `a reading after hearing of another is greater than that one`() {
+    @Test func `a reading is greater than any reading observed before it`() {
         var clock = HybridClock()
         let other = HybridTime(wall: WallTime(milliseconds: 5_000), counter: 7)
         clock.observe(other, now: WallTime(milliseconds: 4_990), permitting: .seconds(60))
         #expect(clock.tick(now: WallTime(milliseconds: 4_991)) > other)
     }
 
-    @Test func `a reading from far in the future drags the clock no further than the permitted skew`() {
+    @Test func `a reading from the far future advances the clock only by the permitted skew`() {
         var clock = HybridClock()
         let poison = HybridTime(wall: WallTime(milliseconds: 1_000_000_000))
         clock.observe(poison, now: WallTime(milliseconds: 1_000), permitting: .seconds(60))
         #expect(clock.last.wall == WallTime(milliseconds: 61_000))
     }
 
-    @Test func `the counter runs over into the next millisecond`() {
+    @Test func `the counter overflows into the next millisecond`() {
         var clock = HybridClock(last: HybridTime(wall: WallTime(milliseconds: 10), counter: .max))
         #expect(clock.tick(now: WallTime(milliseconds: 10)) == HybridTime(wall: WallTime(milliseconds: 11)))
     }
 
-    @Test func `wall times outside 48 bits are brought to its ends`() {
+    @Test func `wall times outside 48 bits are clamped`() {
         #expect(HybridTime(wall: WallTime(milliseconds: -1)) == .zero)
         #expect(HybridTime(wall: WallTime(milliseconds: .max)).wall == HybridTime.latestWall)
         #expect(HybridTime(rawValue: .max).next == HybridTime(rawValue: .max))
@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [
         (Duration.seconds(1), Int64(1_000)), (.milliseconds(-1_500), -1_500), (.seconds(Int64.max), .max),
     ])
-    func `durations become whole milliseconds without overflow`(duration: Duration, milliseconds: Int64) {
+    func `durations are converted to whole milliseconds without overflow`(duration: Duration, milliseconds: Int64) {
         #expect(duration.wholeMilliseconds == milliseconds)
     }
 }

@@ -24,7 +24,7 @@ import Testing
         Mutation(collection: "user", record: Self.id, time: .zero, intent: intent)
     }
 
-    @Test func `only the changed fields take the version of a commit`() {
+    @Test func `only the changed fields get the version of a commit`() {
         let created = Record(
             id: Self.id, uid: UID(1), version: Version(3), creating: ["username": .text("ned")], schema: Self.schema)
         #expect(created.fieldVersions.isEmpty)
@@ -33,14 +33,14 @@ import Testing
         #expect((0..<4).map { updated.version(ofFieldAt: $0) } == [Version(3), Version(5), Version(3), Version(3)])
     }
 
-    @Test func `a field that shows a later version is not taken back by an older commit`() {
+    @Test func `an older commit does not overwrite a field with a later version`() {
         let ahead = Record(
             id: Self.id, uid: UID(1), version: Version(9), creating: ["username": .text("new")], schema: Self.schema)
         let after = ahead.updated(by: ["username": .text("old")], at: Version(7), schema: Self.schema)
         #expect(after == ahead)
     }
 
-    @Test func `fields of a newer build are kept, and shown to nobody`() {
+    @Test func `fields of a newer build are kept but not shown`() {
         let record = Record(
             id: Self.id, uid: UID(1), version: Version(1),
             creating: ["username": .text("a"), "shoe_size": .integer(43)], schema: Self.schema)
@@ -50,7 +50,7 @@ import Testing
                 == .integer(44))
     }
 
-    @Test func `current is base with the outbox applied`() {
+    @Test func `the current record is the base with the outbox applied`() {
         let base = Record(
             id: Self.id, uid: UID(4), version: Version(2), creating: ["username": .text("ned")], schema: Self.schema)
         let rename = mutation(
@@ -67,7 +67,7 @@ import Testing
         #expect(made?.uid == UID.none && made?.values[0] == .text("eddard"))
     }
 
-    @Test func `a patch keeps its fields in order, and the later value of a field`() {
+    @Test func `a patch sorts its fields and keeps the later value of a field`() {
         var patch: Patch = ["c": .integer(1), "a": .integer(2), "b": .integer(3), "a": .integer(4)]
         #expect(patch.map(\.field) == ["a", "b", "c"])
         #expect(patch["a"] == .integer(4))
@@ -75,7 +75,7 @@ import Testing
         #expect(patch["b"] == nil && patch.count == 2)
     }
 
-    @Test func `values are equal by their bytes, not by what they look like`() {
+    @Test func `values are compared by their bytes`() {
         #expect(FieldValue.text("cafe\u{301}") != FieldValue.text("caf\u{E9}"))
         #expect(Set([FieldValue.text("cafe\u{301}"), .text("caf\u{E9}")]).count == 2)
         #expect(FieldValue.real(0.0) != FieldValue.real(-0.0))
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: misfits)
-    func `a value that does not fit is refused by name`(patch: Patch, words: String) {
+    func `an invalid value is refused with the name of its field`(patch: Patch, words: String) {
         do throws(InvalidValue) {
             try Self.schema.check(creating: patch)
             Issue.record("accepted")
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction that breaks a rule is rejected with the mutation at fault`() {
+    @Test func `an invalid transaction is rejected with the index of the invalid mutation`() {
         let catalog = SchemaCatalog([Self.schema])
         let good = mutation(.create(["username": .text("a")]))
         let bad = Mutation(collection: "hat", record: Self.id, time: .zero, intent: .delete(seen: .zero))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: ["", "1a", "A", "a-b", "é", "a b", String(repeating: "a", count: 64)])
-    func `a name that is not plain is refused`(text: String) {
+    func `an invalid collection name is refused`(text: String) {
         #expect(CollectionName(rawValue: text) == nil)
     }
 }

@@ -9,14 +9,14 @@ import Testing
             ([], []), ([[]], [[0]]), ([[1], []], [[1], [0]]), ([[0]], [[0]]), ([[1], [0]], [[0, 1]]),
             ([[1], [2], [1]], [[1, 2], [0]]), ([[], [0], [0, 1]], [[0], [1], [2]]), ([[7], [-1]], [[0], [1]]),
         ] as [([[Int]], [[Int]])])
-    func `what refers to each other stays together, behind what it refers to`(
+    func `records that refer to each other form one group, after the groups that they refer to`(
         references: [[Int]], expected: [[Int]]
     ) {
         #expect(ReferenceGroups.of(references) == expected)
     }
 
-    /// Every graph of four places, against a definition that asks who reaches whom.
-    @Test(.ring(.test)) func `every small graph is grouped as by definition`() {
+    /// Compares every graph of four nodes with a definition by reachability.
+    @Test(.ring(.test)) func `every small graph is grouped according to the definition`() {
         let count = 4
         for bits in 0..<(1 << (count * count)) {
             let references = (0..<count).map { place in (0..<count).filter { bits >> (place * count + $0) & 1 == 1 } }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a long chain takes no stack`() {
+    @Test func `a long chain does not overflow the stack`() {
         let count = 200_000
         let groups = ReferenceGroups.of((0..<count).map { $0 + 1 < count ? [$0 + 1] : [] })
         #expect(groups.count == count)

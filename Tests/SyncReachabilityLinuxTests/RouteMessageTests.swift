@@ -5,7 +5,7 @@ import Testing
 
 @testable import SyncReachabilityLinux
 
-/// Messages as the kernel sends them on a machine of little-endian order, recorded and cut to what is read.
+/// Recorded kernel messages of a little-endian machine, reduced to the parts that are read.
 private enum Recorded {
     static func message(_ type: UInt16, _ body: [UInt8], length: UInt32? = nil) -> [UInt8] {
         let count = length ?? UInt32(16 + body.count)
@@ -18,13 +18,13 @@ private enum Recorded {
         return bytes
     }
 
-    /// ifinfomsg: family, padding, type, index, flags, change.
+    /// Returns an `ifinfomsg`: family, padding, type, index, flags, and change.
     static func link(_ index: UInt8, flags: UInt32) -> [UInt8] {
         [0, 0, 1, 0, index, 0, 0, 0]
             + [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: flags >> UInt32($0)) } + [0, 0, 0, 0]
     }
 
-    /// rtmsg of a default route over an interface, with RTA_OIF and RTA_TABLE.
+    /// Returns an `rtmsg` of a default route over an interface, with RTA_OIF and RTA_TABLE.
     static func route(prefix: UInt8 = 0, kind: UInt8 = 1, interface: UInt8) -> [UInt8] {
         [2, prefix, 0, 0, 254, 3, 0, kind, 0, 0, 0, 0]
             + [8, 0, 15, 0, 254, 0, 0, 0] + [8, 0, 4, 0, interface, 0, 0, 0]
@@ -39,7 +39,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
 }
 
 @Suite struct RouteMessageTests {
-    @Test func `links and default routes are read, and the rest is skipped`() {
+    @Test func `links and default routes are read, and other messages are skipped`() {
         let datagram =
             Recorded.message(16, Recorded.link(1, flags: Recorded.loopback))
             + Recorded.message(16, Recorded.link(2, flags: Recorded.upAndRunning))
@@ -62,19 +62,19 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
             ])
     }
 
-    @Test func `a refusal brings its error, and an acknowledgement nothing`() {
+    @Test func `an error message gives its error, and an acknowledgment gives nothing`() {
         #expect(read(Recorded.message(2, [0xFF, 0xFF, 0xFF, 0xFF])) == [.failed(errno: 1)])
         #expect(read(Recorded.message(2, [0, 0, 0, 0])).isEmpty)
     }
 
     @Test(arguments: [0, 1, 15, 17, 4_096, UInt32.max])
-    func `a length that lies ends the reading and touches nothing beyond`(length: UInt32) {
+    func `a wrong length ends the reading within the buffer`(length: UInt32) {
         let whole = Recorded.message(16, Recorded.link(2, flags: Recorded.upAndRunning))
         let lie = Recorded.message(16, [0, 0, 1, 0], length: length)
         #expect(read(whole + lie) == [.link(index: 2, isUp: true, isLoopback: false)])
     }
 
-    @Test func `every cut of a datagram is survived`() {
+    @Test func `every truncation of a datagram is read without a trap`() {
         let datagram =
             Recorded.message(16, Recorded.link(2, flags: Recorded.upAndRunning))
             + Recorded.message(24, Recorded.route(interface: 2))
@@ -88,14 +88,14 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
 @Suite struct LinkTableTests {
     private let route = RouteMessage.Route(family: 2, table: 254, interface: 2, priority: 0)
 
-    @Test func `the loopback alone is no way to the network`() {
+    @Test func `the network counts as down if only the loopback is up`() {
         var table = LinkTable()
         table.note(.link(index: 1, isUp: true, isLoopback: true))
         #expect(table.state == .down("this machine has no network link"))
         #expect(LinkTable().state == .down("this machine has no network link"))
     }
 
-    @Test func `links that come, go and vanish are followed, with their routes`() {
+    @Test func `changes and removals of links are followed, with their routes`() {
         var table = LinkTable()
         table.note(.link(index: 2, isUp: true, isLoopback: false))
         table.note(.defaultRoute(route))
@@ -120,7 +120,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
         }
     }
 
-    @Test func `a list is what the kernel tells until it is done`() throws {
+    @Test func `the list of links ends at the kernel's done message`() throws {
         let link = RouteMessage.link(index: 2, isUp: true, isLoopback: false)
         let table = try listed([[link], [], [.done], [.defaultRoute(route), .done]])
         #expect(table.state == .up)
@@ -128,7 +128,7 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
     }
 
     @Test(arguments: [[], [[RouteMessage.done]], [[.link(index: 2, isUp: false, isLoopback: false)]]])
-    func `a kernel that falls silent is a failure, and no machine without links`(answers: [[RouteMessage]]) throws {
+    func `a kernel that stops responding is reported as a failure`(answers: [[RouteMessage]]) throws {
         let failure = try #require(throws: NetlinkFailure.self) { try listed(answers) }
         #expect(failure.description.contains("timed out"), "\(failure)")
     }
@@ -139,13 +139,15 @@ private func read(_ bytes: [UInt8]) -> [RouteMessage] {
         #expect(LinuxReachability(serverIsLoopback: true).current == .up)
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: suite.rules) func `the links of this machine obey`(rule: String)
+    @Test(.timeLimit(.minutes(10)), arguments: suite.rules) func `the links of this machine keep the rules of the port`(
+        rule: String
+    )
         async throws
     {
         do {
             try await Self.suite.run(rule)
         } catch is NetlinkFailure {
-            // A sandbox may forbid the socket: the watch ends then, and the way counts as open.
+            // A sandbox may forbid the socket. The watch then ends, and the network counts as up.
         }
     }
 

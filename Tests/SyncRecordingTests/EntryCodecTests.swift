@@ -6,10 +6,10 @@ import Testing
 
 @testable import SyncRecording
 
-/// Lines: everything comes back as it was written, and what is broken is named.
+/// Tests the lines of a recording: entries are read back unchanged, and errors are located.
 @Suite struct EntryCodecTests {
     @Test(arguments: 0..<20)
-    func `every start and every turn comes back from its line`(seed: Int) throws {
+    func `every entry is read back unchanged from its line`(seed: Int) throws {
         var life = RandomLife(seed: UInt64(seed))
         let redaction = Redaction(salt: life.salt)
         for number in 0..<100 {
@@ -22,7 +22,7 @@ import Testing
                 .turn(
                     RecordedTurn(
                         at: turn.at, event: redaction.event(turn.event), carried: turn.event.carried,
-                        draws: turn.draws, actions: turn.actions.map { ActionWords.text(redaction.action($0)) })),
+                        draws: turn.draws, actions: turn.actions.map { redaction.action($0).recordedText })),
             ]
             for entry in entries {
                 let line = EntryCodec.line(entry)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.ring(.check)) func `the random events reach every kind of event and of state`() {
+    @Test(.ring(.check)) func `the random events cover every kind of event and state`() {
         var words: Set<String> = []
         for seed in 0..<120 {
             var life = RandomLife(seed: UInt64(seed))
@@ -66,14 +66,14 @@ import Testing
         #expect(expected.filter { !words.contains($0) } == [])
     }
 
-    @Test func `a turn without its parts is refused with the place and what was expected`() throws {
+    @Test func `an invalid turn is refused with the location and the expected form`() throws {
         let good =
             #"{"turn":{"at":"1.5","event":{"is":"timer_fired","serial":3},"draws":["00000000000000ff"],"actions":["hello #4"]}}"#
         guard case .turn(let turn) = try EntryCodec.entry(good) else {
             Issue.record("no turn was read")
             return
         }
-        #expect(turn.event == .timerFired(Serial(rawValue: 3)))
+        #expect(turn.event == .device(.timerFired(Serial(rawValue: 3))))
         #expect(turn.draws == [255])
         let broken: [(String, String, String)] = [
             (#""1.5""#, "1.5", "turn.at: text of at most 4096 bytes expected"),
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: 0..<12)
-    func `any damage to a line is refused or read, and never traps`(seed: Int) {
+    func `a damaged line is read or refused and never traps`(seed: Int) {
         var life = RandomLife(seed: UInt64(seed))
         var dice = Dice(state: UInt64(seed) ^ 0x5EED)
         for _ in 0..<60 { _ = life.step() }
@@ -135,7 +135,7 @@ import Testing
                     default: bytes.insert(UInt8.random(in: 0x20..<0x7F, using: &dice), at: place)
                     }
                 }
-                // Entries that are still readable are also run: a hostile file must not stop the program either.
+                // Entries that are still readable are replayed too, because a hostile file must not crash the program.
                 if let entry = try? EntryCodec.entry(String(decoding: bytes, as: UTF8.self)) {
                     _ = replay.follow(entry)
                 }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import SyncRecording
 
-/// `Schemas/recording/example.jsonl` is what this build writes and reads.
+/// Checks that this build writes and reads `Schemas/recording/example.jsonl`.
 @Suite struct ExampleTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Schemas/recording/example.jsonl")
 
-    /// One short sync of two spaces: a hello that fails once, a push with a rejection, a page, and a stop.
+    /// Returns a short sync of two spaces: a hello that fails once, a push with a rejection, a page, and a stop.
     private static func recording() -> Recording {
         var life = ScriptedLife()
         let epoch = Epoch(rawValue: "first")
@@ -24,49 +24,54 @@ import Testing
         let none = OutboxSummary(journal: 1)
         let spaces: [SpaceID] = [.default, "letters"]
         life.happens(
-            .started(
-                StoredSession(
-                    identity: identity, epoch: epoch, account: account,
-                    spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
-                    outbox: owed), .up), after: .zero)
-        life.happens(.helloEnded(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route"))))
-        life.happens(.timerFired(Serial(rawValue: 2)), after: .milliseconds(800))
-        life.happens(.helloEnded(Serial(rawValue: 3), .success(hello)))
+            .host(
+                .started(
+                    StoredSession(
+                        identity: identity, epoch: epoch, account: account,
+                        spaces: spaces.map { StoredSpace(space: $0, cursor: nil, version: .zero, isComplete: false) },
+                        outbox: owed), .up)), after: .zero)
+        life.happens(.server(.helloEnded(Serial(rawValue: 0), .failure(TransportFailure(.unreachable, "no route")))))
+        life.happens(.device(.timerFired(Serial(rawValue: 2))), after: .milliseconds(800))
+        life.happens(.server(.helloEnded(Serial(rawValue: 3), .success(hello))))
         life.happens(
-            .batchTaken(
-                PushBatch(
-                    identity: identity, epoch: epoch, acknowledged: .first,
-                    transactions: [Redaction.transaction(.first, in: "letters")], outbox: owed)), after: .zero)
+            .store(
+                .batchTaken(
+                    PushBatch(
+                        identity: identity, epoch: epoch, acknowledged: .first,
+                        transactions: [Redaction.transaction(.first, in: "letters")], outbox: owed))), after: .zero)
         let rejection = Rejection(code: .forbidden, message: "not yours", mutation: 0)
         life.happens(
-            .pushEnded(
-                Serial(rawValue: 10),
-                .success(
-                    .answered(
-                        [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,
-                        serverTime: hello.serverTime))))
-        life.happens(.resultsRecorded(none), after: .zero)
+            .server(
+                .pushEnded(
+                    Serial(rawValue: 10),
+                    .success(
+                        .answered(
+                            [TransactionResult(number: .first, outcome: .rejected(rejection))], epoch: epoch,
+                            serverTime: hello.serverTime)))))
+        life.happens(.store(.resultsRecorded(none)), after: .zero)
         let cursor = Cursor(rawValue: "1")
         let page = PullPage(
             space: .default, epoch: epoch, serverTime: hello.serverTime,
             content: .snapshot([], isFirst: true, isLast: true), cursor: cursor, version: Version(4), head: Version(4),
             hasMore: false)
-        life.happens(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page))))
+        life.happens(.server(.pullEnded(Serial(rawValue: 6), .default, .success(.page(page)))))
         life.happens(
-            .pageApplied(
-                .default,
-                .applied(
-                    StoredSpace(space: .default, cursor: cursor, version: Version(4), isComplete: true), outbox: none,
-                    changedRecords: 2)), after: .zero)
-        life.happens(.stopRequested, after: .seconds(2))
+            .store(
+                .pageApplied(
+                    .default,
+                    .applied(
+                        StoredSpace(space: .default, cursor: cursor, version: Version(4), isComplete: true),
+                        outbox: none,
+                        changedRecords: 2))), after: .zero)
+        life.happens(.host(.stopRequested), after: .seconds(2))
         return Recording(
             header: RecordingHeader(
                 exportedAt: WallTime(milliseconds: ScriptedLife.wall.milliseconds + 60_000), build: "0.1.0", schema: 2),
             entries: RingReader((try? life.ring.recording()) ?? []).entries)
     }
 
-    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file again after a change that was meant.
-    @Test func `the example is what this build writes, and its replay does the same`() throws {
+    /// To update the golden file after an intended change, set TOMBOLO_WRITE_GOLDEN=1.
+    @Test func `this build writes the example file, and its replay has the same actions`() throws {
         let bytes = RecordingFile.bytes(Self.recording())
         if ProcessInfo.processInfo.environment["TOMBOLO_WRITE_GOLDEN"] != nil {
             try Data(bytes).write(to: Self.file)
@@ -80,7 +85,7 @@ import Testing
     }
 }
 
-/// A session to which happens what a test says.
+/// A session with the events that a test sends to it.
 private struct ScriptedLife {
     static let wall = WallTime(milliseconds: 1_760_000_000_000)
 
@@ -98,7 +103,7 @@ private struct ScriptedLife {
         let before = session
         let policy = SyncPolicy()
         var draws: [UInt64] = []
-        if case .helloEnded(_, .failure) = event { draws = [0xC000_0000_0000_0000] }
+        if case .server(.helloEnded(_, .failure)) = event { draws = [0xC000_0000_0000_0000] }
         let actions = session.handle(event, now: now, policy: policy, random: Given(draws))
         recorder.record(
             RecorderTurn(

@@ -2,7 +2,7 @@ import Logging
 import SyncConcurrency
 import SyncCore
 
-/// A ring in memory, which fails on demand and keeps everything that was ever given to it.
+/// An in-memory ring that can fail on demand and keeps everything ever appended to it.
 final class MemoryRing: RecordingStore {
     private struct State: Sendable {
         var segments: [RecordingSegment] = []
@@ -15,7 +15,7 @@ final class MemoryRing: RecordingStore {
 
     var everything: [String] { state.withLock { $0.everything } }
 
-    /// The sizes of all batches.
+    /// The sizes of all appended batches.
     var appends: [Int] { state.withLock { $0.appends } }
 
     func fail(_ failure: StoreFailure?) {

@@ -3,7 +3,7 @@ import SyncModel
 
 @testable import SyncRecording
 
-/// A session that meets what a store, a server and a link can say, drawn by seed; secrets stand wherever they may.
+/// A session with random events of a store, a server, and a link, chosen by a seed. All texts contain a secret.
 struct RandomLife {
     static let canary = "canary-7f3a"
 
@@ -11,9 +11,15 @@ struct RandomLife {
     var random: Dice
     private(set) var session = SessionMachine()
     private(set) var now = Duration.seconds(100)
-    private var requests: [SyncAction] = []
+    private var orders: [Order] = []
     private var timers: [Serial] = []
     private var version: Int64 = 0
+
+    /// An order that an event will answer.
+    private enum Order {
+        case server(Serial, ServerRequest)
+        case store(StoreAction)
+    }
 
     static let spaces: [SpaceID] = ["default", "canary_7f3a_of_ned"]
 
@@ -28,7 +34,7 @@ struct RandomLife {
         random = Dice(state: seed)
     }
 
-    /// One turn, as the engine would tell it to a recorder.
+    /// Handles an event, and returns the turn that the engine would pass to a recorder.
     mutating func turn(_ event: SyncEvent) -> RecorderTurn {
         let before = session
         let tape = Tape(random: random)
@@ -47,59 +53,66 @@ struct RandomLife {
 
     private mutating func note(_ action: SyncAction) {
         switch action {
-        case .arm(let serial, _): timers.append(serial)
-        case .disarm(let serial): timers.removeAll { $0 == serial }
-        case .note, .checkpoint, .abandon, .closeHints, .finish: break
-        case .sendHello, .push, .pull, .openHints, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
-            .vacate,
-            .adopt, .renewIdentity:
-            requests.append(action)
+        case .timer(.arm(let serial, _)): timers.append(serial)
+        case .timer(.disarm(let serial)): timers.removeAll { $0 == serial }
+        case .server(.send(let serial, let request)): orders.append(.server(serial, request))
+        case .store(let action): orders.append(.store(action))
+        case .note, .checkpoint, .server(.abandon), .server(.closeHints), .finish: break
         }
     }
 
     // MARK: Events
 
     private mutating func next() -> SyncEvent {
-        if session == SessionMachine() { return .started(stored(), one(in: 4) ? .down(Self.canary) : .up) }
-        if !requests.isEmpty, !one(in: 6) {
-            return answer(requests.remove(at: Int.random(in: 0..<requests.count, using: &random)))
+        if session == SessionMachine() { return .host(.started(stored(), one(in: 4) ? .down(Self.canary) : .up)) }
+        if !orders.isEmpty, !one(in: 6) {
+            switch orders.remove(at: Int.random(in: 0..<orders.count, using: &random)) {
+            case .server(let serial, let request): return .server(answer(request, serial))
+            case .store(let action): return .store(answer(action))
+            }
         }
         switch Int.random(in: 0..<40, using: &random) {
         case 0..<12:
-            guard let timer = timers.randomElement(using: &random) else { return .syncRequested }
-            return .timerFired(timer)
-        case 12..<16: return .outboxTouched
-        case 16..<19: return .linkChanged(one(in: 2) ? .up : .down("network \(Self.canary)"))
-        case 19: return .linkChanged(.up)
-        case 20: return .credentialsChanged
-        case 21..<25: return .deletesAllowed(space())
-        case 25..<27: return .syncRequested
-        case 27: return one(in: 12) ? .stopRequested : .outboxTouched
-        case 28: return one(in: 30) ? .aborted : .outboxTouched
+            guard let timer = timers.randomElement(using: &random) else { return .host(.syncRequested) }
+            return .device(.timerFired(timer))
+        case 12..<16: return .device(.outboxTouched)
+        case 16..<19: return .device(.linkChanged(one(in: 2) ? .up : .down("network \(Self.canary)")))
+        case 19: return .device(.linkChanged(.up))
+        case 20: return .host(.credentialsChanged)
+        case 21..<25: return .host(.deletesAllowed(space()))
+        case 25..<27: return .host(.syncRequested)
+        case 27: return one(in: 12) ? .host(.stopRequested) : .device(.outboxTouched)
+        case 28: return one(in: 30) ? .host(.aborted) : .device(.outboxTouched)
         case 29..<33:
-            return .hint(session.hints.openStream ?? serial(), Hint(space: space(), head: Version(version + 1)))
-        case 33: return .hintsEnded(session.hints.openStream ?? serial(), "closed by \(Self.canary)")
-        case 34: return .nothingToPush(outbox())
-        case 35: return .storeFailed(.countingOutbox, broken())
-        case 36: return .sessionChanged(stored())
-        default: return .outboxCounted(outbox())
+            return .server(
+                .hint(session.hints.openStream ?? serial(), Hint(space: space(), head: Version(version + 1))))
+        case 33: return .server(.hintsEnded(session.hints.openStream ?? serial(), "closed by \(Self.canary)"))
+        case 34: return .store(.nothingToPush(outbox()))
+        case 35: return .store(.failed(.session(.countingOutbox), broken()))
+        case 36: return .store(.sessionChanged(stored()))
+        default: return .store(.outboxCounted(outbox()))
         }
     }
 
-    private mutating func answer(_ action: SyncAction) -> SyncEvent {
+    private mutating func answer(_ request: ServerRequest, _ serial: Serial) -> ServerEvent {
+        switch request {
+        case .hello: .helloEnded(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
+        case .push(let request): .pushEnded(serial, pushResult(request))
+        case .pull(let request): .pullEnded(serial, request.space, pullResult(request))
+        case .hints: .hint(serial, Hint(space: .default, head: Version(version)))
+        }
+    }
+
+    private mutating func answer(_ action: StoreAction) -> StoreEvent {
         switch action {
-        case .sendHello(let serial): return .helloEnded(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
-        case .push(let serial, let request): return .pushEnded(serial, pushResult(request))
-        case .pull(let serial, let request): return .pullEnded(serial, request.space, pullResult(request))
-        case .openHints(let serial, _): return .hint(serial, Hint(space: .default, head: Version(version)))
-        case .countOutbox: return one(in: 8) ? .storeFailed(.countingOutbox, broken()) : .outboxCounted(outbox())
+        case .countOutbox: return one(in: 8) ? .failed(.session(.countingOutbox), broken()) : .outboxCounted(outbox())
         case .takeBatch:
-            if one(in: 8) { return .storeFailed(.takingBatch, broken()) }
+            if one(in: 8) { return .failed(.outbox(.takingBatch), broken()) }
             return one(in: 4) ? .nothingToPush(OutboxSummary()) : .batchTaken(batch())
-        case .record: return one(in: 8) ? .storeFailed(.recordingResults, broken()) : .resultsRecorded(outbox())
-        case .withdraw: return one(in: 8) ? .storeFailed(.withdrawing, broken()) : .transactionWithdrawn(outbox())
+        case .record: return one(in: 8) ? .failed(.outbox(.recordingResults), broken()) : .resultsRecorded(outbox())
+        case .withdraw: return one(in: 8) ? .failed(.outbox(.withdrawing), broken()) : .transactionWithdrawn(outbox())
         case .apply(let page, _, let brake):
-            if one(in: 8) { return .storeFailed(.applyingPage(page.space), broken()) }
+            if one(in: 8) { return .failed(.space(page.space, .applyingPage), broken()) }
             if brake != nil, one(in: 6) { return .pageApplied(page.space, .braked(deletes: 90, of: 100)) }
             return .pageApplied(
                 page.space,
@@ -107,18 +120,18 @@ struct RandomLife {
                     StoredSpace(space: page.space, cursor: page.cursor, version: page.version, isComplete: !one(in: 3)),
                     outbox: outbox(), changedRecords: 3))
         case .resetCursor(let space):
-            return one(in: 4) ? .storeFailed(.resettingCursor(space), broken()) : .cursorReset(space)
+            return one(in: 4) ? .failed(.space(space, .resettingCursor), broken()) : .cursorReset(space)
         case .vacate(let space, _, let brake):
             if brake != nil, one(in: 5) { return .spaceVacated(space, .braked(deletes: 9, of: 9)) }
             let stored = StoredSpace(
                 space: space, cursor: nil, version: .zero, isComplete: false, hasAccess: one(in: 3))
             return one(in: 4)
-                ? .storeFailed(.vacatingSpace(space), broken())
+                ? .failed(.space(space, .vacating), broken())
                 : .spaceVacated(
                     space, .vacated(VacatedSpace(stored: stored, outbox: outbox(), removedRecords: 4)))
-        case .adopt: return one(in: 6) ? .storeFailed(.adopting, broken()) : .sessionChanged(stored())
-        case .renewIdentity: return one(in: 4) ? .storeFailed(.renewingIdentity, broken()) : .sessionChanged(stored())
-        case .closeHints, .abandon, .note, .checkpoint, .arm, .disarm, .finish: return .outboxTouched
+        case .adopt: return one(in: 6) ? .failed(.session(.adopting), broken()) : .sessionChanged(stored())
+        case .renewIdentity:
+            return one(in: 4) ? .failed(.outbox(.renewingIdentity), broken()) : .sessionChanged(stored())
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncRecording
 
-/// Files: what is exported comes back, and a file that is not what was exported is refused.
+/// Tests recording files: an export is read back, and a modified file is refused.
 @Suite struct RecordingFileTests {
     private static func recording() -> Recording {
         Recording(
@@ -28,13 +28,13 @@ import Testing
 
     private func bytes(_ lines: [String]) -> [UInt8] { Array((lines.joined(separator: "\n") + "\n").utf8) }
 
-    @Test func `a recording comes back from its file`() throws {
+    @Test func `a recording is read back from its file`() throws {
         let recording = Self.recording()
         #expect(recording.turnCount == 70)
         #expect(try RecordingFile.recording(RecordingFile.bytes(recording)) == recording)
     }
 
-    @Test func `a line that is broken is named`() {
+    @Test func `an invalid line is reported with its number`() {
         var lines = lines(RecordingFile.bytes(Self.recording()))
         lines[6] = #"{"turn":{"at":"1"}}"#
         #expect(
@@ -49,7 +49,7 @@ import Testing
         #expect(problem(bytes(lines))?.line == 7)
     }
 
-    @Test func `what is no recording, or a newer one, is told from one`() {
+    @Test func `a file that is not a recording and a newer recording are refused`() {
         #expect(problem([])?.description == "an empty file, a recording expected")
         #expect(problem(Array("{}\n".utf8))?.description.contains("\"tombolo_recording\" expected") == true)
         #expect(problem(Array("\u{7F}ELF".utf8))?.description.hasPrefix("line 1: not JSON") == true)
@@ -61,7 +61,7 @@ import Testing
         #expect(problem(bytes([header, turnFirst]))?.description.contains("as the first entry") == true)
     }
 
-    @Test func `a file that was changed after its export is noticed, wherever that was`() throws {
+    @Test func `a change anywhere in an exported file is detected`() throws {
         let good = lines(RecordingFile.bytes(Self.recording()))
         for index in 0..<(good.count - 1) {
             var lines = good
@@ -80,7 +80,7 @@ import Testing
         #expect(problem(bytes(good + [good[5]]))?.code == .damaged)
     }
 
-    @Test func `a file that was cut is noticed, at every byte`() {
+    @Test func `a truncated file is detected`() {
         let whole = RecordingFile.bytes(Self.recording())
         for length in stride(from: 0, to: whole.count - 1, by: 37) {
             #expect(problem(Array(whole[..<length])) != nil, "\(length) bytes")

@@ -4,10 +4,10 @@ import Testing
 
 @testable import SyncRecording
 
-/// Redaction, and that the session does not miss what is taken out.
+/// Tests redaction, and that the session behaves the same without the removed data.
 @Suite struct RedactionTests {
     @Test(arguments: 0..<40)
-    func `the session does with a redacted event what it does with the event, redacted`(seed: Int) {
+    func `the session's actions for a redacted event are the redacted actions for the event`(seed: Int) {
         var life = RandomLife(seed: UInt64(seed))
         let redaction = Redaction(salt: life.salt)
         var redacted = SessionMachine()
@@ -15,7 +15,7 @@ import Testing
             let turn = life.step()
             let actions = redacted.handle(
                 redaction.event(turn.event), now: turn.at, policy: turn.policy, random: Given(turn.draws))
-            // Words that the session makes itself are compared without, as in a replay.
+            // Messages that the session creates itself are left out of the comparison, as in a replay.
             #expect(
                 actions.map(Redaction.wordless.action) == turn.actions.map(redaction.action), "\(turn.event)")
             guard Redaction.wordless.session(redacted) == redaction.session(life.session) else {
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10)
-    func `no secret stands in any line`(seed: Int) {
+    func `no line of a recording contains a secret`(seed: Int) {
         var life = RandomLife(seed: UInt64(seed))
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 50, salt: life.salt, logger: .silent)
@@ -40,7 +40,7 @@ import Testing
         #expect(ring.everything.count > 300)
     }
 
-    @Test func `names are the same for the same, and differ between recordings`() {
+    @Test func `redacted names are consistent within a recording and differ between recordings`() {
         let one = Redaction(salt: (1, 2))
         let other = Redaction(salt: (1, 3))
         let cursor = Cursor(rawValue: "here")
@@ -53,7 +53,8 @@ import Testing
     }
 }
 
-/// The given numbers, and behind them others that differ: with the same one each time, drawing would not end.
+/// A generator that returns the given numbers and then varying ones. With a constant number, some draws would never
+/// end.
 struct Given: RandomNumberGenerator {
     private var rest: ArraySlice<UInt64>
     private var more = Dice(state: 1)

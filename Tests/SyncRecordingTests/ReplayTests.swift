@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncRecording
 
-/// A replay tells where the session goes another way than it went then.
+/// A replay reports where the session behaves differently than in the recording.
 @Suite struct ReplayTests {
     static func entries(seed: UInt64 = 7, turns: Int = 120) -> [RecordingEntry] {
         var life = RandomLife(seed: seed)
@@ -33,7 +33,7 @@ import Testing
         throw StoreFailure(.missingEntry, "no turn was changed")
     }
 
-    @Test func `another action is named with the turn, then and now`() throws {
+    @Test func `a different action is reported with its turn and both actions`() throws {
         var entries = Self.entries()
         #expect(differences(entries) == [])
         let turn = try change(&entries) { turn in
@@ -48,7 +48,7 @@ import Testing
         #expect(found.description.contains("then hello #99; now hello #"))
     }
 
-    @Test func `a missing and an additional action are told`() throws {
+    @Test func `a missing and an additional action are reported`() throws {
         var entries = Self.entries()
         let first = try change(&entries) { turn in
             guard !turn.actions.isEmpty else { return false }
@@ -67,7 +67,7 @@ import Testing
             words.contains { $0.hasPrefix("differs at turn \(second),") && $0.hasSuffix("then dance; now nothing") })
     }
 
-    @Test func `other random numbers, and another count of them, are told`() throws {
+    @Test func `different random numbers and a different count of them are reported`() throws {
         var entries = Self.entries()
         let turn = try change(&entries) { turn in
             guard !turn.draws.isEmpty else { return false }
@@ -95,7 +95,7 @@ import Testing
         #expect(differences(entries).first?.turn == other)
     }
 
-    @Test func `a session that has drifted without a word is told at the next start`() throws {
+    @Test func `a session that has silently diverged is reported at the next start`() throws {
         var entries = Self.entries()
         let index = try #require(
             entries.indices.last { index in

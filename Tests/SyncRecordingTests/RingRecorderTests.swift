@@ -6,7 +6,7 @@ import Testing
 
 @testable import SyncRecording
 
-/// The recorder itself: when it starts a segment, when it saves, and what it does when it cannot.
+/// Tests when the recorder starts a segment, when it saves, and how it handles failures.
 @Suite struct RingRecorderTests {
     private func replay(_ segments: [RecordingSegment]) -> [Replay.Difference] {
         let reader = RingReader(segments)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8)
-    func `from every start of the ring the replay does the same`(seed: Int) throws {
+    func `a replay from any start in the ring has the same actions`(seed: Int) throws {
         var life = RandomLife(seed: UInt64(seed))
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 40, salt: life.salt, logger: .silent)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `turns are saved in batches, not one by one`() {
+    @Test func `turns are saved in batches`() {
         var life = RandomLife(seed: 1)
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 10_000, salt: life.salt, logger: .silent)
@@ -45,7 +45,7 @@ import Testing
         #expect(ring.appends == [31, 64])
     }
 
-    @Test func `a ring that fails switches the recorder off, and is told of once`() {
+    @Test func `a failing ring switches the recorder off and is logged once`() {
         var life = RandomLife(seed: 2)
         let ring = MemoryRing()
         let log = Lines()
@@ -62,7 +62,7 @@ import Testing
         #expect(log.all.first?.contains("flight recorder is off") == true)
     }
 
-    @Test func `a busy database is tried again, and a gap in the recording begins again`() throws {
+    @Test func `a busy database is retried, and a gap starts a new segment`() throws {
         var life = RandomLife(seed: 3)
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 100_000, salt: life.salt, logger: .silent)
@@ -88,7 +88,7 @@ import Testing
         #expect(starts == [false, false])
     }
 
-    @Test func `a line that cannot be read costs the rest of its segment, and no more`() throws {
+    @Test func `an unreadable line loses only the rest of its segment`() throws {
         var life = RandomLife(seed: 4)
         let ring = MemoryRing()
         var recorder = RingRecorder(store: ring, turns: 40, salt: life.salt, logger: .silent)

@@ -2,7 +2,7 @@ import Glibc
 import SyncConcurrency
 import SyncSimulation
 
-/// A small program with the constructs that an engine uses: actors, streams, task groups, timeouts, cancellation.
+/// A small program with the constructs that an engine uses: actors, streams, task groups, timeouts, and cancellation.
 enum Ferry {
     static func traceHash(seed: UInt64, policy: SchedulingPolicy, slowProcessor: Double = 0) throws -> UInt64 {
         let simulation = Simulation(seed: seed, policy: policy, slowProcessor: slowProcessor)
@@ -72,7 +72,7 @@ actor Harbour {
     }
 }
 
-/// Something to wait for that no cancellation ends.
+/// A gate on which tasks wait. Cancellation does not end the wait.
 final class Gate: Sendable {
     private let waiting = Guarded<[CheckedContinuation<Void, Never>]>([])
 
@@ -90,7 +90,7 @@ final class Gate: Sendable {
     }
 }
 
-/// A thread that a simulation knows nothing of.
+/// A thread outside of the simulation.
 final class OtherThread {
     private var thread = pthread_t()
 

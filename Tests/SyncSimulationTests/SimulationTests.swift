@@ -16,26 +16,26 @@ struct SimulationTests {
         }
     }
 
-    @Test func `another seed gives another order`() throws {
+    @Test func `different seeds give different orders`() throws {
         let hashes = try Set((0..<20).map { try Ferry.traceHash(seed: $0, policy: .random) })
         #expect(hashes.count == 20)
     }
 
     @Test(arguments: 0..<50)
-    func `simulations beside each other do not disturb each other`(number: Int) throws {
+    func `concurrent simulations do not affect each other`(number: Int) throws {
         let seed = UInt64(number % 5)
         let expected = try Ferry.traceHash(seed: seed, policy: .random)
         #expect(try Ferry.traceHash(seed: seed, policy: .random) == expected)
     }
 
-    @Test func `a slow processor changes the order, and is reproducible`() throws {
+    @Test func `a slow processor changes the order reproducibly`() throws {
         let quick = try Ferry.traceHash(seed: 3, policy: .random)
         let slow = try Ferry.traceHash(seed: 3, policy: .random, slowProcessor: 0.2)
         #expect(quick != slow)
         #expect(try Ferry.traceHash(seed: 3, policy: .random, slowProcessor: 0.2) == slow)
     }
 
-    @Test func `virtual hours pass without real time`() throws {
+    @Test func `virtual time passes without real waiting`() throws {
         let simulation = Simulation(seed: 1)
         let clock = simulation.clock(of: "phone")
         let elapsed = try simulation.run(limit: .seconds(100_000)) {
@@ -47,7 +47,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a cancelled sleeper wakes at once with a cancellation error`() throws {
+    @Test func `a canceled sleep ends at once with a cancellation error`() throws {
         let simulation = Simulation(seed: 1)
         let clock = simulation.clock(of: "phone")
         let woke = Guarded<[String]>([])
@@ -68,7 +68,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a sleep that begins cancelled does not begin`() throws {
+    @Test func `a sleep in a canceled task ends at once`() throws {
         let simulation = Simulation(seed: 1)
         let clock = simulation.clock(of: "phone")
         let reached = Guarded(false)
@@ -82,7 +82,7 @@ struct SimulationTests {
         #expect(simulation.now == .zero)
     }
 
-    @Test func `a timeout that loses its race leaves no sleeper`() throws {
+    @Test func `a timeout that loses its race leaves no pending sleep`() throws {
         let simulation = Simulation(seed: 5)
         let clock = simulation.clock(of: "phone")
         let winner = try simulation.run(limit: .seconds(60)) {
@@ -105,7 +105,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `the seed decides who is first of those due at one moment`() throws {
+    @Test func `the seed decides the order of tasks that are due at the same moment`() throws {
         var firsts: Set<String> = []
         for seed in 0..<32 as Range<UInt64> {
             let simulation = Simulation(seed: seed)
@@ -124,7 +124,7 @@ struct SimulationTests {
         #expect(firsts == ["reply", "timeout"])
     }
 
-    @Test func `a deadlock is named with those who are in it`() throws {
+    @Test func `a deadlock is reported with the tasks in it`() throws {
         let simulation = Simulation(seed: 9)
         let never = AsyncStream.makeStream(of: Int.self)
         let failure = #expect(throws: SimulationFailure.self) {
@@ -138,7 +138,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a run that takes too long says who still sleeps`() throws {
+    @Test func `a run that takes too long reports the pending sleeps`() throws {
         let simulation = Simulation(seed: 9)
         let clock = simulation.clock(of: "kiosk")
         let failure = #expect(throws: SimulationFailure.self) {
@@ -151,7 +151,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a livelock ends with a name`() throws {
+    @Test func `a livelock is reported with the task that causes it`() throws {
         let simulation = Simulation(seed: 9)
         simulation.start("spinner") { while !Task.isCancelled { await Task.yield() } }
         let failure = #expect(throws: SimulationFailure.self) { try simulation.settle() }
@@ -160,7 +160,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a task that will not end is named at the end`() throws {
+    @Test func `a task that does not end is reported when the simulation finishes`() throws {
         let simulation = Simulation(seed: 9)
         let gate = Gate()
         simulation.start("deaf") { await gate.wait() }
@@ -171,7 +171,7 @@ struct SimulationTests {
         try simulation.settle()
     }
 
-    @Test func `work that leaves for the global pool is found`() throws {
+    @Test func `work that escapes to the global thread pool is detected`() throws {
         let simulation = Simulation(seed: 4)
         try #require(simulation.scheduler.hasTripwire)
         let failure = #expect(throws: SimulationFailure.self) {
@@ -186,7 +186,7 @@ struct SimulationTests {
         #expect(escaped == 1)
     }
 
-    @Test func `work that comes back from another thread is found`() throws {
+    @Test func `work that is enqueued from another thread is detected`() throws {
         let simulation = Simulation(seed: 4)
         let gate = Gate()
         simulation.start("waits for a thread") { await gate.wait() }
@@ -197,7 +197,7 @@ struct SimulationTests {
         #expect(failure?.kind == .leak(foreign: 1, escaped: 0))
     }
 
-    @Test func `a suspended device wakes late, and all at once`() throws {
+    @Test func `the overdue sleeps of a suspended device end when it resumes`() throws {
         let simulation = Simulation(seed: 6)
         let woke = Guarded<[String]>([])
         for (device, seconds) in [("phone", 1), ("phone", 2), ("kiosk", 3), ("phone", 100)] {
@@ -219,7 +219,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a clock that pauses is behind afterwards, and what slept by it sleeps on`() throws {
+    @Test func `sleeps on a paused clock continue after the pause`() throws {
         let simulation = Simulation(seed: 6)
         let clock = simulation.clock(of: "phone")
         let wall = simulation.makeWallClock(start: WallTime(milliseconds: 0))
@@ -232,7 +232,7 @@ struct SimulationTests {
         }
         try simulation.advance(by: .seconds(5))
         simulation.suspend("phone", pausingClock: true)
-        // Asleep is asleep.
+        // A second call to suspend has no effect.
         simulation.suspend("phone")
         try simulation.advance(by: .seconds(100))
         #expect(clock.now.offset == .seconds(5))
@@ -250,7 +250,7 @@ struct SimulationTests {
         try simulation.finish()
     }
 
-    @Test func `a wall clock jumps and drifts, and time does not`() throws {
+    @Test func `jumps and drift of a wall clock do not affect the simulation's time`() throws {
         let simulation = Simulation(seed: 6)
         let wall = simulation.makeWallClock(start: WallTime(milliseconds: 1_000_000))
         let other = simulation.makeWallClock(start: WallTime(milliseconds: 1_000_000))
@@ -265,7 +265,7 @@ struct SimulationTests {
         #expect(simulation.now == .seconds(100))
     }
 
-    @Test func `a runtime's numbers depend on the seed and the device alone`() {
+    @Test func `a runtime's random numbers depend only on the seed and the device`() {
         func draws(seed: UInt64, device: String) -> [UInt64] {
             let runtime = Simulation(seed: seed).makeRuntime(device: device)
             return (0..<8).map { _ in runtime.random() }

@@ -4,12 +4,12 @@ import SyncConcurrency
 import TestRings
 import Testing
 
-/// Threads for tests that compute for long without a pause.
+/// Threads for tests that compute for a long time without suspending.
 ///
-/// A world runs on the thread that asks for it until it is at rest. On the threads that all tests share, many worlds in a
-/// row would keep every other test waiting, and those that talk to a server would take it for dead.
+/// A world blocks the calling thread until it is at rest. On the threads that all tests share, a series of worlds would
+/// delay every other test, and requests to servers in those tests would time out.
 final class WorldThreads: TaskExecutor {
-    /// How such a thread knows itself.
+    /// The key that marks such a thread in its dictionary.
     private static let mark = "world"
     static let shared = WorldThreads(count: ProcessInfo.processInfo.activeProcessorCount)
 
@@ -25,13 +25,13 @@ final class WorldThreads: TaskExecutor {
                     jobs.withLock { $0.removeFirst() }.runSynchronously(on: asUnownedTaskExecutor())
                 }
             }
-            // A world with its stores and codec needs what a main thread has.
+            // A world with its stores and codec needs a stack as large as that of a main thread.
             thread.stackSize = 8 << 20
             thread.start()
         }
     }
 
-    /// Whether the caller runs on one of them.
+    /// Whether the caller runs on one of these threads.
     static var isCurrent: Bool { Thread.current.threadDictionary[mark] != nil }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -48,7 +48,7 @@ struct OnWorldThreads: SuiteTrait, TestTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        // Around the suite as a whole it would be of no use: each case is a task of its own.
+        // A preference set for the whole suite would have no effect, because each test case runs in its own task.
         guard testCase != nil else { return try await function() }
         try await withTaskExecutorPreference(WorldThreads.shared) {
             try await TestTimes.measure(test, function)
@@ -62,7 +62,7 @@ extension Trait where Self == OnWorldThreads {
 
 @Suite(.ring(.unit), .onWorldThreads)
 struct WorldThreadsTests {
-    @Test func `worlds do not run on the threads of all tests`() {
+    @Test func `worlds run on their own threads`() {
         #expect(WorldThreads.isCurrent)
     }
 }

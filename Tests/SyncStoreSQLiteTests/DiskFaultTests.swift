@@ -5,13 +5,13 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// The store on a disk that fails at every point in turn.
+/// Runs the store on a simulated disk that fails at each write in turn.
 @Suite struct DiskFaultTests {
     private static let epoch = Epoch(rawValue: "e")
 
     private func open(
         _ process: DiskProcess, _ connections: StoreConfiguration.Connections = .single,
-        durability: StoreConfiguration.Durability = .normal
+        durability: Durability = .normal
     ) throws(StoreFailure) -> SQLiteStore {
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.durability = durability
@@ -32,7 +32,7 @@ import Testing
             cursor: Cursor(rawValue: "\(number)"), version: Version(number), head: Version(number), hasMore: false)
     }
 
-    /// The answers that the script below had when the disk failed.
+    /// The calls of the script below that had succeeded when the disk failed.
     private struct Told {
         var written: UInt64 = 0
         var pulled: Int64 = 0
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Everything that was told is there, and at most the one call more that was under way.
+    /// Checks that every call that succeeded is in the database, and at most one more: the one that was in progress.
     private func check(_ store: SQLiteStore, _ told: Told, _ place: String) throws {
         try store.verify()
         let users = try store.records(matching: RecordQuery("users"))
@@ -76,7 +76,8 @@ import Testing
         return start...disk.count(of: .changes)
     }
 
-    @Test(.ring(.test)) func `a process that is killed at any write has done each call wholly or not at all`() throws {
+    @Test(.ring(.test))
+    func `if a process is killed at any write, each of its calls has taken effect completely or not at all`() throws {
         let range = try operations(of: 3)
         try #require(range.count > 20)
         for point in 0...range.upperBound {
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    /// Goes on after a crash: the store has to be of use, not only readable.
+    /// Writes again after a crash, because the store must be usable and not only readable.
     private func script(_ store: SQLiteStore, _ told: inout Told, rounds: UInt64, after: Told) throws {
         let next = Samples.id(500 + rounds)
         _ = try store.adopt(Self.epoch, as: AccountID(rawValue: "ada"))
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test(.ring(.test), arguments: [DiskFault.Answer.inputOutput, .full])
-    func `a write that fails at any point leaves nothing behind, and the next one succeeds`(
+    func `a call that fails at any write leaves nothing behind, and the next call succeeds`(
         answer: DiskFault.Answer
     ) throws {
         let range = try operations(of: 3)
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a full disk is named, and room makes the write good`() throws {
+    @Test func `a full disk is reported, and the write succeeds once there is space`() throws {
         let disk = SimulatedDisk(seed: 3)
         let store = try open(disk.makeProcess())
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
@@ -140,7 +141,7 @@ import Testing
         #expect(try store.outboxSummary().waiting == 2)
     }
 
-    @Test func `a disk that cannot be written is named`() throws {
+    @Test func `a read-only disk is reported`() throws {
         let disk = SimulatedDisk(seed: 3)
         try open(disk.makeProcess()).close()
         disk.setReadOnly(true)
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is missing on a disk is not made unasked`() throws {
+    @Test func `a missing file on a simulated disk is not created unless the configuration allows it`() throws {
         let process = SimulatedDisk(seed: 3).makeProcess()
         var configuration = StoreConfiguration(file: "/cache.sqlite")
         configuration.vfs = process.vfsName
@@ -166,8 +167,8 @@ import Testing
         }
     }
 
-    @Test func `a lost power loses at most the newest writes, and none at full durability`() throws {
-        for durability in StoreConfiguration.Durability.allCases {
+    @Test func `a power loss loses at most the newest writes, and none at full durability`() throws {
+        for durability in Durability.allCases {
             for seed in 0..<20 {
                 let disk = SimulatedDisk(seed: UInt64(seed))
                 var configuration = StoreConfiguration(file: "/cache.sqlite")
@@ -192,14 +193,14 @@ import Testing
         }
     }
 
-    /// Linux takes what a failed flush was to write for clean: it is seen, and no later flush writes it.
+    /// After a failed flush, Linux marks the pages as clean: they can still be read, but no later flush writes them.
     @Test(arguments: 0..<32 as Range<UInt64>)
-    func `what a process shows is durable, also after one before it could not flush it`(seed: UInt64) throws {
+    func `data that a process recovers is durable, even if an earlier process failed to flush it`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let first = disk.makeProcess()
         let store = try open(first, durability: .full)
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: StoreFailure.self) {
             _ = try store.commit([Samples.create(2)], in: .default, now: Samples.now)
         }
@@ -207,7 +208,7 @@ import Testing
         first.kill()
 
         let second = try open(disk.makeProcess(), durability: .full)
-        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the log")
+        #expect(try second.outboxSummary().waiting == 2, "SQLite recovers what stands in the WAL")
         _ = try second.commit([Samples.create(3)], in: .default, now: Samples.now)
         disk.losePower(seed: seed)
         let third = try open(disk.makeProcess(), durability: .full)
@@ -216,14 +217,14 @@ import Testing
     }
 
     @Test(arguments: 0..<32 as Range<UInt64>)
-    func `a copy of the log that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
+    func `a copy of the WAL that is cut short is fixed from it, also after a flush that failed`(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed)
         let store = try open(disk.makeProcess(), durability: .normal)
         try store.checkpointNow()
         for number in 1...8 as ClosedRange<UInt64> {
             _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
         }
-        disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+        disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
         #expect(throws: StoreFailure.self) { try store.checkpointNow() }
         disk.plan(DiskFault(.write, of: .database, skip: Int(seed % 8), times: 1, effect: .losePower))
         #expect(throws: StoreFailure.self) { try store.checkpointNow() }
@@ -234,7 +235,7 @@ import Testing
         #expect(try next.outboxSummary().waiting == next.count(matching: RecordQuery("users")))
     }
 
-    @Test func `one connection alone works without shared memory`() throws {
+    @Test func `an exclusive connection works without shared memory`() throws {
         let disk = SimulatedDisk(seed: 9)
         disk.plan(DiskFault([.sharedMemoryMap, .sharedMemoryLock], times: nil, effect: .fail(.inputOutput)))
         let store = try open(disk.makeProcess(), .exclusive)

@@ -4,16 +4,16 @@ import SyncModel
 import SyncStoreSQLite
 import Testing
 
-/// Databases as earlier builds left them.
+/// Opens databases that earlier builds have written.
 @Suite struct MigrationTests {
     @Test(arguments: 1..<LocalSchema.migrations.count)
-    func `a database of an older schema opens, and keeps what it holds`(version: Int) throws {
+    func `a database with an older schema opens and keeps its contents`(version: Int) throws {
         let scratch = try Scratch()
         let identity = try Self.leave(version, at: scratch)
         let store = try scratch.open()
         #expect(try store.setting("user_version") == "\(SQLiteStore.schemaVersion)")
         #expect(try store.session().identity.client == identity)
-        // A number of an entry that is gone is not given again.
+        // The number of a deleted entry is not reused.
         let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
         try store.cancel(sequence, now: Samples.now)
         let journal = try store.journal(state: nil, limit: 9)
@@ -31,7 +31,7 @@ import Testing
         #expect(try RawDatabase(old.file).run(schema) == RawDatabase(fresh.file).run(schema))
     }
 
-    @Test func `a base that an older build has written is in the space of its newest edit`() throws {
+    @Test func `a base record from an older build is assigned to the space of its newest edit`() throws {
         let scratch = try Scratch()
         _ = try Self.leave(4, at: scratch)
         let id = "X'00000000000070008000000000000001'"
@@ -48,7 +48,10 @@ import Testing
         #expect(try RawDatabase(scratch.file).run("SELECT space FROM sync_base") == ["2"])
     }
 
-    @Test func `the journal of an older build knows its spaces, and its merges go with the access to any`() throws {
+    @Test
+    func `journal entries of an older build get their spaces, and merged entries are deleted with any vacated space`()
+        throws
+    {
         let scratch = try Scratch()
         _ = try Self.leave(5, at: scratch)
         try RawDatabase(scratch.file).run(
@@ -66,8 +69,8 @@ import Testing
         #expect(try raw.run("SELECT event FROM sync_journal") == ["rejected"])
     }
 
-    /// Makes the database that the build of a schema version would have left, with a journal from which the newest entry
-    /// has gone.
+    /// Creates a database as a build with the given schema version would have left it. The newest entry of its journal
+    /// has been deleted.
     private static func leave(_ version: Int, at scratch: Scratch) throws -> ClientID {
         let model = try Scratch()
         let identity: ClientID
@@ -79,10 +82,10 @@ import Testing
         let fresh = try RawDatabase(model.file)
         let old = try RawDatabase(scratch.file)
         try old.run("PRAGMA application_id = \(fresh.run("PRAGMA application_id")[0])")
-        try old.run("CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
-        for migration in LocalSchema.migrations.prefix(version) {
+        try old.run("CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT")
+        for (index, migration) in LocalSchema.migrations.prefix(version).enumerated() {
             try old.run(migration.sql)
-            try old.run("INSERT INTO grdb_migrations VALUES ('\(migration.name)')")
+            try old.run("INSERT INTO sync_migration VALUES (\(index + 1), '\(migration.name)')")
         }
         try old.run("PRAGMA user_version = \(version)")
         try old.run("ATTACH '\(model.file)' AS model")

@@ -4,7 +4,7 @@ import SyncStoreSQLite
 import Testing
 
 @Suite struct ObservationTests {
-    @Test func `an observed record is given at once, and again after each change of it`() async throws {
+    @Test func `an observation delivers a record at once, and again after each change`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         defer { store.close() }
@@ -12,7 +12,7 @@ import Testing
         #expect(try await seen.next() == .some(nil), "it does not exist yet")
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         #expect(try await seen.next()??.values[0] == .text("ada"))
-        // Another record's change, and one that changes nothing, are not told.
+        // A change of another record and an edit that changes nothing are not delivered.
         _ = try store.commit([Samples.create(2, "bob")], in: .default, now: Samples.now)
         _ = try store.commit(
             [.update("users", Samples.id(1), ["username": .text("ada")])], in: .default, now: Samples.now)
@@ -20,7 +20,9 @@ import Testing
         #expect(try await seen.next() == .some(nil))
     }
 
-    @Test func `an observed query gives its records in their order, and a slow reader the newest`() async throws {
+    @Test func `an observed query delivers its records in order, and a slow reader gets only the newest result`()
+        async throws
+    {
         let scratch = try Scratch()
         let store = try scratch.open()
         defer { store.close() }
@@ -32,7 +34,7 @@ import Testing
         #expect(try await seen.next()?.map { $0.values[0] } == [.text("ada"), .text("bob"), .text("cid")])
     }
 
-    @Test func `an observed outbox counts what is owed`() async throws {
+    @Test func `an observed outbox delivers the number of entries to push`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         defer { store.close() }
@@ -53,7 +55,7 @@ import Testing
         #expect(try await seen.next() == nil)
     }
 
-    @Test func `what another program writes is observed, too`() async throws {
+    @Test func `observations include the writes of other programs`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let other = try scratch.open()
@@ -69,7 +71,7 @@ import Testing
         #expect(try await seen.next()??.values[0] == .text("eve"))
     }
 
-    @Test func `a poll that brings nothing writes nothing, and wakes no other program`() throws {
+    @Test func `a poll without changes writes nothing and wakes no other program`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let epoch = Epoch(rawValue: "first")
@@ -89,7 +91,7 @@ import Testing
         #expect(try store.session().spaces.first?.cursor == cursor)
     }
 
-    @Test func `awaiting a fate in a store that is closed says so`() async throws {
+    @Test func `waiting for the fate of a transaction fails with an explanation when the store closes`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let sequence = try #require(try store.commit([Samples.create(1)], in: .default, now: Samples.now))
@@ -99,7 +101,7 @@ import Testing
         #expect(failure?.message == "the store has been closed")
     }
 
-    @Test func `awaiting a fate that never comes ends with its task`() async throws {
+    @Test func `waiting for the fate of a transaction ends when its task is canceled`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         defer { store.close() }

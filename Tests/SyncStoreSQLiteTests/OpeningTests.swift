@@ -1,5 +1,5 @@
+import CSQLite
 import Foundation
-import GRDBSQLite
 import Glibc
 import SyncCore
 import SyncModel
@@ -7,7 +7,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// Opening of databases, and refusals to open.
+/// Opens databases, and refuses to open files that are damaged, foreign, or unsafe.
 @Suite struct OpeningTests {
     private func refusal(_ body: () throws(StoreFailure) -> SQLiteStore) -> StoreFailure.Code? {
         do throws(StoreFailure) {
@@ -26,7 +26,7 @@ import Testing
         try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
     }
 
-    @Test func `what was written is there after reopening, under the same identity`() throws {
+    @Test func `a reopened store keeps its records, outbox, and identity`() throws {
         let scratch = try Scratch()
         let first = try scratch.open()
         let identity = try first.session().identity
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an empty file is no new database, unless one was being made`(creates: Bool) throws {
+    func `an empty file is refused unless a process was creating the database`(creates: Bool) throws {
         let scratch = try Scratch()
         try scratch.open().close()
         for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
@@ -61,7 +61,7 @@ import Testing
             #expect(error.code == .notADatabase)
             #expect(error.message == "\(scratch.file) is empty: it was never initialized, or its contents are lost")
         }
-        // As a process leaves it that is killed while it makes one.
+        // A process that is killed while it creates a database leaves this file behind.
         try write([], to: scratch.file + ".creating")
         #expect(
             refusal { () throws(StoreFailure) in try scratch.open { $0.createsIfMissing = false } } == .notADatabase)
@@ -69,15 +69,15 @@ import Testing
         #expect(!scratch.names.contains("cache.sqlite.creating"))
     }
 
-    @Test func `an empty file beside the log of a database is damaged, and the log is left alone`() throws {
+    @Test func `an empty file beside the WAL of a database is damaged, and the WAL is left alone`() throws {
         let scratch = try Scratch()
         try write([], to: scratch.file)
         try write(Array(repeating: 1, count: 4_096), to: scratch.file + "-wal")
         #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
-        #expect(try scratch.logSize() == 4_096)
+        #expect(try scratch.walSize() == 4_096)
     }
 
-    @Test func `a closed store reads nothing more, also not from another file at its path`() throws {
+    @Test func `a closed store refuses to read, even if another file is at its path`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
@@ -89,7 +89,7 @@ import Testing
         other.close()
     }
 
-    @Test func `whoever reads first when another file stands at the path is told`() throws {
+    @Test func `the first read fails if another file has taken the place of the database`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         for suffix in ["", "-wal", "-shm"] { unlink(scratch.file + suffix) }
@@ -103,12 +103,12 @@ import Testing
         other.close()
     }
 
-    @Test(.ring(.test)) func `opening a database again leaves the locks of those who have it open`() throws {
+    @Test(.ring(.test)) func `opening a database a second time keeps the locks of the first connection`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
         try scratch.open().close()
-        // Another program may only cut off the log when nobody else has the database open.
+        // Another program may only cut off the WAL when nobody else has the database open.
         let program = Process()
         program.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
         program.arguments = [scratch.file, "SELECT count(*) FROM users"]
@@ -124,7 +124,7 @@ import Testing
     @Test(arguments: [
         Array("this is a letter to my grandmother, and no database at all. ".utf8) + Array(repeating: 65, count: 200),
         Array("SQLite form".utf8),
-    ]) func `a file that is no database is refused, and left alone`(bytes: [UInt8]) throws {
+    ]) func `a file that is not a database is refused and not modified`(bytes: [UInt8]) throws {
         let scratch = try Scratch()
         try write(bytes, to: scratch.file)
         #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .notADatabase)
@@ -145,12 +145,12 @@ import Testing
         #expect(try other.run("SELECT name FROM sqlite_schema") == ["recipes"])
     }
 
-    @Test func `a database of a newer build is refused, naming both versions`() throws {
+    @Test func `a database of a newer build is refused, and the error names both versions`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
         let other = try RawDatabase(scratch.file)
         let newer = SQLiteStore.schemaVersion + 1
-        try other.run("INSERT INTO grdb_migrations VALUES ('m\(newer)')")
+        try other.run("INSERT INTO sync_migration VALUES (\(newer), 'm\(newer)')")
         try other.run("PRAGMA user_version = \(newer)")
         do throws(StoreFailure) {
             _ = try scratch.open()
@@ -164,12 +164,12 @@ import Testing
     }
 
     @Test(arguments: [Int64.max, Int64(Int32.max) + 1, -1])
-    func `an incarnation that no server takes is damage`(incarnation: Int64) throws {
+    func `an incarnation that no server would accept is reported as damage`(incarnation: Int64) throws {
         let scratch = try Scratch()
         try scratch.open().close()
         try RawDatabase(scratch.file).run("UPDATE sync_meta SET incarnation = \(incarnation)")
         #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
-        // A salvage must not take it over.
+        // A salvage must not keep this identity.
         var random = SystemRandomNumberGenerator()
         let report = try SQLiteStore.salvage(
             StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
@@ -184,14 +184,14 @@ import Testing
         "PRAGMA user_version = \(SQLiteStore.schemaVersion + 1)", "PRAGMA application_id = 77",
         "PRAGMA application_id = 0",
     ])
-    func `a damaged header is told from a newer build and from another program`(damage: String) throws {
+    func `a damaged header is not mistaken for a newer build or another program`(damage: String) throws {
         let scratch = try Scratch()
         try scratch.open().close()
         try RawDatabase(scratch.file).run(damage)
         #expect(refusal { () throws(StoreFailure) in try scratch.open() } == .corrupt)
     }
 
-    @Test func `a write that cannot be read is found`() throws {
+    @Test func `verification finds outbox entries that are unreadable or missing`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is missing is not made unasked`() throws {
+    @Test func `a missing file is not created unless the configuration allows it`() throws {
         let scratch = try Scratch()
         #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.createsIfMissing = false } } == .missingFile)
         #expect(
@@ -223,7 +223,7 @@ import Testing
         #expect(scratch.names == [])
     }
 
-    @Test func `a damaged file is told from a good one`() throws {
+    @Test func `verification finds a damaged file`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         for number in 0..<200 {
@@ -282,7 +282,8 @@ import Testing
         }
     }
 
-    @Test func `permissions that are too wide are narrowed, and an open folder is refused`() throws {
+    @Test func `file permissions that are too wide are narrowed, and a folder that others can write is refused`() throws
+    {
         let scratch = try Scratch()
         try scratch.open().close()
         chmod(scratch.file, 0o644)
@@ -295,7 +296,7 @@ import Testing
         chmod(scratch.folder, 0o700)
     }
 
-    @Test func `a link is not followed`() throws {
+    @Test func `a symbolic link is not followed`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
         let link = scratch.folder + "/link.sqlite"
@@ -303,7 +304,7 @@ import Testing
         #expect(refusal { () throws(StoreFailure) in try scratch.open { $0.file = link } } == .unsafePermissions)
     }
 
-    @Test func `a database with two names is refused`() throws {
+    @Test func `a database with a second hard link is refused`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
         #expect(link(scratch.file, scratch.folder + "/other.sqlite") == 0)
@@ -313,7 +314,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
-    func `what belongs to another user is refused`() throws {
+    func `a file or folder that belongs to another user is refused`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
         for path in [scratch.file, scratch.folder] {
@@ -324,7 +325,7 @@ import Testing
         try scratch.open().close()
     }
 
-    @Test func `who only looks does not wait for those who write`() throws {
+    @Test func `opening and reading a database does not wait for a writer`() throws {
         let scratch = try Scratch()
         _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)
         let other = try RawDatabase(scratch.file)
@@ -338,7 +339,7 @@ import Testing
         #expect(busy == .busy)
     }
 
-    @Test func `who flushes what was recovered waits for those who write`() throws {
+    @Test func `an open that flushes recovered data waits for a writer`() throws {
         let scratch = try Scratch()
         _ = try scratch.open().commit([Samples.create(1)], in: .default, now: Samples.now)
         let other = try RawDatabase(scratch.file)
@@ -355,7 +356,9 @@ import Testing
     // MARK: Settings
 
     @Test(arguments: [(StoreConfiguration.Durability.normal, "1"), (.full, "2")])
-    func `durability is taken, and stays`(durability: StoreConfiguration.Durability, level: String) throws {
+    func `each connection uses the configured durability`(durability: StoreConfiguration.Durability, level: String)
+        throws
+    {
         let scratch = try Scratch()
         for connections in [StoreConfiguration.Connections.pool(readers: 2), .single] {
             let store = try scratch.open {
@@ -373,14 +376,14 @@ import Testing
         }
     }
 
-    @Test func `the log grows until a checkpoint is due, and is used again after it`() throws {
+    @Test func `the WAL grows until a checkpoint is due, and is used again after it`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 100 }
         var largest = 0
         for number in 0..<600 {
             _ = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
             try store.checkpoint()
-            largest = max(largest, try scratch.logSize())
+            largest = max(largest, try scratch.walSize())
         }
         #expect(largest > 100 * 4_096)
         #expect(largest < 130 * 4_096)
@@ -389,7 +392,7 @@ import Testing
     }
 
     @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single, .exclusive])
-    func `a log that one transaction made long is cut by the next checkpoint`(
+    func `a WAL that one transaction made long is cut by the next checkpoint`(
         connections: StoreConfiguration.Connections
     ) throws {
         let scratch = try Scratch()
@@ -398,27 +401,27 @@ import Testing
             $0.limits.checkpointPages = 10
         }
         _ = try store.commit((0..<1_000).map { Samples.create($0) }, in: .default, now: Samples.now)
-        #expect(try scratch.logSize() > 30 * 4_096)
+        #expect(try scratch.walSize() > 30 * 4_096)
         try store.checkpoint()
-        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try scratch.walSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 1_000)
         try store.verify()
     }
 
-    @Test func `a log that only others have made long is cut, too`() throws {
+    @Test func `a WAL that only others have made long is cut, too`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 10 }
-        // The writes of opening it are its own.
+        // This clears the WAL of the writes that opening the store made.
         try store.checkpoint()
         let other = try scratch.open()
         for number in UInt64(0)..<200 { _ = try other.commit([Samples.create(number)], in: .default, now: Samples.now) }
-        #expect(try scratch.logSize() > 30 * 4_096)
+        #expect(try scratch.walSize() > 30 * 4_096)
         try store.checkpoint()
-        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try scratch.walSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 200)
     }
 
-    @Test func `a log that somebody read from is cut once they have ended`() throws {
+    @Test func `a WAL that somebody read from is cut once they have ended`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.checkpointPages = 10 }
         _ = try store.commit([Samples.create(1_000)], in: .default, now: Samples.now)
@@ -426,10 +429,10 @@ import Testing
         try reader.run("BEGIN; SELECT count(*) FROM sqlite_schema")
         _ = try store.commit((0..<1_000).map { Samples.create($0) }, in: .default, now: Samples.now)
         try store.checkpoint()
-        #expect(try scratch.logSize() > 30 * 4_096)
+        #expect(try scratch.walSize() > 30 * 4_096)
         try reader.run("COMMIT")
         try store.checkpoint()
-        #expect(try scratch.logSize() < 25 * 4_096)
+        #expect(try scratch.walSize() < 25 * 4_096)
         #expect(try store.count(matching: RecordQuery("users")) == 1_001)
         try store.verify()
     }

@@ -8,7 +8,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// Real processes on one file.
+/// Runs real processes on one database file.
 @Suite(.ring(.test)) struct ProcessTests {
     private static func open(_ file: String) throws(StoreFailure) -> SQLiteStore {
         var random = SeededRandom(seed: 42)
@@ -16,7 +16,7 @@ import Testing
             StoreConfiguration(file: file), catalog: Samples.catalog, now: Samples.now, random: &random)
     }
 
-    @Test func `what a killed process had been told is there`() async throws {
+    @Test func `every commit that a killed process saw succeed is in the database`() async throws {
         let scratch = try Scratch()
         let file = scratch.file
         let log = scratch.folder + "/told"
@@ -25,7 +25,7 @@ import Testing
                 [file = file as String, log = log as String, round = round as Int] in
                 let told = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
                 let store = try Self.open(file)
-                // Another thread kills the process in the middle of whatever it does after so many writes.
+                // Another thread kills the process at an arbitrary moment after the given number of writes.
                 let enough = DispatchSemaphore(value: 0)
                 DispatchQueue(label: "killer").async { @Sendable in
                     enough.wait()
@@ -85,7 +85,7 @@ import Testing
         #expect(Set(sequences).count == 300)
     }
 
-    @Test func `the sync lease has one holder, and a killed one loses it`() async throws {
+    @Test func `the sync lease has only one holder, within a process and across processes`() async throws {
         let scratch = try Scratch()
         let file = scratch.file
         guard case .acquired(let lease) = try SyncLease.tryAcquire(file: file) else {
@@ -101,7 +101,7 @@ import Testing
             }
             #expect(by == holder)
         }
-        // In one process, too, an engine must not take it twice.
+        // Two engines in one process must not hold it either.
         guard case .held(by: holder) = try SyncLease.tryAcquire(file: file) else {
             Issue.record("the lease was given twice in one process")
             return
@@ -109,7 +109,7 @@ import Testing
         withExtendedLifetime(lease) {}
     }
 
-    @Test func `a lease that somebody has taken for a look is waited for, and no other for long`() throws {
+    @Test func `acquiring a lease waits for a holder that releases it, up to a timeout`() throws {
         let scratch = try Scratch()
         let file = scratch.file
         var look: SyncLease?
@@ -134,7 +134,7 @@ import Testing
         #expect(isAcquired.withLock { $0 }, "the lease was not waited for")
     }
 
-    @Test func `a lease is free again once its holder is gone`() async throws {
+    @Test func `a lease is free after its holder is killed`() async throws {
         let scratch = try Scratch()
         let file = scratch.file
         await #expect(processExitsWith: .signal(SIGKILL)) { [file = file as String] in
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a write of another process is heard of, and one's own is not told twice`() async throws {
+    @Test func `a store reports the writes of other processes, and reports its own writes only once`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let watcher = try ExternalChangeWatcher(watching: store, pollInterval: .seconds(3_600))
@@ -158,7 +158,7 @@ import Testing
         let own = await changes.next()
         #expect(own?.extents == ["users": .records([Samples.id(1)])])
 
-        // A connection of its own stands for another process: SQLite tells them apart in the same way.
+        // A separate connection stands in for another process, because SQLite detects its writes in the same way.
         let other = try scratch.open()
         _ = try other.commit([Samples.create(2)], in: .default, now: Samples.now)
         let foreign = await changes.next()

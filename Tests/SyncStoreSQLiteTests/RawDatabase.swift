@@ -1,7 +1,7 @@
-import GRDBSQLite
+import CSQLite
 import SyncCore
 
-/// Looks into a database file past the store: the checker must not use the code that it checks.
+/// Accesses a database file directly, because a check must not use the code that it checks.
 final class RawDatabase {
     private let handle: OpaquePointer
 
@@ -20,7 +20,7 @@ final class RawDatabase {
         sqlite3_close_v2(handle)
     }
 
-    /// Runs SQL, and gives back the rows, columns joined by `|`.
+    /// Runs SQL and returns the rows, with their columns joined by `|`.
     @discardableResult
     func run(_ sql: String) throws -> [String] {
         var rows: [String] = []

@@ -6,7 +6,7 @@ import SyncStoreSQLite
 import SyncTestKit
 import Testing
 
-/// The ring of the flight recorder in the client's database.
+/// The ring buffer of the flight recorder in the client's database.
 @Suite struct RecordingRingTests {
     private let limits = RecordingLimits(turns: 20, bytes: 1_000_000)
 
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `what is appended is read back in its order, and survives reopening`() throws {
+    @Test func `a recording is read back in order and survives reopening`() throws {
         let scratch = try Scratch()
         var store = try scratch.open()
         #expect(try store.recording() == [])
@@ -42,19 +42,21 @@ import Testing
             try store.recordingSummary() == RecordingSummary(segments: 2, turns: 7, bytes: 2 * 7 + 7 * 3))
     }
 
-    @Test(arguments: RecordingStoreConformance.rules) func `the ring obeys`(rule: String) throws {
+    @Test(arguments: RecordingStoreConformance.rules) func `the ring keeps the rules of the recording port`(
+        rule: String
+    ) throws {
         let scratch = try Scratch()
         try RecordingStoreConformance { try scratch.open() }.run(rule)
     }
 
-    @Test func `turns go with their segments`() throws {
+    @Test func `turns are deleted with their segments`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         for number in 0..<10 { try store.append(parts("\(number)", 5), keeping: limits) }
         #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_recording_turn") == ["20"])
     }
 
-    @Test func `nobody is told of a recording, and nothing else changes`() async throws {
+    @Test func `a recording notifies no observer and changes nothing else`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let session = try store.session()
@@ -62,19 +64,21 @@ import Testing
         try store.append(parts("a", 3), keeping: limits)
         try store.clearRecording()
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
-        // The first news is that of the commit.
+        // The first change reported is the commit.
         #expect(await news.next()?.touchesOutbox == true)
         store.close()
         #expect(await news.next() == nil)
         #expect(session.identity == (try scratch.open().session().identity))
     }
 
-    @Test func `a recording does not wait for another program that writes, and a commit would`() throws {
+    @Test func `a recording does not wait for another program's write, and leaves the timeout of commits unchanged`()
+        throws
+    {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.busyTimeout = .seconds(600) }
         let other = try RawDatabase(scratch.file)
         try other.run("BEGIN IMMEDIATE")
-        // Ten minutes would be noticed.
+        // If the recording waited, the test would take ten minutes.
         #expect(refusal { () throws(StoreFailure) in try store.append(parts("a", 1), keeping: limits) } == .busy)
         #expect(try store.setting("busy_timeout") == "600000", "the timeout of commits was not restored")
         try other.run("ROLLBACK")
@@ -90,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60)
-    func `a ring is whole after a loss of power at any moment`(seed: Int) throws {
+    func `the ring is consistent after a power loss at any moment`(seed: Int) throws {
         let disk = SimulatedDisk(seed: UInt64(seed))
         func open(_ process: DiskProcess) throws(StoreFailure) -> SQLiteStore {
             var configuration = StoreConfiguration(file: "/cache.sqlite")
@@ -122,7 +126,7 @@ import Testing
         #expect(segments.count == summary.segments)
         #expect(segments.reduce(0) { $0 + $1.turns.count } == summary.turns)
         #expect(summary.turns <= 12)
-        // No segment is torn, and none is out of order.
+        // No segment is incomplete or out of order.
         let numbers = segments.map { Int($0.start.dropFirst("start ".count)) ?? -1 }
         #expect(numbers == numbers.sorted())
         for (number, segment) in zip(numbers, segments) {

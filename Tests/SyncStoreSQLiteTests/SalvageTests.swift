@@ -6,9 +6,9 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// A damaged database gives up everything that can still be read of it, and says what cannot.
+/// Salvages everything that can still be read from a damaged database, and reports the rest as lost.
 @Suite struct SalvageTests {
-    /// 300 writes, of which 12 were sent: 2 rejected, 2 applied and not yet shown, 8 on their way.
+    /// Makes 300 writes and sends 12 of them: 2 are rejected, 2 are applied but not yet pulled, and 8 are in flight.
     private static func fill(_ store: SQLiteStore) throws {
         _ = try store.adopt(epoch, as: AccountID(rawValue: "ada"))
         for number in UInt64(1)...300 {
@@ -27,7 +27,7 @@ import Testing
 
     private static let epoch = Epoch(rawValue: "first")
 
-    /// The bytes of a full database and what is in it.
+    /// The bytes and the contents of a database filled by `fill(_:)`.
     private struct Original {
         let bytes: [UInt8]
         let outbox: [OutboxEntry]
@@ -49,12 +49,12 @@ import Testing
 
     private static let original = Result { try Original() }
 
-    /// Puts a file into a folder, and salvages it.
+    /// Writes a file to a folder and salvages it.
     private static func salvage(
-        _ bytes: [UInt8], log: [UInt8]? = nil, in scratch: Scratch
+        _ bytes: [UInt8], wal: [UInt8]? = nil, in scratch: Scratch
     ) throws -> (report: SalvageReport, store: SQLiteStore) {
         try Data(bytes).write(to: URL(filePath: scratch.file))
-        if let log { try Data(log).write(to: URL(filePath: scratch.file + "-wal")) }
+        if let wal { try Data(wal).write(to: URL(filePath: scratch.file + "-wal")) }
         var random = SeededRandom(seed: 7)
         let report = try SQLiteStore.salvage(
             StoreConfiguration(file: scratch.file), catalog: Samples.catalog, now: Samples.now, random: &random)
@@ -62,7 +62,7 @@ import Testing
         return (report, try scratch.open { $0.connections = .single })
     }
 
-    @Test func `a database without damage loses nothing that only it has`() throws {
+    @Test func `salvaging an undamaged database keeps everything that only this device has`() throws {
         let original = try Self.original.get()
         let scratch = try Scratch()
         let (report, store) = try Self.salvage(original.bytes, in: scratch)
@@ -78,16 +78,16 @@ import Testing
         #expect(session.epoch == Self.epoch)
         #expect(session.outbox == original.session.outbox)
         #expect(session.spaces.allSatisfy { $0.cursor == nil && !$0.isComplete })
-        // Records that were created here are shown; those of the server come back with the next sync.
+        // Records created on this device are kept. Records of the server return with the next sync.
         #expect(try store.record("users", .id(Samples.id(200)))?.id == Samples.id(200))
         try store.verify()
         #expect(scratch.names.filter { $0.contains("salvage") } == [])
-        // Numbers go on where they were.
+        // Outbox numbers continue after the last one.
         let next = try #require(try store.commit([Samples.create(900)], in: .default, now: Samples.now))
         #expect(next.rawValue == 301)
     }
 
-    @Test(.ring(.test)) func `each damaged page costs at most the writes on it, and none in silence`() throws {
+    @Test(.ring(.test)) func `a damaged page loses at most the writes on it, and each loss is reported`() throws {
         let original = try Self.original.get()
         let pages = original.bytes.count / 4_096
         #expect(pages > 50)
@@ -106,12 +106,12 @@ import Testing
             if case .renewed = report.identity { renewed += 1 }
             try store.verify()
         }
-        // The others hold records, indexes, the journal, the schema.
+        // The other pages hold records, indexes, the journal, and the schema.
         #expect(lossy < pages / 2, "\(lossy) of \(pages) pages cost writes")
         #expect(lossy > 10 && renewed >= lossy - 1, "\(lossy), \(renewed)")
     }
 
-    /// Checks the store against the original, and returns how many writes it lacks.
+    /// Compares the store with the original and returns the number of missing writes.
     private static func missing(from store: SQLiteStore, _ report: SalvageReport, _ place: String) throws -> Int {
         let original = try Self.original.get()
         let saved = try store.outbox(after: nil, limit: 1_000)
@@ -124,11 +124,11 @@ import Testing
         if let lost = report.outbox.lost {
             #expect(lost == missing, "\(place)")
         } else {
-            // Where nobody knows how many there were, that is said.
+            // If the number of writes is unknown, the report says that the identity is unreadable.
             #expect(report.identity == .unreadable(now: try store.session().identity), "\(place)")
         }
         if missing > 0, let sequence = Set(known.keys).subtracting(saved.map(\.sequence)).first {
-            // Where it is not known which numbers were given, it is called unknown.
+            // If the numbers in use are unknown, the store has no fate for this one.
             let fate = try? store.fate(of: sequence)
             #expect(fate == .forgotten || fate == nil, "\(place): a lost write is \(String(describing: fate))")
         }
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 99, 100, 4_095, 4_096, 8_192, 40_000, 100_000, 150_001])
-    func `a truncated file gives what is left of it`(length: Int) throws {
+    func `a truncated file yields the writes that remain in it`(length: Int) throws {
         let original = try Self.original.get()
         let scratch = try Scratch()
         let (report, store) = try Self.salvage(Array(original.bytes.prefix(length)), in: scratch)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 100), (0, 16), (16, 2), (18, 2), (24, 76), (60, 4), (68, 4), (100, 8), (100, 3_996)])
-    func `a header that is gone, or the whole of page 1, costs no write`(place: (start: Int, count: Int)) throws {
+    func `losing the header or the whole of page 1 loses no write`(place: (start: Int, count: Int)) throws {
         let original = try Self.original.get()
         var bytes = original.bytes
         for offset in place.start..<place.start + place.count { bytes[offset] = 0 }
@@ -156,7 +156,7 @@ import Testing
         #expect(try store.outbox(after: nil, limit: 1_000) == original.outbox)
     }
 
-    @Test(.ring(.test)) func `single bytes that changed anywhere never end a salvage, or lose a write in silence`()
+    @Test(.ring(.test)) func `a few changed bytes never abort a salvage or lose a write without a report`()
         throws
     {
         let original = try Self.original.get()
@@ -176,26 +176,26 @@ import Testing
         }
     }
 
-    @Test func `writes that are only in the log are saved, also beside a file that is empty`() throws {
+    @Test func `writes that are only in the WAL are saved, also beside a file that is empty`() throws {
         let source = try Scratch()
         let store = try source.open { $0.connections = .single }
         try Self.fill(store)
         let written = try store.outbox(after: nil, limit: 1_000)
-        // While it is open: closing it would write the log back.
+        // While it is open: closing it would write the WAL back.
         let file = Array(try Data(contentsOf: URL(filePath: source.file)))
-        let log = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
-        #expect(log.count > 100_000)
+        let wal = Array(try Data(contentsOf: URL(filePath: source.file + "-wal")))
+        #expect(wal.count > 100_000)
         for bytes in [file, []] {
             let scratch = try Scratch()
-            let (report, saved) = try Self.salvage(bytes, log: log, in: scratch)
+            let (report, saved) = try Self.salvage(bytes, wal: wal, in: scratch)
             #expect(report.outbox == SalvageReport.Count(saved: written.count, lost: 0))
             #expect(try saved.outbox(after: nil, limit: 1_000) == written)
-            #expect(Array(try Data(contentsOf: URL(filePath: report.keptFile + "-wal"))) == log)
+            #expect(Array(try Data(contentsOf: URL(filePath: report.keptFile + "-wal"))) == wal)
         }
         store.close()
     }
 
-    @Test func `a salvage that was killed before its last step is done again without loss`() throws {
+    @Test func `a salvage that was killed before its last step can be repeated without loss`() throws {
         let source = try Scratch()
         let store = try source.open { $0.connections = .single }
         try Self.fill(store)
@@ -206,7 +206,7 @@ import Testing
             try FileManager.default.linkItem(
                 atPath: scratch.file + suffix, toPath: scratch.file + ".damaged-1" + suffix)
         }
-        // The log's first name goes before the new database comes.
+        // The WAL's first name goes before the new database comes.
         try FileManager.default.removeItem(atPath: scratch.file + "-wal")
         try Data([1, 2, 3]).write(to: URL(filePath: scratch.file + ".salvage"))
         let failure = #expect(throws: StoreFailure.self) { try scratch.open() }
@@ -219,7 +219,7 @@ import Testing
         store.close()
     }
 
-    @Test func `a second damaged file is kept beside the first`() throws {
+    @Test func `each damaged file is kept under its own name`() throws {
         let original = try Self.original.get()
         let scratch = try Scratch()
         var files: [String] = []
@@ -232,7 +232,7 @@ import Testing
         #expect(files == (1...3).map { "\(scratch.file).damaged-\($0)" })
     }
 
-    @Test func `an identity that cannot be read is replaced, and what was sent is sent again`() throws {
+    @Test func `an unreadable identity is replaced, and transactions that were sent are sent again`() throws {
         let original = try Self.original.get()
         let bytes = Self.overwriting(original.session.identity.client.description, in: original.bytes)
         let scratch = try Scratch()
@@ -254,9 +254,9 @@ import Testing
         return Array(data)
     }
 
-    @Test func `a lost write in the middle gives the others new numbers, which name the former ones`() throws {
+    @Test func `if a write in the middle is lost, the others get new numbers and name their former ones`() throws {
         let original = try Self.original.get()
-        // The second of those on their way.
+        // User 6 is the second of the writes in flight.
         let bytes = Self.overwriting(#""username":"user 6""#, in: original.bytes)
         let scratch = try Scratch()
         let (report, store) = try Self.salvage(bytes, in: scratch)
@@ -272,11 +272,11 @@ import Testing
         #expect(batch.transactions.allSatisfy { $0.formerly.allSatisfy { $0.identity == original.session.identity } })
     }
 
-    @Test func `the next snapshot completes what was saved`() throws {
+    @Test func `the next snapshot completes a salvaged database`() throws {
         let original = try Self.original.get()
         let scratch = try Scratch()
         let (_, store) = try Self.salvage(original.bytes, in: scratch)
-        // The server has the two that it has applied, and one of another device.
+        // The server has the two records that it has applied, and one from another device.
         let shown = [3, 4, 777].map { (number: UInt64) in
             Record(
                 id: Samples.id(number), uid: UID(Int64(number)), version: Version(7),
@@ -287,14 +287,14 @@ import Testing
             content: .snapshot([SnapshotRows(collection: "users", records: shown)], isFirst: true, isLast: true),
             cursor: Cursor(rawValue: "c7"), version: Version(7), head: Version(7), hasMore: false)
         _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
-        // Applied writes leave the outbox; the eight on their way and those that wait stay.
+        // Applied writes leave the outbox. The eight writes in flight and the waiting writes stay.
         #expect(try store.outboxSummary().answered == 0)
         #expect(try store.outboxSummary().count == original.outbox.count - 2)
         #expect(try store.count(matching: RecordQuery("users")) == original.outbox.count + 1)
         #expect(try store.record("users", .id(Samples.id(3)))?.uid == UID(3))
     }
 
-    @Test func `a file of another kind is kept, and an empty database takes its place`() throws {
+    @Test func `a file that is not a database is kept, and an empty database replaces it`() throws {
         let scratch = try Scratch()
         let text = Array(String(repeating: "this was never a database\n", count: 1_000).utf8)
         let (report, store) = try Self.salvage(text, in: scratch)

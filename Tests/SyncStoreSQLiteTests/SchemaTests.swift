@@ -4,7 +4,7 @@ import SyncModel
 import SyncStoreSQLite
 import Testing
 
-/// The tables: those of a fixed catalog, and how they follow the application's schema.
+/// The tables of a fixed catalog, and their migration when the application's schema changes.
 @Suite struct SchemaTests {
     static let catalog = SchemaCatalog([
         ModelSchema(
@@ -17,8 +17,8 @@ import Testing
             collection: "avatars", fields: [.reference("author", to: "users", required: true), .json("kind")]),
     ])
 
-    /// Set TOMBOLO_WRITE_GOLDEN=1 to write the file again after a change that was meant.
-    @Test func `the schema of a fresh database is the golden one`() throws {
+    /// To update the golden file after an intended change, set TOMBOLO_WRITE_GOLDEN=1.
+    @Test func `the schema of a new database matches the golden file`() throws {
         let scratch = try Scratch()
         try scratch.open(Self.catalog).close()
         let statements = try RawDatabase(scratch.file).run(
@@ -41,7 +41,7 @@ import Testing
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    @Test func `a person can read the tables in the shell`() throws {
+    @Test func `the tables are readable in the SQLite shell`() throws {
         let scratch = try Scratch()
         let store = try scratch.open(Self.catalog)
         let user = Samples.id(1)
@@ -63,7 +63,7 @@ import Testing
         #expect(payload.contains("\"ada\"") && payload.contains(user.description))
     }
 
-    @Test func `the table refuses values of another type, whoever writes them`() throws {
+    @Test func `the tables refuse values of the wrong type from any writer`() throws {
         let scratch = try Scratch()
         try scratch.open().close()
         let raw = try RawDatabase(scratch.file)
@@ -76,13 +76,13 @@ import Testing
         }
     }
 
-    // MARK: The application's schema grows
+    // MARK: Schema changes
 
     private func catalog(_ fields: FieldSchema...) -> SchemaCatalog {
         SchemaCatalog([ModelSchema(collection: "users", fields: fields)])
     }
 
-    @Test func `a new field gets a column, and the values that waited for it`() throws {
+    @Test func `a new field gets a column with the values that were received before it was known`() throws {
         let scratch = try Scratch()
         let epoch = Epoch(rawValue: "e")
         do {
@@ -119,7 +119,7 @@ import Testing
         #expect(try RawDatabase(scratch.file).run("SELECT motto FROM users_shown") == ["hello"])
         store.close()
 
-        // The older build does not touch what the newer one has made.
+        // An older build refuses to open a database that a newer build has migrated.
         do throws(StoreFailure) {
             _ = try scratch.open(catalog(.text("username")))
             Issue.record("an older build opened the database")
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// A page of planets, which only a newer build knows.
+    /// Returns a page of planets, a collection that only a newer build knows.
     private func planets(
         _ content: PullPage.Content, version: Int64, cursor: String = "c"
     ) -> PullPage {
@@ -147,7 +147,7 @@ import Testing
         .snapshot([SnapshotRows(collection: "planets", records: records)], isFirst: true, isLast: true)
     }
 
-    @Test func `a collection that only a newer build knows is kept whole, and used by it`() throws {
+    @Test func `a collection that only a newer build knows is stored completely for that build`() throws {
         let scratch = try Scratch()
         do {
             let store = try scratch.open(catalog(.text("username")))
@@ -161,7 +161,7 @@ import Testing
             let feed = PullPage.Content.commits([Commit(version: Version(3), changes: [renamed, gone])])
             _ = try store.apply(
                 planets(feed, version: 3, cursor: "b"), after: Cursor(rawValue: "a"), brake: nil, now: Samples.now)
-            // A record that a later snapshot does not show is gone.
+            // A record that is missing from a later snapshot is deleted.
             try store.resetCursor(of: .default)
             let fewer = snapshot(planet(1, "Mars", version: 3))
             _ = try store.apply(planets(fewer, version: 3, cursor: "c"), after: nil, brake: nil, now: Samples.now)
@@ -188,7 +188,7 @@ import Testing
         #expect(try RawDatabase(scratch.file).run("SELECT count(*) FROM sync_foreign") == ["0"])
     }
 
-    @Test func `the loss of a space takes what only a newer build knows with it`() throws {
+    @Test func `vacating a space deletes records that only a newer build knows`() throws {
         let scratch = try Scratch()
         let store = try scratch.open(catalog(.text("username")))
         _ = try store.adopt(Epoch(rawValue: "e"), as: AccountID(rawValue: "ada"))
@@ -199,7 +199,7 @@ import Testing
         store.close()
     }
 
-    @Test func `a field that changes its type or place is another schema`() throws {
+    @Test func `a schema in which a field changes its type, name, or position is refused`() throws {
         let scratch = try Scratch()
         try scratch.open(catalog(.text("username"), .integer("age"))).close()
         let others = [
@@ -224,8 +224,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["sync_users", "sqlite_users", "grdb_users"])
-    func `a collection may not take the engine's names`(name: String) throws {
+    @Test(arguments: ["sync_users", "sqlite_users"])
+    func `a collection name with a reserved prefix is refused`(name: String) throws {
         let scratch = try Scratch()
         let collection = try #require(CollectionName(rawValue: name))
         do throws(StoreFailure) {
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `words of SQL are good names`() throws {
+    @Test func `SQL keywords are valid names of collections and fields`() throws {
         let scratch = try Scratch()
         let catalog = SchemaCatalog([
             ModelSchema(

@@ -5,12 +5,12 @@ import SyncModel
 import SyncSimulation
 import SyncStoreSQLite
 
-/// A folder of its own that goes with the test.
+/// A temporary folder that is deleted at the end of the test.
 final class Scratch {
     let folder: String
 
     init() throws {
-        // In memory where there is a file system for it: the disk's speed is not what is tested.
+        // The folder is in memory if possible, so that the tests do not depend on the speed of the disk.
         let root = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         var template = Array("\(root)/tombolo-store-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw StoreFailure(.inputOutput, "mkdtemp failed") }
@@ -37,21 +37,21 @@ final class Scratch {
         return names.sorted()
     }
 
-    /// The permissions of a file, as `ls` would count them.
+    /// Returns the permissions of a file as an octal number, or "none" if there is no such file.
     func permissions(_ name: String = "") -> String {
         var status = stat()
         guard stat(folder + "/" + name, &status) == 0 else { return "none" }
         return String(status.st_mode & 0o7777, radix: 8)
     }
 
-    /// The bytes of the database's log.
-    func logSize() throws -> Int {
+    /// The bytes of the database's WAL.
+    func walSize() throws -> Int {
         var status = stat()
-        guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no log") }
+        guard stat(file + "-wal", &status) == 0 else { throw StoreFailure(.inputOutput, "there is no WAL") }
         return Int(status.st_size)
     }
 
-    /// Whether these bytes stand in any of the files.
+    /// Returns whether any of the files contains the text.
     func holds(_ text: String) throws -> Bool {
         for name in names {
             let bytes = try Data(contentsOf: URL(filePath: folder + "/" + name))

@@ -5,9 +5,9 @@ import SyncModel
 import SyncStoreSQLite
 import Testing
 
-/// The behavior that is particular to this store: its limits, its news, its threads.
+/// Behavior that is specific to this store: its limits, its change notifications, and its threads.
 @Suite struct StoreBehaviourTests {
-    @Test func `a full outbox refuses the write, and says so`() throws {
+    @Test func `a write to a full outbox is refused with an explanation`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.outboxEntries = 2 }
         _ = try store.commit([Samples.create(1)], in: .default, now: Samples.now)
@@ -38,7 +38,7 @@ import Testing
         #expect(bytes > 500 && bytes <= 1_000)
     }
 
-    @Test func `a journal over its limit forgets what was seen, and nothing else`() throws {
+    @Test func `a journal over its limit deletes only entries that have been handled`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.journalEntries = 3 }
         for number in 0..<6 {
@@ -48,19 +48,19 @@ import Testing
             if number == 0 || number == 2 { try store.dismiss(journal: Int64(number) + 1) }
         }
         #expect(try store.journal(state: nil, limit: 10).map(\.number) == [6, 5, 4, 2])
-        // A transaction that the journal has forgotten is not called confirmed.
+        // A transaction whose journal entry was deleted is not reported as confirmed.
         #expect(try store.fate(of: OutboxSequence(rawValue: 3)) == .forgotten)
         #expect(try store.fate(of: OutboxSequence(rawValue: 2)) == .cancelled)
         #expect(try store.outboxSummary().journal == 4)
     }
 
-    /// Cancels the creation of a user: one active journal entry of some 150 bytes.
+    /// Cancels the creation of a user, which adds an active journal entry of about 150 bytes.
     private static func fillJournal(_ store: SQLiteStore, _ number: Int) throws {
         let written = try store.commit([Samples.create(UInt64(number))], in: .default, now: Samples.now)
         try store.cancel(try #require(written), now: Samples.now)
     }
 
-    @Test func `a journal over its bytes deletes the oldest handled entries, and nothing else`() throws {
+    @Test func `a journal over its byte limit deletes only the oldest handled entries`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.journalBytes = 1_000 }
         for number in 1...12 { try Self.fillJournal(store, number) }
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `too many unhandled journal entries refuse new edits, and no answer of the server`(byBytes: Bool) throws {
+    func `too many unhandled journal entries block new edits, but not the server's outcomes`(byBytes: Bool) throws {
         let scratch = try Scratch()
         let store = try scratch.open {
             if byBytes { $0.limits.unseenJournalBytes = 200 } else { $0.limits.unseenJournalEntries = 2 }
@@ -102,7 +102,7 @@ import Testing
             return
         }
         #expect(noted.message.utf8.count == 1_000)
-        // Sending an entry again makes room in the journal, so it is allowed.
+        // Resending an entry is allowed, because it frees space in the journal.
         #expect(try store.resend(journal: 3, now: Samples.now, newID: { Samples.id(99) }).count == 1)
         #expect(try store.dismissJournal(upTo: 1) == 1)
         #expect(try store.dismissJournal(upTo: .max) == 1)
@@ -111,7 +111,7 @@ import Testing
         #expect(try RawDatabase(scratch.file).run("SELECT unseen, unseen_bytes FROM sync_meta") == ["0|0"])
     }
 
-    @Test func `a page of the journal is bounded in bytes, and pages join without gaps`() throws {
+    @Test func `journal pages are bounded in bytes and follow each other without gaps`() throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.limits.journalPageBytes = 600 }
         for number in 1...9 { try Self.fillJournal(store, number) }
@@ -125,23 +125,23 @@ import Testing
         #expect(numbers == Array((1...9).reversed()))
     }
 
-    /// On a running store, with readers and without: a program that is killed never closes it.
+    /// The store stays open, with and without readers, because a program that is killed never closes it.
     @Test(arguments: [StoreConfiguration.Connections.pool(readers: 2), .single])
-    func `no byte of a vacated space is left in the files`(connections: StoreConfiguration.Connections) throws {
+    func `no data of a vacated space remains in the files`(connections: StoreConfiguration.Connections) throws {
         let scratch = try Scratch()
         let store = try scratch.open { $0.connections = connections }
         defer { store.close() }
         try Self.showSecrets(to: store)
         try store.checkpoint()
         #expect(try scratch.holds(Self.secret))
-        // Some builds of SQLite always overwrite.
+        // Some builds of SQLite enable secure_delete by default.
         _ = try store.setting("secure_delete = OFF")
         try Self.vacate(store)
         #expect(try store.setting("secure_delete") == "0")
         #expect(try !scratch.holds(Self.secret))
     }
 
-    @Test func `what a reader keeps in the log of a vacated space goes with a later checkpoint`() throws {
+    @Test func `what a reader keeps in the WAL of a vacated space goes with a later checkpoint`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         defer { store.close() }
@@ -155,10 +155,10 @@ import Testing
         try reader.run("COMMIT")
         try store.checkpoint()
         #expect(try !scratch.holds(Self.secret))
-        // Nothing more is owed: a checkpoint that is not due writes nothing.
-        let size = try scratch.logSize()
+        // Nothing is left to remove, so a checkpoint that is not due writes nothing.
+        let size = try scratch.walSize()
         try store.checkpoint()
-        #expect(try scratch.logSize() == size)
+        #expect(try scratch.walSize() == size)
     }
 
     private static let secret = "secret of the space"
@@ -184,11 +184,11 @@ import Testing
             content: .snapshot([SnapshotRows(collection: "users", records: records)], isFirst: true, isLast: true),
             cursor: Cursor(rawValue: "1"), version: Version(2), head: Version(2), hasMore: false)
         _ = try store.apply(page, after: nil, brake: nil, now: Samples.now)
-        // Its base holds what the server has shown.
+        // The base of this record holds the server's data.
         _ = try store.commit([.update("users", Samples.id(7), ["age": .integer(2)])], in: .default, now: Samples.now)
     }
 
-    @Test func `each commit tells what it touched, and a refused one tells nothing`() async throws {
+    @Test func `each commit reports what it changed, and a refused commit reports nothing`() async throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         var changes = store.changes.subscribe().makeAsyncIterator()
@@ -204,7 +204,7 @@ import Testing
         #expect(news == StoreChange(touchesOutbox: true))
     }
 
-    @Test func `a snapshot of one space leaves the others alone`() throws {
+    @Test func `a snapshot of one space does not change the others`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         let epoch = Epoch(rawValue: "e")
@@ -227,7 +227,7 @@ import Testing
         #expect(try store.session().spaces.map(\.space) == ["family", "work"])
     }
 
-    @Test func `readers see whole commits while a writer works`() throws {
+    @Test func `readers see only complete commits while a writer runs`() throws {
         let scratch = try Scratch()
         let store = try scratch.open()
         _ = try store.commit([Samples.create(1), Samples.create(2)], in: .default, now: Samples.now)
@@ -248,7 +248,7 @@ import Testing
         #expect(try store.record("users", .id(Samples.id(2)))?.values[1] == .integer(99))
     }
 
-    @Test func `a negative zero is kept as zero on every side`() throws {
+    @Test func `negative zero is stored as zero in the record and in the outbox`() throws {
         let scratch = try Scratch()
         let store = try scratch.open(
             SchemaCatalog([ModelSchema(collection: "notes", fields: [.real("scale")])]))
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: [[], [1], [0, 127, 128, 300, Int64.max]])
-    func `versions of fields come back from a page as they were`(versions: [Int64]) throws {
+    func `field versions from a page are stored unchanged`(versions: [Int64]) throws {
         let scratch = try Scratch()
         let fields = (0..<max(versions.count, 1)).map { FieldSchema.integer(FieldName(unchecked: "f\($0)")) }
         let store = try scratch.open(SchemaCatalog([ModelSchema(collection: "notes", fields: fields)]))

@@ -5,16 +5,16 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// SQLite's work for one record must not depend on how many others there are: a statement that looks through a whole
-/// table makes a device that was long offline hold the lock for minutes.
+/// SQLite's work for one record must not depend on the number of other records. A statement that scans a whole table
+/// makes a device that was offline for long hold the lock for minutes.
 @Suite(.ring(.check)) struct WorkTests {
-    /// A part of a device's life with so many records; what had to come before is not measured.
+    /// A stage in the life of a device. The work of earlier stages is not measured.
     enum Chapter: CaseIterable {
         case written, edited, pushed, answered, confirmed, metFirst, metAgain, rejected, lost, broughtBack, read
     }
 
     @Test(arguments: Chapter.allCases)
-    func `the work for one record is the same among few and among many`(chapter: Chapter) throws {
+    func `the work per record does not grow with the number of records`(chapter: Chapter) throws {
         let growth = try SQLiteWork.Growth(from: 300, times: 4) { try Self.steps(in: chapter, of: $0) }
         #expect(growth.factor <= 1.25, "\(growth)")
     }
@@ -30,7 +30,7 @@ import Testing
         return work.take()
     }
 
-    @Test func `the work to reject what many edits of one record depend on grows with their number alone`() throws {
+    @Test func `the work to reject a transaction grows linearly with the number of edits that depend on it`() throws {
         let growth = try SQLiteWork.Growth(from: 100, times: 4) { count in
             let scratch = try Scratch()
             let work = SQLiteWork(file: scratch.file)
@@ -41,7 +41,7 @@ import Testing
                 _ = try store.commit([Samples.create(number)], in: .default, now: Samples.now)
             }
             _ = try store.takeBatch(BatchLimit(transactions: 1, bytes: .max), now: Samples.now)
-            // Edits of one record in turn with those of another join no earlier entry.
+            // Alternating edits of two records are not coalesced with earlier entries.
             for number in 0..<count {
                 for id in [1, 2] as [UInt64] {
                     let edit = RecordEdit.update("users", Samples.id(id), ["age": .integer(Int64(number))])
@@ -72,7 +72,7 @@ import Testing
     }
 }
 
-/// One device, and what the server of `count` users says to it.
+/// A device, and the responses of a server with `count` users.
 private struct Device {
     let store: SQLiteStore
     let count: Int
@@ -117,7 +117,7 @@ private struct Device {
             _ = try store.adopt(epoch, as: account)
             try snapshot(of: epoch, 0..<count)
         case .lost:
-            // It knows of the second half alone, and has given the numbers of the first half to them.
+            // The restored server has only the second half of the users, and has given them the uids of the first half.
             _ = try store.adopt(restored, as: account)
             try snapshot(of: restored, count / 2..<count)
         case .broughtBack:

@@ -19,8 +19,6 @@ CREATE VIEW "avatars_shown" AS SELECT
     live."kind"
 FROM "avatars" AS live;
 
-CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
-
 CREATE TABLE sync_base (
     collection TEXT NOT NULL,
     id BLOB NOT NULL,
@@ -35,6 +33,16 @@ CREATE TABLE sync_base (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sync_base_uid ON sync_base (uid) WHERE version = 0 AND uid >= 0;
+
+CREATE TABLE sync_confirmed (
+    -- The sequence of the transaction, modulo the number of rows that are kept.
+    slot INTEGER PRIMARY KEY,
+    -- The key of the space.
+    space INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    -- 1 when the version belongs to a lost history.
+    is_former INTEGER NOT NULL DEFAULT 0 CHECK (is_former IN (0, 1))
+) STRICT;
 
 CREATE TABLE sync_conflict (
     journal INTEGER NOT NULL,
@@ -148,6 +156,8 @@ CREATE TABLE sync_meta (
     -- The newest transaction of the outbox whose rejection or cancellation the journal has forgotten.
     forgotten_up_to INTEGER NOT NULL DEFAULT 0
 , account TEXT, journal_entries INTEGER NOT NULL DEFAULT 0, journal_bytes INTEGER NOT NULL DEFAULT 0, unseen_bytes INTEGER NOT NULL DEFAULT 0, held INTEGER NOT NULL DEFAULT 0) STRICT;
+
+CREATE TABLE sync_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 
 CREATE TABLE sync_outbox (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,

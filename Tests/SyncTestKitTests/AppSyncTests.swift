@@ -2,9 +2,9 @@ import SyncTestKit
 import Testing
 import TomboloCommunity
 
-/// The example of the article "Test your application", word for word.
+/// The example of the article "Test your application", without changes.
 @Suite struct AppSyncTests {
-    @Test func `a name that is changed on the train arrives at home`() throws {
+    @Test func `a name that is changed offline reaches the other device`() throws {
         let lab = try SyncLab(models: CommunityCatalog.models)
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         let ned = try phone.community.users.make(username: "Ned")

@@ -10,7 +10,7 @@ import Testing
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test func `the example of the article is a test that runs, in fewer than 30 lines`() throws {
+    @Test func `the example of the article is a test with fewer than 30 lines`() throws {
         let article = try Self.text("Sources/Root/Tombolo/Tombolo.docc/TestYourApplication.md")
         let parts = article.components(separatedBy: "```swift\n")
         let example = try #require(parts.dropFirst().first?.components(separatedBy: "```").first)

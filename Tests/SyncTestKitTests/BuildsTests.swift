@@ -4,7 +4,7 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Devices and servers of different builds: each knows one collection or field that the other does not.
+/// Devices and servers of different builds, each with collections or fields that the other does not know.
 @Suite(.ring(.unit)) struct BuildsTests {
     private static let user = ModelSchema(collection: "users", fields: [.text("username")])
     private static let newerUser = ModelSchema(collection: "users", fields: [.text("username"), .text("motto")])
@@ -22,7 +22,8 @@ import Testing
         return .make(at: device.runtime.now(), random: &random)
     }
 
-    @Test func `a newer device on an older server sends what the server knows, and the rest after the upgrade`() throws
+    @Test func `a newer device sends an older server only the data that it knows, and the rest after the upgrade`()
+        throws
     {
         let lab = SyncLab(catalog: Self.older)
         let (phone, tablet) = (try lab.device("phone", catalog: Self.newer), try lab.device("tablet"))
@@ -39,7 +40,7 @@ import Testing
         #expect(phone.status?.waitsForNewerServer == true)
         #expect(try phone.store.outbox(limit: 9).map(\.heldFor) == ["tasks", "users.motto"])
         #expect(try phone.store.journal(state: .active, limit: 9).isEmpty)
-        // Held, and still there for the user.
+        // The held record is still visible to the user.
         #expect(try phone.store.record("tasks", .id(chore))?.values.first == .text("sweep"))
         #expect(phone.server.log.count < 600, "\(phone.server.log.count) calls in an hour")
 
@@ -53,7 +54,7 @@ import Testing
         try lab.finish()
     }
 
-    @Test func `an older device keeps records and fields that it does not know, and edits beside them`() throws {
+    @Test func `an older device keeps unknown records and fields when it edits other fields`() throws {
         let lab = SyncLab(catalog: Self.newer)
         let (phone, tablet) = (
             try lab.device("phone", catalog: Self.newer), try lab.device("tablet", catalog: Self.older)
@@ -70,13 +71,13 @@ import Testing
         try lab.finish()
     }
 
-    @Test func `a server put back to an older build makes devices wait, and nothing is rejected or lost`() throws {
+    @Test func `devices wait while the server runs an older build, and nothing is rejected or lost`() throws {
         let lab = SyncLab(catalog: Self.newer)
         let phone = try lab.device("phone")
         try lab.settle()
         lab.replaceServer(catalog: Self.older)
         let chore = id(phone)
-        // The device has not heard yet: it sends the task.
+        // The device does not know about the older build yet, so it sends the task.
         try write(phone, .create("tasks", chore, ["title": .text("sweep")]))
         try lab.advance(by: .seconds(3_600))
         #expect(try phone.store.outbox(limit: 9).map(\.heldFor) == ["tasks"])

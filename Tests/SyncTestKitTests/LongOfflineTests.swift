@@ -5,23 +5,23 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// Months without a network. `LONG_OFFLINE_OPERATIONS=1000000` makes it years.
+/// Simulates months without a network, or years with `LONG_OFFLINE_OPERATIONS=1000000`.
 @Suite(.ring(.check)) struct LongOfflineTests {
     private static let operations = ProcessInfo.processInfo.environment["LONG_OFFLINE_OPERATIONS"].flatMap { Int($0) }
-    /// Edits of one record in a row: they become one transaction.
+    /// The number of consecutive edits of one record. They are coalesced into one transaction.
     private static let editsInARow = 16
     private static let catalog = SchemaCatalog([
         ModelSchema(collection: "note", fields: [.text("title", required: true), .integer("edits")])
     ])
 
-    @Test func `whatever is written in years offline arrives, and every device shows the last of it`() throws {
+    @Test func `all writes of a long offline time arrive, and every device shows the last values`() throws {
         let lab = SyncLab(catalog: Self.catalog)
         let phone = try lab.device("phone")
         let laptop = try lab.device("laptop")
         try lab.settle()
         phone.isOnline = false
 
-        // The values that a naive reader of the same edits would expect.
+        // The last value of each record.
         var expected: [RecordID: Int64] = [:]
         var ids: [RecordID] = []
         var random = phone.runtime.generator
@@ -33,7 +33,7 @@ import Testing
                 id = RecordID.make(at: phone.runtime.now(), random: &random)
                 ids.append(id)
             } else {
-                // Far and near, now these and now those.
+                // Picks old and new records in varying order.
                 id = ids[round * 7_919 % ids.count]
             }
             for edit in 0..<Self.editsInARow {
@@ -43,10 +43,10 @@ import Testing
                 _ = try phone.store.commit([change], in: .default, now: phone.runtime.now())
                 expected[id] = count
             }
-            // The engine has its turn now and then, and writes the log back: else it would hold every edit.
+            // Time for the engine to checkpoint the WAL, which would otherwise keep growing.
             if round % 16 == 15 { try lab.advance(by: .seconds(60)) }
         }
-        // A creation is an entry of its own; a record that comes twice in a row stays in one.
+        // A creation is a separate entry, and consecutive rounds of one record share an entry.
         let waiting = try phone.store.outboxSummary().waiting
         #expect((rounds...rounds + ids.count).contains(waiting), "\(waiting) transactions for \(rounds) rounds")
 

@@ -7,19 +7,22 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A transaction that the server has applied without the device knowing is never called rejected.
+/// A transaction that the server has applied is never reported as rejected, even if the device did not get the
+/// response.
 @Suite(.ring(.unit)) struct LostAnswerTests {
     static let refusals: [TransportFailure.Code] = [.tooLarge, .forbidden, .refused]
 
     private func lab() throws -> SyncLab { try SyncLab(models: CommunityCatalog.models) }
 
     @Test(arguments: refusals)
-    func `what was applied with a lost answer, and is then refused, is confirmed`(code: TransportFailure.Code) throws {
+    func `a transaction that was applied with a lost response is confirmed despite later refusals`(
+        code: TransportFailure.Code
+    ) throws {
         let lab = try lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         try lab.settle()
         phone.server.script(.push, .dropReply)
-        // More refusals than the device takes before it withdraws a lone transaction.
+        // These are more refusals than the device accepts before it withdraws a single transaction.
         for _ in 0..<5 {
             phone.server.script(.push, .fail(TransportFailure(code, "planted", isDefinite: true)))
         }
@@ -36,9 +39,10 @@ import TomboloModeling
         try lab.finish()
     }
 
-    /// The same refusals without an application before them: else the test above could not fail.
+    /// The same refusals without a previous success prove that the test above can fail.
     @Test(arguments: refusals)
-    func `what was only ever refused is rejected with the server's reason`(code: TransportFailure.Code) throws {
+    func `a transaction that was only refused is rejected with the server's reason`(code: TransportFailure.Code) throws
+    {
         let lab = try lab()
         let phone = try lab.device("phone")
         try lab.settle()

@@ -5,20 +5,22 @@ import SyncTestKit
 import TestRings
 import Testing
 
-/// The suite holds for the links of the test kit, and sees what is wrong with others.
+/// The conformance suite accepts the links of the test kit and detects flaws of others.
 @Suite(.ring(.unit)) struct ReachabilityConformanceTests {
     private static let simulated = ReachabilityConformance(
         .init(make: { SimulatedReachability() }, set: { ($0 as? SimulatedReachability)?.set($1) }))
 
-    @Test(.timeLimit(.minutes(10)), arguments: simulated.rules) func `simulated links obey`(rule: String) async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: simulated.rules) func `simulated links keep the rules of the port`(
+        rule: String
+    ) async throws {
         try await Self.simulated.run(rule)
     }
 
-    /// The possible flaws of links.
+    /// Flaws of links that the suite must detect.
     enum Flaw: CaseIterable {
         case endsAtOnce, forgets, tellsTooEarly
 
-        /// A rule that it breaks.
+        /// A rule that the flaw breaks.
         var rule: String {
             switch self {
             case .endsAtOnce: "a watch goes on as long as it is not cancelled"
@@ -27,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Flaw.allCases) func `flawed links are found`(flaw: Flaw) async {
+    @Test(.timeLimit(.minutes(10)), arguments: Flaw.allCases) func `the suite detects flawed links`(flaw: Flaw) async {
         let suite = ReachabilityConformance(
             .init(make: { FlawedReachability(flaw) }, set: { ($0 as? FlawedReachability)?.set($1) }))
         await #expect(throws: ConformanceViolation.self) { try await suite.run(flaw.rule) }

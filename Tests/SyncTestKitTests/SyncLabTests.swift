@@ -11,7 +11,7 @@ import TomboloModeling
 @Suite(.ring(.unit)) struct SyncLabTests {
     private func lab(seed: UInt64 = 1) throws -> SyncLab { try SyncLab(seed: seed, models: CommunityCatalog.models) }
 
-    @Test func `what is not confirmed at the end is a failure that names the device`() throws {
+    @Test func `an unconfirmed transaction at the end is a failure that names the device`() throws {
         let lab = try lab()
         let phone = try lab.device("phone")
         phone.isOnline = false
@@ -20,7 +20,7 @@ import TomboloModeling
         #expect(failure.description == "phone: 1 transactions are not confirmed")
     }
 
-    @Test func `a script that nothing has taken is a failure`() throws {
+    @Test func `unused script steps at the end are a failure`() throws {
         let lab = try lab()
         let phone = try lab.device("phone")
         try lab.settle()
@@ -29,7 +29,7 @@ import TomboloModeling
         #expect(failure.description.contains("1 steps left"))
     }
 
-    @Test func `a rejection that nobody has seen is a failure`() throws {
+    @Test func `an unhandled rejection at the end is a failure`() throws {
         let lab = try lab()
         let phone = try lab.device("phone")
         let rejection = Rejection(code: .forbidden, message: "not you", mutation: nil)
@@ -46,7 +46,7 @@ import TomboloModeling
         #expect(failure.description.contains("the journal has"), "\(failure)")
     }
 
-    @Test func `a device that cannot get through is named after the virtual time it was given`() throws {
+    @Test func `a device that cannot sync is reported after its virtual time limit`() throws {
         let lab = try lab()
         let phone = try lab.device("phone")
         phone.network.faults.refuse = 1
@@ -57,14 +57,14 @@ import TomboloModeling
         try lab.finish()
     }
 
-    /// The steps, and all requests to the server and their senders.
+    /// The course of a run: its number of jobs, its end, and the requests of each device.
     private struct Course: Equatable {
         let jobs: Int
         let end: Duration
         let asked: [[MockEntry]]
     }
 
-    @Test func `hours pass in no time, and the same seed runs the same way`() throws {
+    @Test func `runs of one seed are identical`() throws {
         func course(seed: UInt64) throws -> Course {
             let lab = try lab(seed: seed)
             let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
@@ -87,7 +87,7 @@ import TomboloModeling
         #expect(try course(seed: 6) != first)
     }
 
-    @Test func `what another device deletes is gone, and its uid is not found any more`() throws {
+    @Test func `a record that another device deletes is gone`() throws {
         let lab = try lab()
         let (phone, tablet) = (try lab.device("phone"), try lab.device("tablet"))
         let uid = try lab.run { try await phone.community.users.make(username: "Ned").create().confirmed() }

@@ -7,7 +7,7 @@ import Testing
 import TomboloCommunity
 import TomboloModeling
 
-/// A server whose snapshot gives one record the uid of another neither stops a device nor is asked without end.
+/// If a snapshot assigns one uid to two records, the device keeps working and does not flood the server with requests.
 @Suite(.ring(.unit)) struct UIDClashTests {
     private static func record(_ number: UInt64, uid: Int64) -> Record {
         let id = RecordID(bits: Identifier128(high: 0x018B_CFE5_6800_7000, low: 0x8000_0000_0000_0000 | number))
@@ -29,13 +29,13 @@ import TomboloModeling
                         hasMore: true))))
     }
 
-    @Test func `a uid clash in a running snapshot is asked again seldom, blocks no write, and heals`() throws {
+    @Test func `a uid clash in a snapshot is retried rarely, blocks no write, and recovers`() throws {
         let lab = try SyncLab(models: CommunityCatalog.models)
         let (tablet, phone) = (try lab.device("tablet"), try lab.device("phone"))
         phone.isOnline = false
         try lab.run { try await tablet.community.users.make(username: "Arya").create() }
         try lab.settle()
-        // Snapshot after snapshot, the second page gives the uid of the first page's record to another one.
+        // In each snapshot, the second page assigns the uid of the first page's record to another record.
         for _ in 0..<9 {
             phone.server.script(
                 .pull, Self.page([Self.record(1, uid: 7)], isFirst: true),
@@ -45,11 +45,11 @@ import TomboloModeling
         try lab.advance(by: .seconds(60))
         try lab.run { try await phone.community.users.make(username: "Ned").create() }
         try lab.advance(by: .seconds(3_600))
-        // The write went through beside it, and the state has a name.
+        // The write was pushed in spite of the clash.
         #expect(try phone.store.outboxSummary().waiting == 0)
         let pulls = phone.server.log.count { if case .call(.pull, _, _) = $0 { true } else { false } }
         #expect(pulls > 4 && pulls < 150, "\(pulls) pulls in an hour")
-        // The true records are taken when the device asks next.
+        // The device gets the correct records with its next request.
         try lab.settle(within: .seconds(24 * 3_600))
         #expect(try phone.store.count(matching: RecordQuery("user")) == 2)
         try lab.finish()

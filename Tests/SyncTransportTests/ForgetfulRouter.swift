@@ -2,11 +2,11 @@ import NIOCore
 import NIOPosix
 import SyncConcurrency
 
-/// A way to a server that forgets connections without a word: they stay open, and carry nothing any more.
+/// A router that silently drops connections to a server: they stay open but no longer carry data.
 struct ForgetfulRouter: Sendable {
-    /// How often it has forgotten. A connection that is older carries nothing.
+    /// The number of times that connections were dropped. A connection from an earlier generation carries nothing.
     private let generation: Guarded<Int>
-    /// One element for each piece of a conversation that was forgotten.
+    /// Yields an element when data arrives on a dropped connection.
     let swallowed: AsyncStream<Void>
     private let swallow: AsyncStream<Void>.Continuation
 
@@ -15,7 +15,7 @@ struct ForgetfulRouter: Sendable {
         (swallowed, swallow) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Carries between a port of its own and `server`, while `body` runs.
+    /// Forwards data between a port of the router and the port `server` while `body` runs.
     static func run<Result>(
         to server: Int, _ body: (_ router: ForgetfulRouter, _ port: Int) async throws -> Result
     ) async throws -> Result {
@@ -33,7 +33,7 @@ struct ForgetfulRouter: Sendable {
         }
     }
 
-    /// All connections that are there now are lost, and nobody is told.
+    /// Drops all current connections without notifying either side.
     func forget() {
         generation.withLock { $0 += 1 }
     }

@@ -1,19 +1,19 @@
 import NIOCore
 import NIOPosix
 
-/// A server that answers whatever it is asked with bytes of the test's choosing.
+/// A server that answers every request with bytes that the test chooses.
 enum HostileServer {
-    /// Its behavior toward a connection, once something has arrived.
+    /// The server's behavior after the first bytes arrive on a connection.
     enum Answer: Sendable {
-        /// Sends this and closes.
+        /// Sends the text and closes the connection.
         case bytes(String)
-        /// Sends this and closes, once so many bytes have arrived.
+        /// Waits until `arrived` bytes have arrived, then sends the text and closes the connection.
         case bytesOnce(String, arrived: Int)
-        /// Sends this and says no more.
+        /// Sends the text and nothing more.
         case bytesAndSilence(String)
-        /// Sends the first, and then the second again and again until nobody listens.
+        /// Sends the first text, and then repeats the second until the connection closes.
         case endless(String, then: String)
-        /// Sends the first, and then the second every so often.
+        /// Sends the first text, and then the second at each interval.
         case drip(String, then: String, every: TimeAmount)
     }
 
@@ -36,7 +36,7 @@ enum HostileServer {
         }
     }
 
-    /// Stands in an answer for the id of the request, and is as long as one.
+    /// A placeholder in a response for the id of the request. It has the length of an id.
     static let requestID = "<the-id-of-the-request-is-here->"
 
     static func http(_ status: String, _ fields: [String], _ body: String) -> String {
@@ -60,7 +60,7 @@ private final class HostileHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
         arrived += bytes.readableBytes
-        // The head comes first, and is all that is looked at.
+        // Only the head is inspected, and it comes first.
         if request.utf8.count < 4_096 { request += String(buffer: bytes) }
         if case .bytesOnce(_, let enough) = answer, arrived < enough { return }
         guard !hasAnswered else { return }

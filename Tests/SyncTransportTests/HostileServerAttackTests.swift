@@ -4,7 +4,7 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// Attacks of a hostile server or network on a client, numbered as on the documentation's page on security.
+/// Attacks on a client by a hostile server or network, numbered as in the documentation's page on security.
 @Suite(.ring(.test)) struct HostileServerAttackTests {
     private static let json = "Content-Type: application/json"
     private static let hello =
@@ -25,7 +25,7 @@ import Testing
         ["Content-Length: 99999999999"], ["Content-Length: 70000"], ["Transfer-Encoding: chunked"],
         ["Connection: close"],
     ])
-    func `S17: a response that is longer than a client takes is given up, whatever it says of its length`(
+    func `S17: a client abandons a response that is too long, whatever length it declares`(
         fields: [String]
     ) async throws {
         let piece = String(repeating: " ", count: 4_096)
@@ -36,7 +36,7 @@ import Testing
         #expect(failure?.description.contains("longer than 65536 bytes") == true, "\(failure?.description ?? "none")")
     }
 
-    @Test func `S17: the fields of a response that do not end are given up`() async throws {
+    @Test func `S17: a client abandons a response with endless header fields`() async throws {
         let answer = HostileServer.Answer.endless(
             "HTTP/1.1 200 OK\r\n", then: "X-Field: \(String(repeating: "x", count: 900))\r\n")
         let failure = try await HostileServer.run(answer) { url in try await Self.hello(url) }
@@ -46,11 +46,11 @@ import Testing
     @Test(arguments: [
         "301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect",
     ])
-    func `S33: a redirect is not followed, and the token goes nowhere else`(status: String) async throws {
+    func `S33: a redirect is not followed, and the token is sent nowhere else`(status: String) async throws {
         let answer = HostileServer.Answer.bytes(
             HostileServer.http("200 OK", [Self.json, "Content-Length: \(Self.hello.utf8.count)"], Self.hello))
         try await HostileServer.run(answer) { elsewhere in
-            // A client that follows the redirect finds a server there that answers well.
+            // The redirect points to a server with a valid response, so a client that followed it would succeed.
             #expect(try await Self.hello(elsewhere) == nil)
             let redirect = HostileServer.Answer.bytes(
                 HostileServer.http(status, ["Location: \(elsewhere)/v1/hello", "Content-Length: 0"], ""))

@@ -5,7 +5,8 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// Answers that are not valid, and the client's reaction. Tests of deadlines do not depend on speed: nothing ever comes.
+/// Invalid responses, and the client's reaction. The tests of deadlines do not depend on the machine's speed, because
+/// the missing data never arrives.
 @Suite(.ring(.test)) struct HostileServerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -14,7 +15,7 @@ import Testing
         let words: String
         let runsOut: Limit?
 
-        /// The limit that the client runs into here.
+        /// The time limit that the client reaches in this case.
         enum Limit {
             case silence, call
         }
@@ -96,7 +97,8 @@ import Testing
         Case("204", .bytes(HostileServer.http("204 No Content", [], "")), .notUnderstood, "204"),
     ]
 
-    /// Short where the test is about time that runs out, and long where it is not: the machine may be busy.
+    /// Returns a configuration with long timeouts, because the machine may be busy. A test of a timeout passes a short
+    /// one.
     static func configuration(
         _ url: String, silence: Duration = .seconds(900), call: Duration = .seconds(900)
     ) -> HTTPTransportConfiguration {
@@ -114,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func `an answer that is none is a named failure`(hostile: Case) async throws {
+    func `an invalid response is reported as a specific failure`(hostile: Case) async throws {
         try await HostileServer.run(hostile.answer) { url in
             try await TestServer.withTransport(Self.configuration(url, hostile)) { transport in
                 let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    /// Error bodies of the right form, from something that has not read this very request.
+    /// Error bodies from a sender that has not read the request. Some have the correct form.
     static let strangers = [
         #"{"error":{"code":"too_large","message":"at most 1 byte"}}"#,
         #"{"error":{"code":"too_large","message":"at most 1 byte","request":"0123456789abcdef0123456789abcdef"}}"#,
@@ -134,7 +136,7 @@ import Testing
     ]
 
     @Test(arguments: strangers, ["403 Forbidden", "413 Content Too Large", "400 Bad Request"])
-    func `an error that does not name this very request is a failure of the way, and decides nothing`(
+    func `an error that does not name the request is not definite`(
         body: String, status: String
     ) async throws {
         let answer = HostileServer.http(status, [Self.json, "Content-Length: \(body.utf8.count)"], body)
@@ -147,8 +149,8 @@ import Testing
         }
     }
 
-    @Test func `a long request has time for its upload`() async throws {
-        // 8 MiB: more than a quarter of an hour at the slowest rate, and nothing for the call itself.
+    @Test func `a long request gets extra time for its upload`() async throws {
+        // 8 MiB take more than a quarter of an hour at the slowest rate. The call itself gets no time.
         let body = [UInt8](repeating: 0x20, count: 1_024 * 8_192)
         let refusal = HostileServer.http("409 Conflict", ["Content-Length: 0"], "")
         try await HostileServer.run(.bytesOnce(refusal, arrived: body.count)) { url in
@@ -156,14 +158,14 @@ import Testing
                 let short = await #expect(throws: TransportFailure.self) { try await transport.hello() }
                 #expect(short?.code == .timedOut, "\(short?.description ?? "")")
                 let long = await #expect(throws: TransportFailure.self) {
-                    try await transport.exchange("push", body: body)
+                    try await transport.exchange(.push, body)
                 }
                 #expect(long?.code == .refused, "\(long?.description ?? "")")
             }
         }
     }
 
-    @Test func `a record is only missing when the server itself says so`() async throws {
+    @Test func `a record counts as missing only if the server itself says so`() async throws {
         let page = HostileServer.http("404 Not Found", ["Content-Type: text/html", "Content-Length: 0"], "")
         let body = #"{"error":{"code":"not_found","message":"none","request":"\#(HostileServer.requestID)"}}"#
         let said = HostileServer.http("404 Not Found", [Self.json, "Content-Length: \(body.utf8.count)"], body)
@@ -183,12 +185,12 @@ import Testing
     }
 
     @Test(arguments: [
-        // In other words than the server's, at most two minutes.
+        // Responses that are not from the sync server can request at most two minutes.
         ("7", Duration.seconds(7)), ("0", .zero),
         ("99999999999999999999", .seconds(120)),
         ("Fri, 21 Nov 2025 12:34:54 GMT", .seconds(30)), ("Fri, 21 Nov 2025 12:00:00 GMT", .zero),
     ])
-    func `a server's wish to be left alone is heard`(text: String, wait: Duration) async throws {
+    func `the client reads the delay from Retry-After`(text: String, wait: Duration) async throws {
         let answer = HostileServer.http("503 Service Unavailable", ["Retry-After: \(text)", "Content-Length: 0"], "")
         try await HostileServer.run(.bytes(answer)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
@@ -199,7 +201,7 @@ import Testing
     }
 
     @Test(arguments: ["soon", "-1", "Fri, 21 Nov 25 12:34:54 GMT", "Fri, 32 Nov 2025 12:34:54 GMT", "1.5"])
-    func `a wish that cannot be read is none`(text: String) async throws {
+    func `an invalid Retry-After is ignored`(text: String) async throws {
         let answer = HostileServer.http("429 Too Many Requests", ["Retry-After: \(text)", "Content-Length: 0"], "")
         try await HostileServer.run(.bytes(answer)) { url in
             try await TestServer.withTransport(Self.configuration(url)) { transport in
@@ -216,12 +218,12 @@ import Testing
         ("http://localhost:1", false), ("http://[::1]:8080", false), ("http://[fe80::1]", true),
         ("https://example.org", false),
     ])
-    func `a token goes over plain HTTP to no other machine, unless that is asked for`(url: String, isRefused: Bool) {
+    func `plain HTTP to another machine is detected as unsafe`(url: String, isRefused: Bool) {
         #expect(HTTPTransport.isPlainTextToElsewhere(url) == isRefused)
     }
 
-    @Test func `a token that would go over plain HTTP is not sent`() async throws {
-        // An address of a documentation network: nobody is asked.
+    @Test func `a token is not sent over plain HTTP to another machine`() async throws {
+        // The address belongs to a network reserved for documentation, so no server is contacted.
         var configuration = Self.configuration("http://192.0.2.1:1")
         configuration.connectTimeout = .milliseconds(50)
         try await TestServer.withTransport(configuration) { transport in
@@ -231,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `a transport that nobody shuts down does not trap`() async throws {
+    @Test func `a transport that is never shut down does not trap`() async throws {
         try await HostileServer.run(.bytes(HostileServer.http("500 Oh No", ["Content-Length: 0"], ""))) { url in
             let transport = try HTTPTransport(
                 configuration: Self.configuration(url), catalog: TestServer.catalog, runtime: TestServer.runtime,
@@ -240,14 +242,14 @@ import Testing
         }
     }
 
-    @Test func `a port where nobody listens is unreachable at once`() async throws {
+    @Test func `a port without a listener is reported as unreachable at once`() async throws {
         try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1")) { transport in
             let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
             #expect(error?.code == .unreachable, "\(error?.description ?? "")")
         }
     }
 
-    @Test func `a server that echoes the token does not bring it into the words`() async throws {
+    @Test func `a token that the server echoes does not appear in the error message`() async throws {
         let body =
             #"{"error":{"code":"malformed","message":"bad token \#(TestServer.good)!","request":"\#(HostileServer.requestID)"}}"#
         let answer = HostileServer.http("400 Bad Request", [Self.json, "Content-Length: \(body.utf8.count)"], body)
@@ -261,7 +263,7 @@ import Testing
     }
 
     @Test(arguments: ["", "with space", "with\r\nX-Header: 1", "é"])
-    func `a token that is no token never reaches the wire`(token: String) async throws {
+    func `an invalid token is never sent`(token: String) async throws {
         try await TestServer.withTransport(Self.configuration("http://127.0.0.1:1"), token: token) { transport in
             let error = await #expect(throws: TransportFailure.self) { try await transport.hello() }
             #expect(error?.code == .unauthorized)
@@ -271,7 +273,7 @@ import Testing
     @Test(arguments: [
         "", "127.0.0.1:8080", "ftp://host", "http://", "http://user@host", "http://host?x=1", "http://host#a",
     ])
-    func `a URL that is of no use is refused where it is configured`(url: String) {
+    func `an invalid server URL is refused when the transport is created`(url: String) {
         #expect(throws: HTTPTransportConfigurationError.self) {
             _ = try HTTPTransport(
                 configuration: HTTPTransportConfiguration(baseURL: url), catalog: TestServer.catalog,
@@ -281,7 +283,7 @@ import Testing
 
     static let stream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
-    @Test func `hints are read whatever lies between them`() async throws {
+    @Test func `hints are read among other events and comments in the stream`() async throws {
         let events =
             ": welcome\n\nevent: hint\ndata: {\"space\":\"default\",\"head\":3}\n\nevent: other\ndata: x\n\n"
             + "id: 4\r\nevent:hint\r\ndata: {\"space\":\"default\",\r\ndata:\"head\":4}\r\n\r\nevent: hint\ndata: {\"spa"
@@ -308,7 +310,7 @@ import Testing
     ]
 
     @Test(arguments: streams)
-    func `a stream that is none ends with a named failure`(hostile: Case) async throws {
+    func `an invalid hint stream ends with a specific failure`(hostile: Case) async throws {
         try await HostileServer.run(hostile.answer) { url in
             try await TestServer.withTransport(Self.configuration(url, hostile)) { transport in
                 let error = await #expect(throws: TransportFailure.self) {

@@ -5,9 +5,9 @@ import SyncTransportHTTP
 import TestRings
 import Testing
 
-/// Connections whose other end is gone without a word are not used again once a call was given up.
+/// After a call on a silently lost connection times out or is canceled, the next call uses another connection.
 @Suite(.ring(.check), .timeLimit(.minutes(15))) struct LostConnectionTests {
-    /// Far more calls than one needs on a busy machine, where some run out of time for nothing.
+    /// The number of attempts. Calls can time out on a busy machine, so this is far more than the test needs.
     private static let tries = 20
 
     private static func run(
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the call after one that ran out of time has another connection`(allowsHTTP2: Bool) async throws {
+    func `the call after a timeout uses another connection`(allowsHTTP2: Bool) async throws {
         try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(1)) { transport, router in
             let atFirst = try await Self.answers(transport)
             router.forget()
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the call after one that was cancelled has another connection`(allowsHTTP2: Bool) async throws {
+    func `the call after a canceled one uses another connection`(allowsHTTP2: Bool) async throws {
         try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(900)) { transport, router in
             _ = try await transport.hello()
             router.forget()
@@ -71,9 +71,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the event stream after a silent one has another connection`(allowsHTTP2: Bool) async throws {
+    func `the event stream after a silent one uses another connection`(allowsHTTP2: Bool) async throws {
         try await Self.run(allowsHTTP2: allowsHTTP2, call: .seconds(900), silence: .seconds(1)) { transport, router in
-            /// Whether a stream begins with the head of its space. Its connection is lost then, and it ends by that.
+            /// Opens a stream, and drops its connection once it delivers the head of its space. Returns whether it did.
             func begins() async throws -> Bool {
                 var hasBegun = false
                 do {

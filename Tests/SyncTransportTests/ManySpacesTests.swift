@@ -6,11 +6,11 @@ import TestRings
 import Testing
 
 @Suite(.ring(.test)) struct ManySpacesTests {
-    /// 64 spaces fit into one event stream.
+    /// An event stream covers up to 64 spaces.
     @Test(arguments: [64, 65, 150])
-    func `a device with many spaces hears of commits in each of them`(count: Int) async throws {
+    func `a device with many spaces gets hints of commits in each of them`(count: Int) async throws {
         let spaces = try (0..<count).map { try #require(SpaceID(rawValue: "space\($0)")) }
-        // One of each stream, and the very last.
+        // One space of each stream, and the last space.
         let watched = Set(stride(from: 0, to: count, by: 64).map { spaces[$0] } + [spaces[count - 1]])
         let news = SpaceHeads(heads: Dictionary(uniqueKeysWithValues: watched.map { ($0, Version(5)) }))
         let access = AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)])
@@ -24,7 +24,8 @@ import Testing
                         unheard.remove(hint.space)
                         if unheard.isEmpty { return }
                     } else {
-                        // Each stream begins with the heads of its spaces: those that have begun hear this.
+                        // Each stream begins with the heads of its spaces. This commit reaches the streams that have
+                        // begun.
                         authority.commits.publish(news)
                     }
                 }

@@ -38,7 +38,7 @@ import Testing
 
     private static let fetch = FetchRequest(space: .default, collection: "notes", key: .id(record))
 
-    @Test func `a lost request has no effect, a lost reply has one`() async throws {
+    @Test func `a lost request has no effect, and a request whose response is lost takes effect`() async throws {
         let mock = makeMock()
         mock.script(.push, .dropRequest, .dropReply)
         var error = await #expect(throws: TransportFailure.self) { try await mock.push(Self.push()) }
@@ -55,7 +55,7 @@ import Testing
         #expect(mock.remainingSteps == 0)
     }
 
-    @Test func `a duplicate arrives twice, and takes effect once`() async throws {
+    @Test func `a duplicated push arrives twice and takes effect once`() async throws {
         let authority = CountingAuthority(authority: TestServer.authority())
         let mock = makeMock(authority)
         mock.script(.push, .duplicate)
@@ -76,7 +76,7 @@ import Testing
         #expect(rows.flatMap(\.records).map(\.id) == [Self.record])
     }
 
-    @Test func `delays go by the test's clock, and then another step is taken`() async throws {
+    @Test func `a delayed step waits on the test's clock before the next step runs`() async throws {
         let mock = makeMock()
         mock.script(.hello, .delay(.seconds(3_600), then: .fail(TransportFailure(.serverFailed, "tired"))))
         let error = await #expect(throws: TransportFailure.self) { try await mock.hello() }
@@ -84,7 +84,7 @@ import Testing
         #expect(waits.withLock { waits in waits } == [.seconds(3_600)])
     }
 
-    @Test func `what is damaged on its way is noticed on either side`() async throws {
+    @Test func `damage in transit is detected on both sides`() async throws {
         let mock = makeMock()
         let bytes = try PushCodec.encode(Self.push())
         let text = String(decoding: bytes, as: UTF8.self)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [MockStep.captivePortal, .cutReply(bytes: 10), .cutReply(bytes: 0)])
-    func `an answer that is none is not understood`(step: MockStep) async throws {
+    func `an invalid response is reported as not understood`(step: MockStep) async throws {
         let mock = makeMock()
         mock.script(.hello, step)
         mock.script(.pull, step)
@@ -113,12 +113,12 @@ import Testing
         #expect(error?.code == .notUnderstood)
     }
 
-    @Test func `canned replies come as they were given, and the authority is not asked`() async throws {
+    @Test func `scripted responses are returned unchanged without calling the authority`() async throws {
         let mock = makeMock()
         let gap = PushReply.refused(.gap(expected: TransactionNumber(9)))
         mock.script(.push, .reply(.push(gap)))
         mock.script(.pull, .reply(.pull(.mustReset(.horizon))))
-        mock.script(.fetch, .reply(.noRecord))
+        mock.script(.fetch, .reply(.fetch(nil)))
         #expect(try await mock.push(Self.push()) == gap)
         #expect(try await mock.pull(PullRequest(space: .default, cursor: nil, limit: 1)) == .mustReset(.horizon))
         #expect(try await mock.fetch(Self.fetch) == nil)
@@ -127,7 +127,7 @@ import Testing
         #expect(mock.remainingSteps == 0)
     }
 
-    @Test func `hints can be canned, and can fail`() async throws {
+    @Test func `hints can be scripted, and can be scripted to fail`() async throws {
         let mock = makeMock()
         let hint = Hint(space: .default, head: Version(4))
         mock.scriptHints(.send([hint, hint]), .fail(TransportFailure(.serverFailed, "no")))
@@ -141,7 +141,7 @@ import Testing
     }
 }
 
-/// The real authority, and how often it was pushed to.
+/// The real authority, with a count of its pushes.
 private struct CountingAuthority: AuthorityService {
     let authority: Authority
     let pushes = Guarded(0)

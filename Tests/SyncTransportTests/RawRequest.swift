@@ -1,11 +1,12 @@
 import NIOCore
 import NIOPosix
 
-/// Bytes to a port, and all that comes back until the other side closes or there was enough.
+/// Sends raw bytes to a port, and collects the response until the server closes the connection or the response is
+/// enough.
 enum RawRequest {
     /// - Parameters:
-    ///   - parts: sent one after the other, with `pause` between them.
-    ///   - enough: tells from what has come whether to stop.
+    ///   - parts: The texts to send in order, with `pause` between them.
+    ///   - enough: Returns whether the response so far is enough to stop.
     static func send(
         _ parts: [String], pause: TimeAmount = .zero, to port: Int,
         enough: @Sendable @escaping (String) -> Bool = { _ in false }
@@ -13,7 +14,7 @@ enum RawRequest {
         try await send(parts.map { ByteBuffer(string: $0) }, pause: pause, to: port, enough: enough)
     }
 
-    /// Bytes that need not be text.
+    /// Sends bytes that need not be text.
     static func send(
         bytes: [UInt8], to port: Int, enough: @Sendable @escaping (String) -> Bool
     ) async throws -> String {
@@ -35,7 +36,7 @@ enum RawRequest {
                 }
                 .connect(host: "127.0.0.1", port: port).get()
         } catch {
-            // A promise that nobody keeps is a trap in NIO, which would hide why there is no connection.
+            // NIO traps on a promise that is never completed, which would hide the reason for the failed connection.
             answer.fail(error)
             throw error
         }
@@ -44,7 +45,7 @@ enum RawRequest {
                 channel.writeAndFlush(part, promise: nil)
             }
         }
-        // Reached only when the server hangs.
+        // This limit is reached only if the server hangs.
         let limit = loop.scheduleTask(in: .minutes(10)) {
             answer.fail(StillOpen())
             channel.close(promise: nil)
@@ -54,10 +55,10 @@ enum RawRequest {
         return text
     }
 
-    /// The other side has not closed the connection in 10 minutes, and there was not enough.
+    /// The server has neither closed the connection nor sent enough in the time allowed.
     struct StillOpen: Error {}
 
-    /// A request in HTTP/1.1 that asks for the connection to be closed.
+    /// Returns an HTTP/1.1 request with `Connection: close`.
     static func http(_ line: String, _ fields: [String] = [], _ body: String = "") -> String {
         "\(line) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n"
             + body

@@ -1,6 +1,6 @@
 import Logging
 
-/// Keeps each line with all of its metadata, as text.
+/// Passes each log line to a closure as text, with all of its metadata.
 struct RecordingLogHandler: LogHandler {
     let keep: @Sendable (String) -> Void
     var metadata: Logger.Metadata = [:]

@@ -3,7 +3,8 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// A client over HTTP/2 that hears nothing any more once it is connected: whatever comes, it answers with one request.
+/// An HTTP/2 client that ignores everything it receives after the connection is established, and sends one request each
+/// time data arrives.
 struct StubbornConnection: Sendable {
     private let channel: any Channel
 
@@ -40,11 +41,11 @@ struct StubbornConnection: Sendable {
     }
 }
 
-/// Stands before TLS, and keeps what comes from it when it is deaf.
+/// A handler in front of TLS that withholds incoming data once `unheard` is set.
 private final class Ear: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// Not nil: deaf, and this is called for what comes.
+    /// If this is set, incoming data is dropped and this closure is called instead.
     var unheard: (() -> Void)?
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -69,7 +70,7 @@ private final class Mouth: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .handshakeCompleted? = event as? TLSUserEvent else { return }
         var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        // Settings without any (RFC 9113 §6.5).
+        // An empty SETTINGS frame (RFC 9113 §6.5).
         bytes.writeBytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
@@ -79,7 +80,7 @@ private final class Mouth: ChannelInboundHandler {
         hasGreeted = true
         var stream: UInt8 = 1
         ear.unheard = { [self] in
-            // GET https://localhost/ as the whole of a stream (RFC 7541 §6.1 and §6.2.1).
+            // GET https://localhost/ as a complete stream (RFC 7541 §6.1 and §6.2.1).
             let fields: [UInt8] = [0x82, 0x87, 0x84, 0x41, 9] + Array("localhost".utf8)
             let head: [UInt8] = [0, 0, UInt8(fields.count), 1, 5, 0, 0, 0, stream]
             stream = min(stream + 2, 101)

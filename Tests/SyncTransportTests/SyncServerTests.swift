@@ -12,7 +12,7 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// The server answers requests that no client of ours sends.
+/// Requests that the sync client never sends.
 @Suite(.ring(.test)) struct SyncServerTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
@@ -21,7 +21,7 @@ import Testing
         String(answer.split(separator: " " as Character).dropFirst().first ?? "none")
     }
 
-    @Test func `health and description are open, and say nothing of the data`() async throws {
+    @Test func `the health check and the API description need no token and reveal no data`() async throws {
         let (health, document) = try await TestServer.run(TestServer.authority()) { port in
             (
                 try await RawRequest.send([RawRequest.http("GET /healthz")], to: port),
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `with a token, only what exists is answered`() async throws {
+    @Test func `with a token, only routes that exist are served`() async throws {
         let cases = [
             ("GET /v1/hello", "200"), ("POST /v1/hello", "405"), ("GET /v1/push", "405"), ("GET /v1/hello/", "404"),
             ("GET /v1/%68ello", "404"), ("GET /v1/hints", "400"), ("GET /v1/hints?space=Bad", "400"),
@@ -59,7 +59,7 @@ import Testing
         ["Authorization: Bearer \(TestServer.good) x"],
         ["Authorization: Bearer \(TestServer.bad)", "Authorization: Bearer \(TestServer.good)"],
     ])
-    func `who does not show one good token is a stranger`(fields: [String]) async throws {
+    func `a request without exactly one valid token is unauthorized`(fields: [String]) async throws {
         let answer = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([RawRequest.http("GET /v1/hello", fields)], to: port)
         }
@@ -68,7 +68,7 @@ import Testing
         #expect(!answer.contains(TestServer.good) && !answer.contains(TestServer.bad))
     }
 
-    @Test func `only plain JSON is taken`() async throws {
+    @Test func `only uncompressed JSON bodies are accepted`() async throws {
         let types = [
             [], ["Content-Type: text/plain"], ["Content-Type: application/json", "Content-Encoding: gzip"],
             ["Content-Type: application/jsonx"],
@@ -84,7 +84,7 @@ import Testing
         #expect(answers == ["415", "415", "415", "415"])
     }
 
-    @Test func `a body that is announced too long is refused before it comes`() async throws {
+    @Test func `a body whose declared length is too long is refused before it arrives`() async throws {
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 4294967296"])
         let answer = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([head], to: port) { $0.contains("}}") }
@@ -93,7 +93,7 @@ import Testing
         #expect(answer.contains("too_large"))
     }
 
-    @Test func `a chunked body without end is refused when it is too long`() async throws {
+    @Test func `an endless chunked body is refused once it is too long`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.maximumBodyBytes = 10_000
         let chunk = "1000\r\n" + String(repeating: " ", count: 4_096) + "\r\n"
@@ -104,7 +104,7 @@ import Testing
         #expect(Self.status(answer) == "413")
     }
 
-    @Test func `a body that drips is given up`() async throws {
+    @Test func `a body that arrives too slowly is refused`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.bodyTimeout = .milliseconds(200)
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 1000"])
@@ -115,7 +115,7 @@ import Testing
         #expect(Self.status(answer) == "408")
     }
 
-    @Test func `a long body that goes on coming is taken`() async throws {
+    @Test func `a long body that keeps arriving is accepted`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.bodyTimeout = .milliseconds(200)
         let head = RawRequest.http("POST /v1/push", [Self.authorized, Self.json, "Content-Length: 983040"])
@@ -126,7 +126,7 @@ import Testing
         #expect(Self.status(answer) == "400")
     }
 
-    @Test func `a connection that is silent is closed`() async throws {
+    @Test func `a silent connection is closed`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.idleTimeout = .milliseconds(200)
         let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
@@ -140,14 +140,14 @@ import Testing
         for answer in answers { #expect(Self.status(answer) != "200", "\(answer)") }
     }
 
-    @Test func `a TLS connection without a hello is closed`() async throws {
+    @Test func `a TLS connection without a complete client hello is closed`() async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
         var configuration = SyncServerConfiguration()
         configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
         configuration.handshakeTimeout = .milliseconds(200)
         let answers = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
-            // A word of no TLS at all, the beginning of a hello, and nothing.
+            // Data that is not TLS, the beginning of a client hello, and no data.
             [
                 try await RawRequest.send(["GET / HTTP/1.1\r\n\r\n"], to: port),
                 try await RawRequest.send(["\u{16}\u{3}\u{1}"], to: port), try await RawRequest.send([], to: port),
@@ -156,12 +156,13 @@ import Testing
         #expect(answers.allSatisfy { !$0.contains("HTTP") })
     }
 
-    @Test func `a TLS connection that does not let itself be closed is cut`() async throws {
+    @Test func `a TLS connection whose peer ignores the close is cut`() async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
         var configuration = SyncServerConfiguration()
         configuration.tls = .init(certificateChain: files.certificate, privateKey: files.key)
-        // The server is cancelled when this returns. It must neither wait for the client nor take what it sends then.
+        // The server is canceled when this returns. It must neither wait for the client nor accept more of its
+        // requests.
         let connection = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             try await StubbornConnection(to: port)
         }
@@ -171,7 +172,7 @@ import Testing
     @Test(arguments: [
         Canary(secret: Self.secret) as any Error, WireError(.unencodable, Self.secret), CancellationError(),
     ])
-    func `what goes wrong inside is not told`(error: any Error) throws {
+    func `an internal error is not disclosed`(error: any Error) throws {
         let refusal = Refusal(error)
         #expect(refusal.status == .internalServerError)
         #expect(refusal.body == ErrorBody(.failed, "the server failed"))
@@ -184,7 +185,7 @@ import Testing
         let secret: String
     }
 
-    @Test func `what the authority says is told`() async throws {
+    @Test func `a failure that the authority reports is returned to the client`() async throws {
         let failing = FailingAuthority(
             failure: AuthorityFailure(
                 .unavailable, "the disk is full", detail: "/var/lib/secret", retryAfter: .milliseconds(1_500)))
@@ -197,7 +198,7 @@ import Testing
         #expect(!answer.contains("/var/lib/secret"))
     }
 
-    @Test func `an event stream ends when the token is not good any more`() async throws {
+    @Test func `an event stream ends when its token is revoked`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.heartbeat = .milliseconds(30)
         let isGood = Guarded(true)
@@ -214,7 +215,7 @@ import Testing
         #expect(text.contains(": welcome") && text.hasSuffix("0\r\n\r\n"), "\(text)")
     }
 
-    @Test func `a stream tells nothing of what may not be read, not even that something happens there`() async throws {
+    @Test func `a stream reveals no activity in spaces that the client may not read`() async throws {
         let hidden: SpaceID = "hidden"
         let policy = AuthorityPolicy(
             access: AccessRules([
@@ -226,7 +227,7 @@ import Testing
         let text = try await TestServer.run(authority, configuration: configuration) { port in
             let request = RawRequest.http("GET /v1/hints?space=hidden&space=default", [Self.authorized])
             return try await RawRequest.send([request], to: port) { text in
-                // The head comes first.
+                // The stream begins with the head of the space.
                 authority.commits.publish(SpaceHeads(heads: [.default: Version(3), hidden: Version(8)]))
                 return text.split(separator: "event: hint", omittingEmptySubsequences: false).count > 2
             }
@@ -238,7 +239,7 @@ import Testing
         #expect(StreamNews(of: elsewhere, in: [.default, hidden])?.heads == elsewhere.heads)
     }
 
-    @Test func `certificates that are none stop the start, and are named`() async throws {
+    @Test func `a missing certificate stops the server at startup and is named in the error`() async throws {
         let configuration = SyncServerConfiguration(
             port: 0, tls: .init(certificateChain: "/nowhere/a.pem", privateKey: "/nowhere/b.pem"))
         let server = SyncServer(
@@ -249,10 +250,10 @@ import Testing
         #expect(error?.description.contains("/nowhere/a.pem") == true)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a stream whose client has gone is let go`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a stream is released after its client disconnects`() async throws {
         let authority = TestServer.authority()
         var configuration = SyncServerConfiguration()
-        // Longer than the test may take: no sign of life tells the server that nobody is there.
+        // The heartbeat is longer than the test, so it cannot be how the server notices that the client is gone.
         configuration.heartbeat = .seconds(600)
         let text = try await TestServer.run(authority, configuration: configuration) { port in
             var text = ""
@@ -277,7 +278,7 @@ struct Revocable: Authenticator {
     }
 }
 
-/// An authority whose store cannot be used.
+/// An authority that fails every call.
 struct FailingAuthority: AuthorityService {
     let failure: AuthorityFailure
     let commits = Broadcast<SpaceHeads>()

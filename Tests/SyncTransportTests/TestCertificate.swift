@@ -1,6 +1,6 @@
 import Foundation
 
-/// A certificate for `localhost` that signs itself, made for one test by the openssl program.
+/// A self-signed certificate for `localhost` that the openssl program creates for one test.
 struct TestCertificate {
     private let folder: URL
     var certificate: String { folder.appending(path: "certificate.pem").path(percentEncoded: false) }

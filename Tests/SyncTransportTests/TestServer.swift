@@ -7,7 +7,7 @@ import SyncServerHTTP
 import SyncTestKit
 import SyncTransportHTTP
 
-/// The tests of transports share this: a small model, an authority in memory, a server on a free port.
+/// Shared by the transport tests: a small model, an in-memory authority, and a server on a free port.
 enum TestServer {
     static let catalog = SchemaCatalog([
         ModelSchema(
@@ -25,7 +25,7 @@ enum TestServer {
 
     static let principal = Principal(name: "ann")
 
-    /// Runs a server while `body` runs, and then lets it end.
+    /// Runs a server while `body` runs, and then stops it.
     static func run<Result: Sendable>(
         _ authority: any AuthorityService, configuration: SyncServerConfiguration = SyncServerConfiguration(port: 0),
         authenticator: any Authenticator = OneToken(token: good, principal: principal), logger: Logger = quiet,
@@ -54,7 +54,7 @@ enum TestServer {
             while let result = try await group.next() {
                 guard let result else { continue }
                 group.cancelAll()
-                // A server that is cancelled may say so.
+                // A canceled server may throw `CancellationError`.
                 while await group.nextResult() != nil {}
                 return result
             }
@@ -62,7 +62,7 @@ enum TestServer {
         }
     }
 
-    /// A transport to a server, closed at the end.
+    /// Runs `body` with a transport to a server, and then shuts the transport down.
     static func withTransport<Result>(
         _ configuration: HTTPTransportConfiguration, token: String? = good,
         _ body: (HTTPTransport) async throws -> Result
@@ -88,7 +88,7 @@ enum TestServer {
         return logger
     }
 
-    /// Random numbers that are the same in each run.
+    /// Returns a generator of random numbers that are the same in each run.
     static func random(seed: UInt64) -> @Sendable () -> UInt64 {
         let state = Guarded(seed)
         return {

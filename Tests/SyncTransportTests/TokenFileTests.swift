@@ -23,7 +23,7 @@ import Testing
         try TokenFile(path: path, logger: TestServer.quiet)
     }
 
-    @Test func `a token belongs to the principal of its line`() throws {
+    @Test func `a token belongs to the principal on its line`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try write(
             "# people\n\n" + TokenFile.line(principal: "ann", token: "secret-1") + "\n"
@@ -40,7 +40,7 @@ import Testing
         #expect(file.principal(bearing: String(hash)) == nil, "the hash is no token")
     }
 
-    @Test func `lines may end as other systems end them`() throws {
+    @Test func `lines may end in CR LF`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try write(
             "# people\r\n" + TokenFile.line(principal: "ann", token: "secret-1") + "\r\n"
@@ -50,7 +50,7 @@ import Testing
         #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
     }
 
-    @Test func `a file whose permissions are set right is read again`() throws {
+    @Test func `a file is read again after its permissions are corrected`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try write(TokenFile.line(principal: "ann", token: "first"))
         let file = try open()
@@ -72,7 +72,7 @@ import Testing
         "ann secret-in-the-clear", "ann", "ann " + String(repeating: "0", count: 63),
         "ann " + String(repeating: "g", count: 64), "ann x " + String(repeating: "0", count: 64),
     ])
-    func `a line that is none is named by its number, and not shown`(line: String) throws {
+    func `an invalid line is reported by its number without its text`(line: String) throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try write("# first\n" + line)
         let error = #expect(throws: TokenFileError.self) { try open() }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: 0..<24 as Range<UInt64>)
-    func `a token file with bytes changed is read, or refused by the line`(seed: UInt64) throws {
+    func `a token file with changed bytes is either read or refused with a line number`(seed: UInt64) throws {
         let whole = Array(
             "# people\r\n\(TokenFile.line(principal: "ann", token: "1"))\n\(TokenFile.line(principal: "bo", token: "2"))\n"
                 .utf8)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `no file, a folder and a link are refused`() throws {
+    @Test func `a missing file, a folder, and a symbolic link are refused`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(throws: TokenFileError.self) { try open() }
         #expect(throws: TokenFileError.self) { try TokenFile(path: "/tmp", logger: TestServer.quiet) }
@@ -122,7 +122,9 @@ import Testing
         #expect(throws: TokenFileError.self) { try open() }
     }
 
-    @Test func `a changed file is read again, a bad one changes nothing, a missing one lets nobody in`() throws {
+    @Test func `a changed file is reloaded, an invalid one keeps the old tokens, and a missing one revokes all tokens`()
+        throws
+    {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try write(TokenFile.line(principal: "ann", token: "secret-1"))
         let file = try open()
@@ -138,7 +140,7 @@ import Testing
         #expect(file.principal(bearing: "secret-2") == Principal(name: "bo"))
     }
 
-    @Test func `a token file that is missing or not valid is logged once, however many ask`() throws {
+    @Test func `a missing or invalid token file is logged only once`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let lines = Guarded<[String]>([])
         var logger = Logger(label: "tokens") { _ in RecordingLogHandler { line in lines.withLock { $0.append(line) } } }
@@ -169,7 +171,7 @@ import Testing
         #expect(error?.description.contains("12345") == true)
     }
 
-    @Test func `S43: a token that is nearly right is a stranger's as any other`() throws {
+    @Test func `S43: a token that is nearly correct is rejected like any other`() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let token = String(repeating: "0123456789abcdef", count: 4)
         try write(TokenFile.line(principal: "ann", token: token))
@@ -183,7 +185,7 @@ import Testing
         for other in [token + " ", " " + token, token + "\0", token.uppercased(), token + token] {
             #expect(file.principal(bearing: other) == nil)
         }
-        // Not the stored hash either.
+        // The stored hash is not a valid token either.
         let hash = TokenFile.line(principal: "ann", token: token).split(separator: " ")[1]
         #expect(file.principal(bearing: String(hash)) == nil)
         #expect(file.principal(bearing: token) != nil)

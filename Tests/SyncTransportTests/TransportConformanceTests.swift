@@ -4,12 +4,11 @@ import SyncModel
 import SyncServerHTTP
 import SyncTestKit
 import SyncTransportHTTP
-import SyncTransportInProcess
 import TestRings
 import Testing
 
 @Suite(.ring(.unit)) struct TransportConformanceTests {
-    /// The rules that need no bytes and no strangers.
+    /// The rules that need neither raw bytes nor a transport without a valid token.
     static let rules = TransportConformance(TestServer.subject(Unreachable())).rules
     /// All rules.
     static let everyRule = TransportConformance(complete(TestServer.subject(Unreachable()))).rules
@@ -22,7 +21,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: rules)
-    func `a server in process keeps the rules of transports`(rule: String) async throws {
+    func `the in-process transport keeps the rules of transports`(rule: String) async throws {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
             now: TestServer.now)
@@ -40,7 +39,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(10)),
         arguments: [(0, "a stream begins with the heads of its spaces"), (1, "whoever listens is told of a commit")])
-    func `streams that fall silent are found`(kept: Int, rule: String) async {
+    func `the suite detects hint streams that fall silent`(kept: Int, rule: String) async {
         let transport = InProcessTransport(
             authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
             now: TestServer.now)
@@ -48,7 +47,7 @@ import Testing
         await #expect(throws: ConformanceViolation.self) { try await suite.run(rule) }
     }
 
-    @Test(.ring(.test), .timeLimit(.minutes(10))) func `a server over HTTP 1 keeps the rules of transports`()
+    @Test(.ring(.test), .timeLimit(.minutes(10))) func `the transport over HTTP 1 keeps the rules of transports`()
         async throws
     {
         let violations = try await TestServer.run(TestServer.authority()) { port in
@@ -59,7 +58,7 @@ import Testing
     }
 
     @Test(.ring(.test), .timeLimit(.minutes(10)), arguments: [true, false])
-    func `a server over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
+    func `the transport over TLS keeps the rules of transports`(allowsHTTP2: Bool) async throws {
         let files = try TestCertificate.make()
         defer { files.remove() }
         let configuration = SyncServerConfiguration(
@@ -73,7 +72,7 @@ import Testing
         #expect(violations.isEmpty, "\(violations)")
     }
 
-    @Test func `the suite notices a server that applies a repeat twice`() async throws {
+    @Test func `the suite detects a server that applies a repeated push twice`() async throws {
         let forgetful = ForgetfulTransport(
             InProcessTransport(
                 authority: TestServer.authority(), catalog: TestServer.catalog, principal: TestServer.principal,
@@ -83,7 +82,7 @@ import Testing
         #expect(violations.contains { $0.rule.hasPrefix("a number with other contents") }, "\(violations)")
     }
 
-    /// Runs all rules over HTTP, those of strangers and of bad bodies included.
+    /// Runs all rules over HTTP, including those for strangers and invalid bodies.
     private static func check(_ configuration: HTTPTransportConfiguration) async throws -> [ConformanceViolation] {
         try await TestServer.withTransport(configuration) { transport in
             try await TestServer.withTransport(configuration, token: TestServer.bad) { stranger in
@@ -92,7 +91,7 @@ import Testing
                 subject.maximumBodyBytes = SyncServerConfiguration().maximumBodyBytes
                 subject.exchange = { call, body in
                     do throws(TransportFailure) {
-                        _ = try await transport.exchange(call.rawValue, body: body)
+                        _ = try await transport.exchange(call, body)
                         return nil
                     } catch {
                         return error
@@ -104,20 +103,17 @@ import Testing
     }
 }
 
-/// A server that is not there.
+/// A transport to a server that does not exist.
 struct Unreachable: RemoteTransport {
     private let failure = TransportFailure(.unreachable, "there is no server")
 
-    func hello() async throws(TransportFailure) -> ServerHello { throw failure }
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply { throw failure }
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { throw failure }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { throw failure }
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse { throw failure }
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         AsyncThrowingStream { throw failure }
     }
 }
 
-/// Makes each push that of a new client, and so forgets what it has done.
+/// A transport that sends each push as a new client, so that the server does not recognize repeats.
 struct ForgetfulTransport: RemoteTransport {
     private let base: any RemoteTransport
     private let random = TestServer.random(seed: 99)
@@ -126,30 +122,27 @@ struct ForgetfulTransport: RemoteTransport {
         self.base = base
     }
 
-    func hello() async throws(TransportFailure) -> ServerHello { try await base.hello() }
-
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        guard case .push(let push) = request else { return try await base.send(request) }
         let client = ClientID(bits: Identifier128(high: random() & ~0xF000 | 0x7000, low: random()))
-        return try await base.push(
-            PushRequest(
-                identity: ClientIdentity(client: client, incarnation: 0), epoch: request.epoch,
-                acknowledged: request.acknowledged, transactions: request.transactions))
+        return try await base.send(
+            .push(
+                PushRequest(
+                    identity: ClientIdentity(client: client, incarnation: 0), epoch: push.epoch,
+                    acknowledged: push.acknowledged, transactions: push.transactions)))
     }
 
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> { base.hints(for: spaces) }
 }
 
-/// Ends each stream of hints after so many.
+/// A transport whose hint streams end after `kept` hints.
 struct ForgetfulHints: RemoteTransport {
     let base: any RemoteTransport
     let kept: Int
 
-    func hello() async throws(TransportFailure) -> ServerHello { try await base.hello() }
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply { try await base.push(request) }
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply { try await base.pull(request) }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        try await base.send(request)
+    }
 
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
         let hints = base.hints(for: spaces).prefix(kept)

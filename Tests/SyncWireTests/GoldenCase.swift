@@ -2,13 +2,13 @@ import SyncModel
 import SyncWire
 import Testing
 
-/// One message with its golden file under `Schemas/wire/examples`.
+/// A message with its golden file under `Schemas/wire/examples`.
 struct GoldenCase: Sendable, CustomTestStringConvertible {
     let name: String
     /// The schema of the OpenAPI document that describes the message.
     let schema: String
     let encode: @Sendable () throws -> [UInt8]
-    /// Reads the file and writes it again.
+    /// Decodes the contents of the file and encodes the result.
     let recode: @Sendable ([UInt8]) throws -> [UInt8]
 
     var testDescription: String { name }

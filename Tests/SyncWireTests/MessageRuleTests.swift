@@ -2,9 +2,9 @@ import SyncModel
 import SyncWire
 import Testing
 
-/// Rules that hold of any message, beyond its form.
+/// Rules for messages that go beyond their syntax.
 @Suite struct MessageRuleTests {
-    /// A golden message with one text in it replaced.
+    /// Returns a golden message with one occurrence of a text replaced.
     static func changed(_ name: String, _ old: String, _ new: String) throws -> [UInt8] {
         let text = String(decoding: GoldenTests.withoutSpace(try GoldenTests.example(name)), as: UTF8.self)
         try #require(text.contains(old), "\(name) does not contain \(old)")
@@ -57,7 +57,7 @@ import Testing
     ]
 
     @Test(arguments: pullFaults)
-    func `a page that breaks a rule is refused, with the place`(fault: Fault) throws {
+    func `an invalid page is refused with the location of the error`(fault: Fault) throws {
         let bytes = try Self.changed(fault.name, fault.old, fault.new)
         let error = #expect(throws: WireError.self) {
             try PullCodec.decodeReply(bytes, catalog: Samples.catalog)
@@ -74,14 +74,14 @@ import Testing
     ]
 
     @Test(arguments: pushFaults)
-    func `a push that breaks a rule is refused, with the place`(fault: Fault) throws {
+    func `an invalid push is refused with the location of the error`(fault: Fault) throws {
         let bytes = try Self.changed(fault.name, fault.old, fault.new)
         let error = #expect(throws: WireError.self) { try PushCodec.decodeRequest(bytes) }
         #expect(error?.code == .malformed)
         #expect(error?.message.contains(fault.words) == true, "\(error?.message ?? "")")
     }
 
-    @Test func `a transaction that was changed on its way is damaged`() throws {
+    @Test func `a transaction that was changed in transit is detected by its hash`() throws {
         let bytes = try Self.changed("push-request", #""username":"bo""#, #""username":"bp""#)
         let error = #expect(throws: WireError.self) { try PushCodec.decodeRequest(bytes) }
         #expect(error?.code == .damaged)
@@ -89,7 +89,7 @@ import Testing
         #expect(error?.message.contains("transactions[1]") == true, "\(error?.message ?? "")")
     }
 
-    @Test func `a request with any byte changed is refused or means the same`() throws {
+    @Test func `a request with any byte changed is refused or has the same transactions`() throws {
         let whole = GoldenTests.withoutSpace(try GoldenTests.example("push-request"))
         let meant = try PushCodec.decodeRequest(whole)
         for position in whole.indices {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `columns may come in another order, unknown ones are kept and missing ones are null`() throws {
+    @Test func `columns may be in any order, unknown columns are kept, and missing columns are null`() throws {
         let text = """
             {"page":{"space":"default","epoch":"e","serverTime":"1.0","cursor":"c","version":9,"head":9,"hasMore":false,
             "snapshot":{"isFirst":true,"isLast":true,"note":1,"collections":[
@@ -139,7 +139,7 @@ import Testing
         #expect(try PullCodec.decodeReply(again, catalog: Samples.catalog) == .page(page))
     }
 
-    @Test func `a page of a snapshot has rows, or is the last`() throws {
+    @Test func `only the last page of a snapshot may be empty`() throws {
         func page(isLast: Bool) throws -> PullReply {
             let page = PullPage(
                 space: .default, epoch: Epoch(rawValue: "e"), serverTime: .zero,
@@ -153,7 +153,7 @@ import Testing
         #expect(error?.message.contains("has no rows, and is not its last") == true, "\(error?.message ?? "")")
     }
 
-    @Test func `what a newer server says is ignored where it is more, and refused where it is needed`() throws {
+    @Test func `unknown additions of a newer server are ignored, and unknown required values are refused`() throws {
         #expect(
             try PullCodec.decodeReply(Array(#"{"mustReset":"solar_flare"}"#.utf8), catalog: Samples.catalog)
                 == .mustReset(.horizon))
@@ -167,7 +167,7 @@ import Testing
         )
     }
 
-    @Test func `another record than the one asked for is refused`() throws {
+    @Test func `a response with another record than the requested one is refused`() throws {
         let request = FetchRequest(space: .default, collection: "avatars", key: .uid(UID(5)))
         let bytes = try GoldenTests.example("fetch-reply")
         let error = #expect(throws: WireError.self) {

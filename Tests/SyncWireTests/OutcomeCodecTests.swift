@@ -4,17 +4,17 @@ import Testing
 
 @Suite struct OutcomeCodecTests {
     @Test(arguments: Samples.outcomes.indices)
-    func `an outcome comes back as it was`(index: Int) throws {
+    func `an outcome is unchanged after encoding and decoding`(index: Int) throws {
         let outcome = Samples.outcomes[index]
         #expect(try OutcomeCodec.decode(OutcomeCodec.encode(outcome)) == outcome)
     }
 
-    @Test func `what a newer server adds is ignored`() throws {
+    @Test func `additions of a newer server to an outcome are ignored`() throws {
         let text = #"{"applied":{"version":1,"merge":{"a":[1]},"uids":[]},"trace":"x"}"#
         #expect(try OutcomeCodec.decode(Array(text.utf8)) == .applied(version: Version(1), uids: [], conflicts: []))
     }
 
-    @Test func `a merge rule that this build does not know is kept by its name`() throws {
+    @Test func `an unknown merge rule is kept by name`() throws {
         let bytes = try OutcomeCodec.encode(Samples.outcomes[1])
         let text = String(decoding: bytes, as: UTF8.self).replacing("latestEdit", with: "union")
         guard case .applied(_, _, let conflicts) = try OutcomeCodec.decode(Array(text.utf8)) else {
@@ -35,7 +35,7 @@ import Testing
         (#"{"applied":{"version":1},"rejected":{"code":"x","message":""}}"#, "one of applied and rejected expected"),
         (#"{"rejected":{"code":"x","message":"","mutation":-1}}"#, "the mutation's position is -1"),
     ])
-    func `a bad outcome is refused, with the place and what was expected`(text: String, words: String) {
+    func `an invalid outcome is refused with the expected form`(text: String, words: String) {
         let error = #expect(throws: WireError.self) { try OutcomeCodec.decode(Array(text.utf8)) }
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }

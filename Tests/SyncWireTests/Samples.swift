@@ -1,7 +1,7 @@
 import SyncModel
 import SyncWire
 
-/// Values that the tests of the wire share: one of everything.
+/// Sample values of each kind that the wire tests share.
 enum Samples {
     static let client = ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7001, low: 0x8000_0000_0000_0001))
     static let otherClient = ClientID(bits: Identifier128(high: 0x0193_5A1B_2C3D_7002, low: 0x8000_0000_0000_0002))
@@ -101,7 +101,7 @@ enum Samples {
     static func number(
         _ number: Int64, _ transaction: Transaction, age: Duration? = nil, formerly: [FormerNumber] = []
     ) -> NumberedTransaction {
-        // The canonical form of a sample always exists; a test of its own says so.
+        // The canonical form of a sample always exists. Another test checks this.
         let hash = try? PayloadHash(of: transaction)
         return NumberedTransaction(
             number: TransactionNumber(number), hash: hash ?? PayloadHash(rawValue: ""), transaction: transaction,
@@ -157,7 +157,7 @@ enum Samples {
             hasMoreNotices: !notices.isEmpty)
     }
 
-    /// A client that sends no id gets none back.
+    /// Returns the request id in the example of an error. Without an id in the request, the response has none.
     static func request(for code: ErrorBody.Code) -> WireRequestID? {
         code == .tooLarge ? WireRequestID(high: 0x9F0C_4A6B_E12D_3857, low: 0x7D01_C3B2_A495_8E6F) : nil
     }

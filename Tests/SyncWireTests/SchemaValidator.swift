@@ -1,6 +1,6 @@
 import SyncJSON
 
-/// As much of JSON Schema as the OpenAPI document uses.
+/// A validator for the subset of JSON Schema that the OpenAPI document uses.
 struct SchemaValidator {
     let document: JSONValue
 

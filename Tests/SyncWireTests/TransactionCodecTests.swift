@@ -3,13 +3,13 @@ import SyncWire
 import Testing
 
 @Suite struct TransactionCodecTests {
-    @Test func `a transaction comes back as it was`() throws {
+    @Test func `a transaction is unchanged after encoding and decoding`() throws {
         let bytes = try TransactionCodec.encode(Samples.transaction)
         #expect(try TransactionCodec.decode(bytes) == Samples.transaction)
         #expect(try TransactionCodec.encode(TransactionCodec.decode(bytes)) == bytes, "the form is canonical")
     }
 
-    @Test func `the canonical form is fixed`() throws {
+    @Test func `the canonical form of a transaction does not change`() throws {
         let transaction = Transaction(
             space: .default,
             mutations: [
@@ -35,7 +35,7 @@ import Testing
                 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     }
 
-    @Test func `keys may come in any order and with white space, and give the same hash`() throws {
+    @Test func `a transaction is decoded from keys in any order and with white space`() throws {
         let text = """
             { "mutations" : [ { "delete" : { "seen" : 4 }, "time" : "1.0",
               "record" : "01935A1B-2C3D-7000-8000-000000000001", "collection" : "users" } ], "space" : "default" }
@@ -89,14 +89,14 @@ import Testing
     ]
 
     @Test(arguments: bad.indices)
-    func `a bad transaction is refused, with the place and what was expected`(index: Int) {
+    func `an invalid transaction is refused with the location and the expected form`(index: Int) {
         let (text, words) = Self.bad[index]
         let error = #expect(throws: WireError.self) { try TransactionCodec.decode(Array(text.utf8)) }
         #expect(error?.code == .malformed)
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
-    @Test func `what a stranger calls a key is shown cut and plain, also in the place of a fault`() {
+    @Test func `an unknown key is truncated and escaped in an error message`() {
         let key = String(repeating: "k", count: 100_000) + "\u{1B}[31m"
         let error = #expect(throws: WireError.self) {
             try TransactionCodec.decode(Array(#"{"\#(key)":{"x":!"#.utf8))
@@ -105,7 +105,7 @@ import Testing
         #expect(error?.message.contains("\u{1B}") == false)
     }
 
-    @Test func `more mutations than a transaction may have are refused while reading`() {
+    @Test func `a transaction with too many mutations is refused during decoding`() {
         let one = Self.identity + #""delete":{"seen":4}}"#
         let many = Array(repeating: #"{"collection":"users","# + one, count: 1_001).joined(separator: ",")
         let error = #expect(throws: WireError.self) {
@@ -114,7 +114,7 @@ import Testing
         #expect(error?.message.contains("mutations[1000]") == true, "\(error?.message ?? "")")
     }
 
-    @Test func `what has no form on the wire is refused where it is written`() {
+    @Test func `a value that cannot be encoded is refused by the encoder`() {
         let values: [FieldValue] = [
             .real(.nan), .real(.infinity), .json(""), .json("{"), .json("1},{"), .json(#"{"a":1,"a":1}"#),
             .json(String(repeating: "[", count: 33) + String(repeating: "]", count: 33)),
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `every value of a field comes back bit for bit`() throws {
+    @Test func `every field value is decoded with the same bits`() throws {
         let values: [FieldValue] = [
             .null, .boolean(false), .integer(.max), .real(0.1), .real(-0.0), .real(1e300), .text(""), .text("\0"),
             .text("cafe\u{301}"), .reference(Samples.user), .json("1"), .json(" [ 1 ] ".trimmed), .json("\"\\u0041\""),

@@ -5,14 +5,14 @@ import Testing
 @testable import syncctl
 
 @Suite(.ring(.test)) struct DoctorTests {
-    @Test func `a healthy device is told so, in a sentence for each check`() throws {
+    @Test func `doctor reports each check of a healthy device as one sentence`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let answer = try programs.syncctl("doctor")
         #expect(answer.status == 0, "\(answer)")
         #expect(
             answer.output == """
-                ok         database: \(programs.folder)/.local/share/tombolo/tombolo.sqlite is readable and undamaged
+                ok         database: \(programs.folder)/.local/share/syncctl/tombolo.sqlite is readable and undamaged
                 ok         account: this device has not met a server yet, and belongs to no account
                 ok         engine: no process syncs this database now
                 ok         contact: no sync has been complete yet
@@ -24,7 +24,7 @@ import Testing
                 """)
     }
 
-    @Test func `what a person has to look at ends with its own status`() throws {
+    @Test func `findings that need attention end with a specific exit status`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         try programs.syncctl("user", "create", "username=Ned")
@@ -37,10 +37,10 @@ import Testing
         #expect(!local.output.contains(#""check":"server""#))
     }
 
-    @Test func `permissions are repaired with fix, and told without`() throws {
+    @Test func `wrong permissions are reported, and repaired with --fix`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
-        let folder = programs.folder + "/.local/share/tombolo"
+        let folder = programs.folder + "/.local/share/syncctl"
         #expect(chmod(folder, 0o777) == 0)
         let told = try programs.syncctl("doctor")
         #expect(told.status == CommandStatus.unhealthy.rawValue)
@@ -51,17 +51,17 @@ import Testing
         #expect(try programs.syncctl("status").status == 0)
     }
 
-    /// A device with 60 writes, whose log is written back.
+    /// Creates a device with 60 writes and a checkpointed WAL.
     private static func deviceWithWrites() throws -> (programs: Programs, file: String) {
         let programs = try Programs()
         try programs.syncctl("init")
-        // One transaction each.
+        // Each import is one transaction.
         for number in 0..<6 {
             let lines = (0..<10).map { #"{"type":"user","username":"user \#(number)-\#($0)"}"# }.joined(separator: "\n")
             #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
         }
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
-        return (programs, programs.folder + "/.local/share/tombolo/tombolo.sqlite")
+        return (programs, programs.folder + "/.local/share/syncctl/tombolo.sqlite")
     }
 
     private static func outbox(_ programs: Programs) throws -> [String] {
@@ -71,7 +71,7 @@ import Testing
     @Test(arguments: [
         (offset: 0, count: 100), (offset: 0, count: 4_096), (offset: 60, count: 12), (offset: 16, count: 2),
     ])
-    func `a header that was overwritten is repaired, and every write is still there`(
+    func `salvaging a database with a damaged header keeps every write`(
         damage: (offset: Int, count: Int)
     ) throws {
         let (programs, file) = try Self.deviceWithWrites()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(.ring(.check))
-    func `wherever a database is overwritten or cut, what is left is saved and what is not is told`() throws {
+    func `salvaging a damaged or truncated database keeps the remaining writes and reports the lost ones`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         let whole = try Data(contentsOf: URL(filePath: file))
         let written = try Self.outbox(programs)
@@ -124,11 +124,11 @@ import Testing
         }
     }
 
-    @Test func `a damaged database that another program has open is left as it is`() throws {
+    @Test func `a damaged database that another program has open is not salvaged`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         let handle = try FileHandle(forUpdating: URL(filePath: file))
         try handle.write(contentsOf: Data(repeating: 0, count: 100))
-        // The lock that a connection of SQLite holds for as long as it lives.
+        // This is the lock that an SQLite connection holds as long as it is open.
         var lock = flock()
         lock.l_type = Int16(F_RDLCK)
         lock.l_start = 0x4000_0002
@@ -142,7 +142,7 @@ import Testing
         #expect(try programs.syncctl("doctor", "--fix").status == 0)
     }
 
-    @Test func `an empty file in a database's place is not taken as a new one`() throws {
+    @Test func `an empty file in place of a database is not used as a new database`() throws {
         let (programs, file) = try Self.deviceWithWrites()
         try Data().write(to: URL(filePath: file))
         for command in [["status"], ["user", "create", "username=Ned"], ["sync"], ["init"]] {
@@ -157,8 +157,9 @@ import Testing
             "\(fixed)")
     }
 
-    /// A wrong number in a whole database: pulls contradict it, each in the same way, until a new copy is made.
-    @Test(.timeLimit(.minutes(10))) func `a database that the server contradicts for good is replaced by fix`() throws {
+    /// A wrong version in an undamaged database contradicts every pull until a new copy is downloaded.
+    @Test(.timeLimit(.minutes(10))) func `doctor --fix replaces a database that the server keeps contradicting`() throws
+    {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned", "--output", programs.folder + "/token"]).status == 0)
         let (_, url) = try programs.serve()
@@ -166,7 +167,7 @@ import Testing
         try programs.syncctl("init")
         try programs.syncctl("user", "create", "username=Ned")
         #expect(try programs.run("syncctl", ["sync"] + there).status == 0)
-        let file = programs.folder + "/.local/share/tombolo/tombolo.sqlite"
+        let file = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         let edit = try programs.tool("sqlite3", [file, "UPDATE sync_space SET version = 999, complete_at = 999"])
         #expect(edit == 0)
         try programs.syncctl("user", "create", "username=Arya")
@@ -183,15 +184,15 @@ import Testing
         #expect(try programs.run("syncctl", ["doctor"] + there).status == 0)
     }
 
-    @Test func `a damaged database is found`() throws {
+    @Test func `doctor detects a damaged database`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let lines = (0..<400).map { #"{"type":"user","username":"user \#($0)"}"# }.joined(separator: "\n")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
         #expect(try programs.syncctl("doctor", "--fix").output.contains("fixed      log: "))
-        let path = programs.folder + "/.local/share/tombolo/tombolo.sqlite"
+        let path = programs.folder + "/.local/share/syncctl/tombolo.sqlite"
         var bytes = try Data(contentsOf: URL(filePath: path))
-        // Every page behind the first ten: what holds rows and indexes.
+        // The pages after the first ten hold rows and indexes.
         for offset in stride(from: 40_960, to: bytes.count, by: 4_096) { bytes[offset] = 0xFF }
         let handle = try FileHandle(forWritingTo: URL(filePath: path))
         try handle.write(contentsOf: bytes)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import syncctl
 
-/// Every failure that a user can meet at once, with the exact text: what happened, to what, and what to do.
+/// Tests the exact text of common failures: what happened, to which thing, and what to do.
 @Suite(.ring(.test)) struct FailureTextTests {
     struct Failure: Sendable, CustomTestStringConvertible {
         let name: String
@@ -12,7 +12,7 @@ import Testing
         /// The state of the device's folder before the command.
         var preparation: Preparation = .database
         let status: CommandStatus
-        /// `$HOME` stands for the folder of the test, `$URL` for that of the server.
+        /// The expected text. `$HOME` stands for the folder of the test, and `$URL` for the URL of the server.
         let text: String
         var testDescription: String { name }
     }
@@ -36,28 +36,28 @@ import Testing
         Failure(
             name: "no database", arguments: ["status"], preparation: .nothing, status: .noStore,
             text: """
-                syncctl: there is no folder $HOME/.local/share/tombolo, and it was not to be created
+                syncctl: there is no folder $HOME/.local/share/syncctl, and it was not to be created
                   make it with syncctl init, or name its folder with --store
 
                 """),
         Failure(
             name: "an empty database file", arguments: ["status"], preparation: .emptyDatabase, status: .noStore,
             text: """
-                syncctl: $HOME/.local/share/tombolo/tombolo.sqlite is empty: it was never initialized, or its contents are lost
+                syncctl: $HOME/.local/share/syncctl/tombolo.sqlite is empty: it was never initialized, or its contents are lost
                   syncctl doctor --fix keeps the file, and makes a new database of what can be read of it
 
                 """),
         Failure(
             name: "not a database", arguments: ["status"], preparation: .otherFile, status: .noStore,
             text: """
-                syncctl: $HOME/.local/share/tombolo/tombolo.sqlite is not an SQLite database: it has 5 bytes, fewer than a header
+                syncctl: $HOME/.local/share/syncctl/tombolo.sqlite is not an SQLite database: it has 5 bytes, fewer than a header
                   syncctl doctor --fix keeps the file, and makes a new database of what can be read of it
 
                 """),
         Failure(
             name: "a folder that others may write", arguments: ["status"], preparation: .openFolder, status: .noStore,
             text: """
-                syncctl: others may write in $HOME/.local/share/tombolo (permissions 777); expected 700
+                syncctl: others may write in $HOME/.local/share/syncctl (permissions 777); expected 700
                   use a folder of your own with permissions 700, and in it a plain file without links
 
                 """),
@@ -65,7 +65,7 @@ import Testing
             name: "no server configured", arguments: ["sync"], status: .configuration,
             text: """
                 syncctl: no server is configured: server.url is not set
-                  give it as --server URL, as TOMBOLO_SERVER_URL, or in the configuration file
+                  set SYNCCTL_SERVER_URL, or server.url in the configuration file
 
                 """),
         Failure(
@@ -198,9 +198,10 @@ import Testing
                 """),
     ]
 
-    @Test(arguments: failures) func `a failure is one sentence, and says what to do`(failure: Failure) throws {
+    @Test(arguments: failures) func `a failure is reported with the exact text and exit status`(failure: Failure) throws
+    {
         let programs = try Programs()
-        let folder = programs.folder + "/.local/share/tombolo"
+        let folder = programs.folder + "/.local/share/syncctl"
         var server: ScriptedServer?
         if case .nothing = failure.preparation {} else { #expect(try programs.syncctl("init").status == 0) }
         let database = folder + "/tombolo.sqlite"

@@ -4,9 +4,9 @@ import Testing
 
 @testable import syncsim
 
-/// Which troubles `syncsim --faults` leaves in a world.
+/// Tests which faults `syncsim --faults` keeps in a world.
 @Suite(.ring(.unit)) struct FaultSelectionTests {
-    /// All rates of a plan by their names, whichever there are.
+    /// Returns all rates of a plan by name.
     private static func rates(_ plan: WorldPlan) -> [String: Double] {
         Dictionary(
             uniqueKeysWithValues: Mirror(reflecting: plan.rates).children.compactMap { child in
@@ -21,7 +21,7 @@ import Testing
         return plan
     }
 
-    @Test func `each rate but that of recovery is in one class`() {
+    @Test func `each rate except the recovery rate is in exactly one class`() {
         let names = Self.rates(WorldPlan.calm(seed: 0)).keys
         let classified = FaultClass.allCases.flatMap(\.rates)
         #expect(names.count > 20 && names.contains("recover"))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `none leaves no trouble, only recovery`(seed: UInt64) throws {
+    func `the selection none keeps only recovery`(seed: UInt64) throws {
         let plan = try Self.limited("none", seed: seed)
         for (name, rate) in Self.rates(plan) where name != "recover" { #expect(rate == 0, "\(name)") }
         #expect(plan.rates.recover > 0)
@@ -46,12 +46,12 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `all leaves a world as it was drawn`(seed: UInt64) throws {
+    func `the selection all keeps a plan unchanged`(seed: UInt64) throws {
         #expect(try Self.limited("all", seed: seed) == WorldPlan.drawn(seed: seed, steps: 200))
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `classes leave what is theirs, and nothing else`(seed: UInt64) throws {
+    func `a selection of classes keeps only their faults`(seed: UInt64) throws {
         let drawn = WorldPlan.drawn(seed: seed, steps: 200)
         let plan = try Self.limited("disk,clock", seed: seed)
         for rate in FaultClass.disk.rates + FaultClass.clock.rates {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["", "networks", "disk,", "all,disk", "disk;clock"])
-    func `what names no class is refused`(argument: String) {
+    func `an invalid selection is refused`(argument: String) {
         let selection = FaultSelection(argument: argument)
         #expect(selection == nil)
     }

@@ -15,7 +15,7 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
     }
 
-    @Test func `without a database it says what to do, and init makes one for the owner alone`() throws {
+    @Test func `without a database syncctl suggests init, and init creates a private one`() throws {
         let programs = try Programs()
         let missing = try programs.syncctl("status")
         #expect(missing.status == CommandStatus.noStore.rawValue)
@@ -23,14 +23,14 @@ import Testing
         #expect(missing.errors.contains("syncctl init"))
         #expect(try programs.syncctl("init").status == 0)
         #expect(try programs.syncctl("init").status == 0)
-        let folder = programs.folder + "/.local/share/tombolo"
+        let folder = programs.folder + "/.local/share/syncctl"
         for (path, expected) in [(folder, 0o700), (folder + "/tombolo.sqlite", 0o600)] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == expected, "\(path)")
         }
     }
 
-    @Test func `a record is created, found by name, changed, cleared and deleted`() throws {
+    @Test func `a record can be created, found by name, changed, cleared, and deleted`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         #expect(try programs.syncctl("user", "create", "username=Ned Stark").status == 0)
@@ -66,7 +66,7 @@ import Testing
         (["sync", "--server", "http://sync.example.org"], .configuration, "not encrypted"),
         (["status", "--server", "https://a:b@example.org"], .configuration, "is not a URL"),
     ])
-    func `what cannot be done is told in words, and by its status`(
+    func `a command that fails reports the reason and a specific exit status`(
         arguments: [String], status: CommandStatus, words: String
     ) throws {
         try expect(status, words, from: arguments)
@@ -77,13 +77,13 @@ import Testing
         (["sync", "--store", "nowhere"], .noStore, "syncctl init"),
         (["status", "--store", "nowhere"], .noStore, "syncctl init"),
     ])
-    func `a command that fails beside a connection says why, and does not trap`(
+    func `a command that fails with a server configured reports the reason and does not trap`(
         arguments: [String], status: CommandStatus, words: String
     ) throws {
         try expect(status, words, from: arguments + ["--server", "http://127.0.0.1:9"])
     }
 
-    /// Runs a command beside a new database, and looks how it fails: with words for people, and no answer.
+    /// Runs a command with a new database, and checks that it fails with a readable message and no output.
     private func expect(_ status: CommandStatus, _ words: String, from arguments: [String]) throws {
         let programs = try Programs()
         try programs.syncctl("init")
@@ -94,7 +94,7 @@ import Testing
         #expect(!answer.errors.contains("Swift.") && !answer.errors.contains("Failure("), "\(answer.errors)")
     }
 
-    @Test func `a name that looks like a uid or an id can be given, as the field's value`() throws {
+    @Test func `a name that looks like a uid or an id can be given with its field name`() throws {
         let programs = try Programs()
         #expect(try programs.syncctl("init").status == 0)
         let names = ["7", "0190b5a0-0000-7000-8000-000000000001", "username=7"]
@@ -107,7 +107,7 @@ import Testing
         #expect(try programs.syncctl("user", "show", "7").status == CommandStatus.failed.rawValue)
     }
 
-    @Test func `a name is the same in either of its forms, also as the key of an import`() throws {
+    @Test func `a name matches in either Unicode form, even as the key of an import`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let composed = #"{"type":"user","username":"Zo\u00eb"}"# + "\n"
@@ -120,7 +120,7 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--where", "username=Zoe\u{308}").output.contains("Zo\u{EB}"))
     }
 
-    @Test func `a hostile command line reaches no shell and no SQL`() throws {
+    @Test func `hostile arguments are executed neither by a shell nor as SQL`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         for name in ["'; DROP TABLE user; --", "$(touch pwned)", "`id`", "%s%n", "\" OR 1=1"] {
@@ -131,7 +131,7 @@ import Testing
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 5)
     }
 
-    @Test func `standard input is imported, broken lines are told, and strict writes nothing`() throws {
+    @Test func `an import from standard input reports invalid lines, and a strict one writes nothing`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let text = "{\"type\":\"user\",\"username\":\"a\"}\nnonsense\n"
@@ -144,7 +144,7 @@ import Testing
         #expect(loose.output.contains("\"created\":1"))
     }
 
-    @Test func `what list prints can be imported elsewhere`() throws {
+    @Test func `the output of list can be imported on another device`() throws {
         let (one, other) = (try Programs(), try Programs())
         try one.syncctl("init")
         try other.syncctl("init")
@@ -155,10 +155,10 @@ import Testing
         #expect(try other.syncctl("digest", "--json").output == one.syncctl("digest", "--json").output)
     }
 
-    @Test func `no secret is shown by the configuration`() throws {
+    @Test func `the displayed configuration contains no secret`() throws {
         let programs = try Programs()
-        let answer = try programs.syncctl("config", "show", variables: ["TOMBOLO_SERVER_TOKEN": "canary-11"])
-        #expect(answer.output.contains("$TOMBOLO_SERVER_TOKEN"))
+        let answer = try programs.syncctl("config", "show", variables: ["SYNCCTL_SERVER_TOKEN": "canary-11"])
+        #expect(answer.output.contains("$SYNCCTL_SERVER_TOKEN"))
         #expect(!(answer.output + answer.errors).contains("canary"))
     }
 
@@ -171,7 +171,7 @@ import Testing
         (try? Programs().run("syncctl", ["--version"], launcher: ["unshare", "-rn"]).status) == 0
 
     @Test(.enabled(if: canMakeNamespaces, "no network namespace can be made here"))
-    func `a machine whose links are all down is offline, and says so at once`() throws {
+    func `a machine without links is reported as offline at once`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         let answer = try programs.syncctl(
@@ -184,7 +184,7 @@ import Testing
 }
 
 @Suite(.ring(.test)) struct ServerProgramTests {
-    @Test func `a simulated world is run by the program beside this one`() throws {
+    @Test func `syncctl simulate runs the simulation program`() throws {
         let programs = try Programs()
         let answer = try programs.syncctl("simulate", "--seed", "3", "--steps", "20", "--clients", "2")
         #expect(answer.status == 0, "\(answer.errors)")
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: [("syncctl", ["status"], CommandStatus.machine.rawValue), ("syncd", [], 1)])
-    func `a program that may open too few files says so`(
+    func `a program with a too low limit of open files reports it`(
         program: String, arguments: [String], status: Int32
     ) throws {
         let answer = try Programs().run(
@@ -216,7 +216,7 @@ import Testing
         ("syncd token add laptop", Int32(1)), ("syncd config", 1), ("syncsim --seed 3 --steps 5", 74),
         ("syncctl simulate --seed 3 --steps 5", 74), ("syncctl config show", 74),
     ])
-    func `a full disk behind standard output ends no program with a trap`(command: String, status: Int32) throws {
+    func `a full disk at standard output does not cause a trap`(command: String, status: Int32) throws {
         let programs = try Programs()
         let words = command.split(separator: " ").map(String.init)
         let answer = try programs.run(
@@ -225,11 +225,11 @@ import Testing
         #expect(try programs.run("syncd", ["token", "list"]).output.isEmpty)
     }
 
-    @Test func `a simulation whose reader has gone ends quietly, as others do`() throws {
+    @Test func `a simulation whose reader has closed the pipe ends quietly`() throws {
         let programs = try Programs()
         let pipe = programs.folder + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
-        // A pipe that was opened for writing beside a reader, which then went.
+        // The pipe is opened for writing while it has a reader, which then closes it.
         let answer = try programs.syncctl(
             "simulate", "--seed", "3", "--steps", "20",
             launcher: ["sh", "-c", "exec 4<>\(pipe) 3>\(pipe) 4>&-; exec \"$0\" \"$@\" >&3"])
@@ -237,27 +237,27 @@ import Testing
         #expect(answer.errors.isEmpty)
     }
 
-    @Test func `a server without tokens does not start, and says how to make one`() throws {
+    @Test func `a server without tokens does not start and reports how to create one`() throws {
         let programs = try Programs()
         let answer = try programs.run("syncd", ["--port", "0"])
         #expect(answer.status == 78)
         #expect(answer.errors.contains("syncd token add"))
     }
 
-    @Test func `production does not listen in plain text to a network`() throws {
+    @Test func `in production the server does not listen on a network without TLS`() throws {
         let answer = try Programs().run("syncd", ["--host", "0.0.0.0", "--port", "0"])
         #expect(answer.status == 78)
         #expect(answer.errors.contains("listen.certificate-file"))
     }
 
-    @Test func `tokens are made for the owner alone, and kept as hashes`() throws {
+    @Test func `token files are private, and the server stores only hashes`() throws {
         let programs = try Programs()
         let file = programs.folder + "/laptop.token"
         #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 0)
         #expect(try programs.run("syncd", ["token", "add", "laptop", "--output", file]).status == 78)
         #expect(try programs.run("syncd", ["token", "list"]).output == "laptop\t1\n")
         let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-        let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
+        let tokens = programs.folder + "/.local/share/syncd/tokens"
         #expect(try !String(contentsOfFile: tokens, encoding: .utf8).contains(token))
         for path in [file, tokens] {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -268,7 +268,7 @@ import Testing
         #expect(try programs.run("syncd", ["token", "add", "two words"]).status == 78)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `what one account has written waits for its token`() throws {
+    @Test(.timeLimit(.minutes(10))) func `writes of one account wait for its token`() throws {
         let programs = try Programs()
         let tokens = ["ada", "bo"].map { "\(programs.folder)/\($0).token" }
         for (name, token) in zip(["ada", "bo"], tokens) {
@@ -293,7 +293,7 @@ import Testing
             try programs.run("syncctl", ["status", "--json"] + there + [tokens[0]]).output.contains("\"waiting\":0"))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `two devices meet a server, which ends gracefully`() throws {
+    @Test(.timeLimit(.minutes(10))) func `two devices sync with a server, which stops gracefully`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
@@ -312,7 +312,7 @@ import Testing
         #expect(digests[0] == remote)
         #expect(try programs.run("syncctl", ["status"] + one + there).output.contains("online"))
 
-        // An engine that runs takes to the server what other processes write beside it.
+        // A running engine also pushes the writes of other processes.
         let (watch, lines, _) = try programs.start("syncctl", ["sync", "--watch", "--json"] + one + there)
         defer { if watch.isRunning { kill(watch.processIdentifier, SIGKILL) } }
         _ = try Programs.text(of: lines, upTo: "\"in_sync\":true")
@@ -320,7 +320,7 @@ import Testing
         let beside = try programs.run("syncctl", ["sync"] + one + there)
         #expect(beside.status == 0, "\(beside.errors)")
         #expect(beside.errors.contains("process \(watch.processIdentifier) syncs this database"), "\(beside.errors)")
-        // It knows what was sent, and not what the other process has fetched by now.
+        // The command knows that everything was sent, but not how much the other process has fetched.
         #expect(beside.output == "process \(watch.processIdentifier) has sent everything; it fetches by itself\n")
         #expect(try programs.run("syncctl", ["user", "show", "Arya"] + one).output.contains("synced"))
         kill(watch.processIdentifier, SIGTERM)
@@ -344,16 +344,16 @@ import Testing
         #expect(gone.errors.contains("safe in the outbox"))
     }
 
-    /// A bound that a store gains may refuse the data that the benchmarks make.
-    @Test(.ring(.check), .timeLimit(.minutes(10))) func `the benchmarks run to their end`() throws {
+    /// A new limit of a store could refuse the data of the benchmarks.
+    @Test(.ring(.check), .timeLimit(.minutes(10))) func `the benchmarks run successfully`() throws {
         let programs = try Programs()
         let answer = try programs.run("syncbench", ["--rounds", "1", "--rows", "2000"])
         #expect(answer.status == 0, "\(answer.errors)")
         #expect(answer.output.contains("first sync of 2000 users"), "\(answer.output)")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a new history begins only where there is one, and nothing serves it`() throws
-    {
+    @Test(.timeLimit(.minutes(10)))
+    func `a new history can be started only for an existing database that is not being served`() throws {
         let programs = try Programs()
         for words in [["epoch"], ["epoch", "renew"]] {
             let none = try programs.run("syncd", words)
@@ -361,7 +361,7 @@ import Testing
             #expect(none.errors.contains("authority.sqlite"), "\(none.errors)")
             #expect(none.errors.contains("syncd serve makes one"), "\(none.errors)")
         }
-        #expect(!FileManager.default.fileExists(atPath: programs.folder + "/.local/share/tombolo-server"))
+        #expect(!FileManager.default.fileExists(atPath: programs.folder + "/.local/share/syncd"))
         #expect(try programs.run("syncd", ["token", "add", "a"]).status == 0)
         let (server, _) = try programs.serve()
         defer { if server.isRunning { kill(server.processIdentifier, SIGKILL) } }
@@ -378,11 +378,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a sync that would delete much stops, and goes through when that is agreed to`() throws {
+    func `a sync that would delete many records stops until the deletes are allowed`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
-        let tokens = programs.folder + "/.local/share/tombolo-server/tokens"
+        let tokens = programs.folder + "/.local/share/syncd/tokens"
         try programs.syncctl("init")
         let lines = (0..<60).map { #"{"type":"user","username":"u\#($0)"}"# }.joined(separator: "\n")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: lines).status == 0)
@@ -394,7 +394,7 @@ import Testing
         kill(first.processIdentifier, SIGTERM)
         first.waitUntilExit()
 
-        // A server that has lost everything.
+        // This server has lost all data.
         let (second, url) = try programs.serve("--token-file", tokens, "--folder", programs.folder + "/empty")
         defer { if second.isRunning { kill(second.processIdentifier, SIGKILL) } }
         let stopped = try programs.run("syncctl", ["sync", "--json"] + there + [url])
@@ -411,7 +411,7 @@ import Testing
         #expect(agreed.output.contains(#""result":"in_sync""#), "\(agreed.output)")
         #expect(try programs.syncctl("user", "list", "--json").output.isEmpty)
 
-        // Nothing is lost for good.
+        // The deleted records can be restored from the journal.
         #expect(try programs.syncctl("journal", "--json").output.contains(#""event":"forgotten""#))
         #expect(try programs.syncctl("journal", "resend", "1").status == 0)
         #expect(try programs.syncctl("user", "list", "--json").output.split(separator: "\n").count == 60)
@@ -421,7 +421,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `imports again and again lose only the rows whose records the server knows as deleted`() throws {
+    func `repeated imports lose only the rows of records that the server has deleted`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", "a", "--output", token]).status == 0)
@@ -437,7 +437,8 @@ import Testing
         #expect(told.errors.contains("standard input:1: its record was deleted on this device"), "\(told.errors)")
         #expect(try programs.run("syncctl", sync).status == 0)
 
-        // The server alone knows now; it names one deleted record, and refuses what came with it.
+        // Now only the server knows of the deletions. It reports one deleted record and rejects the rest of the
+        // transaction.
         let rows = user("ned") + user("arya") + user("rob") + user("bran")
         #expect(try programs.syncctl("import", "--jsonl", "-", input: rows).status == 0)
         let first = try programs.run("syncctl", sync)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The built programs, run as people and scripts run them, in a folder of their own that goes with the test.
+/// Runs the built programs as users do, in a temporary folder that is deleted at the end of the test.
 final class Programs {
     let folder: String
     private var servers: [Process] = []
@@ -26,7 +26,7 @@ final class Programs {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Beside the bundle of the tests.
+    /// Returns the path of a program, which is next to the test bundle.
     static func path(_ program: String) -> String {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: program).path(percentEncoded: false)
@@ -40,7 +40,7 @@ final class Programs {
         let words = launcher + [Self.path(program)] + arguments
         process.executableURL = URL(filePath: launcher.isEmpty ? words[0] : "/usr/bin/env")
         process.arguments = launcher.isEmpty ? Array(words.dropFirst()) : words
-        // The options of a sanitizer hold for the programs, too.
+        // The programs inherit the options of sanitizers.
         process.environment = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
             .merging(["HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]) { $1 }.merging(variables) { $1 }
         let (output, errors, feed) = (Pipe(), Pipe(), Pipe())
@@ -53,7 +53,7 @@ final class Programs {
         return (process, output, errors)
     }
 
-    /// Starts a server on a free port; it ends with this object at the latest.
+    /// Starts a server on a free port. It ends at the latest with this object.
     func serve(_ arguments: String...) throws -> (process: Process, url: String) {
         let (process, output, _) = try start("syncd", ["--port", "0"] + arguments)
         servers.append(process)
@@ -62,7 +62,7 @@ final class Programs {
         return (process, try #require(line.split(whereSeparator: \.isWhitespace).last.map(String.init), "\(line)"))
     }
 
-    /// Returns the text that comes out of a pipe until `mark` has come: in one piece or in several.
+    /// Reads from a pipe until the text contains `mark`, and returns the text.
     static func text(of pipe: Pipe, upTo mark: String) throws -> String {
         var bytes = Data()
         while true {
@@ -81,7 +81,7 @@ final class Programs {
         try run("syncctl", arguments, input: input, variables: variables, launcher: launcher)
     }
 
-    /// Runs a program of the system to its end.
+    /// Runs a system program until it ends.
     func tool(_ name: String, _ arguments: [String]) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -97,7 +97,7 @@ final class Programs {
     ) throws -> Answer {
         let (process, output, errors) = try start(
             program, arguments, input: input, variables: variables, launcher: launcher)
-        // Answers are short: they fit into a pipe.
+        // The outputs are short enough for the buffer of a pipe, so reading them one after the other cannot block.
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
         let words = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()

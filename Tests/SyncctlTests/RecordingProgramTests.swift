@@ -4,9 +4,9 @@ import Testing
 
 @testable import syncctl
 
-/// syncctl record and syncctl replay, over a real server and none.
+/// Tests `syncctl record` and `syncctl replay`, with and without a real server.
 @Suite(.ring(.test)) struct RecordingProgramTests {
-    /// Secrets wherever one could get into a recording.
+    /// A secret in every place from which data could get into a recording.
     private static let canary = "canary7f3a"
 
     private func exported(_ programs: Programs, _ store: [String], name: String) throws -> [String] {
@@ -16,7 +16,7 @@ import Testing
         return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    /// Writes lines with the closing line that belongs to them.
+    /// Writes lines to a file with a valid closing line, and returns its path.
     private func seal(_ lines: [String], _ programs: Programs, as name: String) throws -> String {
         let body = lines.map { $0 + "\n" }.joined()
         let file = programs.folder + "/" + name
@@ -35,7 +35,7 @@ import Testing
         return file
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a sync is recorded, exported without secrets, and done again`() throws {
+    @Test(.timeLimit(.minutes(10))) func `a sync is recorded, exported without secrets, and replayed`() throws {
         let programs = try Programs()
         let token = programs.folder + "/a.token"
         #expect(try programs.run("syncd", ["token", "add", Self.canary, "--output", token]).status == 0)
@@ -47,11 +47,11 @@ import Testing
         let sync = try programs.run("syncctl", ["sync"] + store + there)
         #expect(sync.status == 0, "\(sync.errors)")
 
-        // A server that is not there: its name stands in the errors, and nowhere else.
+        // The name of this missing server appears in the errors and nowhere else.
         let nowhere = ["--environment", "development", "--server", "http://\(Self.canary).invalid"]
         let lost = try programs.run(
             "syncctl", ["sync", "--wait", "1s", "--set", "recorder.events=60"] + store + nowhere,
-            variables: ["TOMBOLO_SERVER_TOKEN": "token-\(Self.canary)"])
+            variables: ["SYNCCTL_SERVER_TOKEN": "token-\(Self.canary)"])
         #expect(lost.status == CommandStatus.notSynced.rawValue, "\(lost.errors)")
         #expect(lost.errors.contains(Self.canary), "\(lost.errors)")
 
@@ -70,7 +70,7 @@ import Testing
         #expect(replay.status == 0, "\(replay.errors)")
         let last = try #require(replay.output.split(separator: "\n").last)
         #expect(last == "replayed \(lines.count { $0.hasPrefix(#"{"turn""#) }) events: same actions as recorded")
-        #expect(replay.output.contains("-> hello #0") && replay.output.contains("hello #0 answered"))
+        #expect(replay.output.contains("-> hello #0") && replay.output.contains("hello ended: #0, epoch"))
         #expect(replay.output.components(separatedBy: "started at ").count == 3)
         let quiet = try programs.run("syncctl", ["replay", "--quiet", programs.folder + "/one"])
         #expect(quiet.output == last + "\n")
@@ -80,7 +80,7 @@ import Testing
             #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(line.utf8)) }
         }
 
-        // Of another build: an action was another one then.
+        // This stands for a recording of another build with a different action.
         let index = try #require(lines.firstIndex { $0.contains(#""hello #0""#) })
         var planted = Array(lines.dropLast())
         planted[index] = planted[index].replacing(#""hello #0""#, with: #""hello #0\u001b[31m""#)
@@ -99,7 +99,7 @@ import Testing
         #expect(try programs.run("syncctl", ["record"] + store).output.contains("nothing is recorded"))
     }
 
-    @Test func `without the setting nothing is recorded, and export says how to begin`() throws {
+    @Test func `without the setting nothing is recorded, and export reports how to enable it`() throws {
         let programs = try Programs()
         try programs.syncctl("init")
         #expect(try programs.syncctl("record", "status").output.contains("the recorder is off (recorder.events is 0)"))
@@ -114,7 +114,7 @@ import Testing
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n{\"turn\"\n", "line 2: not JSON"),
         ("{\"tombolo_recording\":1,\"exported_at\":1,\"build\":\"0\",\"schema\":2}\n", "a part of it is missing"),
     ])
-    func `what is no whole recording is refused with its line`(text: String, words: String) throws {
+    func `an incomplete or invalid recording is refused with the reason`(text: String, words: String) throws {
         let answer = try Programs().syncctl("replay", "-", input: text)
         #expect(answer.status == CommandStatus.noInput.rawValue)
         #expect(answer.output.isEmpty)

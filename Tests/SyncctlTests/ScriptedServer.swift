@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// A server on a free port that sends the same bytes to everyone who has sent a request, and closes the connection; with no bytes,
-/// it says nothing forever.
+/// A server on a free port that answers every request with the same bytes and closes the connection. With an empty
+/// response it never answers.
 final class ScriptedServer: Sendable {
     private let listener: Int32
     let port: Int
@@ -37,19 +37,20 @@ final class ScriptedServer: Sendable {
     }
 
     deinit {
-        // Ends the wait of the accepting thread, too.
+        // This also ends the wait of the accepting thread.
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
     }
 
-    /// Reads one head and answers it: the value of its request id stands for `REQUEST` in the response. The bodies of these tests' requests are empty, or read by nobody.
+    /// Reads one request head and sends the response, with `REQUEST` replaced by the request id. Request bodies are not
+    /// read.
     private static func serve(_ connection: Int32, _ response: String) {
         var head: [UInt8] = []
         var byte: UInt8 = 0
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
             guard head.count < 65_536, read(connection, &byte, 1) == 1 else { return }
             head.append(byte)
-            // A TLS handshake has no end of a head: it is answered at once, as a server without TLS does.
+            // A TLS handshake has no end of a head, so it is answered at once, like by a server without TLS.
             if head == [0x16] { break }
         }
         let lines = String(decoding: head, as: UTF8.self).split(whereSeparator: \.isNewline)
@@ -62,7 +63,8 @@ final class ScriptedServer: Sendable {
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
-        // Until the other side has closed: closing with unread bytes would reset the connection, and lose the response.
+        // Waits until the client has closed. Closing with unread bytes would reset the connection and lose the
+        // response.
         if !response.isEmpty { shutdown(connection, Int32(SHUT_WR)) }
         while read(connection, &byte, 1) == 1 {}
     }

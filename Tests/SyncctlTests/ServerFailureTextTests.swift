@@ -4,21 +4,21 @@ import Testing
 
 @testable import syncctl
 
-/// Every failure that an operator can meet when a server starts, with the exact text.
+/// Tests the exact text of failures at the start of a server.
 @Suite(.ring(.test)) struct ServerFailureTextTests {
     struct Failure: Sendable, CustomTestStringConvertible {
         let name: String
         var arguments: [String] = []
-        /// Run by `sh` in the server's folder, after a token was made and a server has run once.
+        /// A command that `sh` runs in the server's folder, after a token was created and a server has run once.
         var preparation = ":"
-        /// `$FOLDER` stands for the server's folder.
+        /// The expected text. `$FOLDER` stands for the server's folder.
         let text: String
         var testDescription: String { name }
     }
 
     private static let backup =
         "put the database back from a backup, without the files -wal and -shm of the present one"
-    private static let keys = "syncctl config show lists the keys of clients, syncd config those of a server"
+    private static let keys = "syncd config show lists the keys"
 
     static let failures: [Failure] = [
         Failure(
@@ -98,9 +98,11 @@ import Testing
                 """),
     ]
 
-    @Test(arguments: failures) func `a server that cannot start says why, and what to do`(failure: Failure) throws {
+    @Test(arguments: failures) func `a server that cannot start reports the reason and the remedy`(failure: Failure)
+        throws
+    {
         let programs = try Programs()
-        let folder = programs.folder + "/.local/share/tombolo-server"
+        let folder = programs.folder + "/.local/share/syncd"
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         try stop(try programs.serve().process)
         #expect(try programs.tool("sh", ["-c", "cd '\(folder)' && " + failure.preparation]) == 0)
@@ -110,11 +112,11 @@ import Testing
         #expect(answer.status == CommandStatus.configuration.rawValue)
     }
 
-    @Test func `a port that is taken, and a database that is served, are named`() throws {
+    @Test func `a port in use and a database that is already served are reported`() throws {
         let programs = try Programs()
         #expect(try programs.run("syncd", ["token", "add", "ned"]).status == 0)
         let (server, url) = try programs.serve()
-        let folder = programs.folder + "/.local/share/tombolo-server"
+        let folder = programs.folder + "/.local/share/syncd"
         let second = try programs.run("syncd", ["--port", "0"])
         #expect(
             second.errors

@@ -22,7 +22,7 @@ import Testing
         return follower.follow(status, Progress(terminal, uptime: { .zero })).map { "\($0)" }
     }
 
-    @Test func `a sync ends when nothing is left but what an older server does not know`() {
+    @Test func `a sync ends when only writes for a newer server are left`() {
         #expect(Self.ending(Self.status(OutboxSummary())) == "inSync")
         #expect(Self.ending(Self.status(OutboxSummary(waiting: 2, held: 2))) == "held")
         #expect(Self.ending(Self.status(OutboxSummary(waiting: 3, held: 2))) == nil)

@@ -1,19 +1,19 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 import TestRings
 import Testing
 
 @testable import syncctl
 
 @Suite(.ring(.unit)) struct TerminalColumnsTests {
-    @Test func `columns are counted as a terminal counts them`() {
+    @Test func `the width of text is counted in terminal columns`() {
         #expect(TerminalText.columns("abc") == 3)
         #expect(TerminalText.columns("北京") == 4)
         #expect(TerminalText.columns("e\u{301}") == 1)
     }
 
-    @Test func `text is cut to its columns, and says so`() {
+    @Test func `long text is truncated to its columns with an ellipsis`() {
         #expect(TerminalText.truncated("abcdef", to: 6) == "abcdef")
         #expect(TerminalText.truncated("abcdefg", to: 6) == "abcde…")
         #expect(TerminalText.columns(TerminalText.truncated("北京北京北京", to: 6)) <= 6)
@@ -28,7 +28,7 @@ import Testing
         (-7_260_000, "the clock of this device is 2 h 1 min behind that of the server"),
         (268_793_000_000, "the clock of this device is 3111 days 0 h ahead of that of the server"),
     ])
-    func `it is told in words how far the clocks are apart`(lead: Int64, words: String) {
+    func `the difference of two clocks is described in words`(lead: Int64, words: String) {
         #expect(ClockComparison(lead: lead).words == words)
         let server = HybridTime(wall: WallTime(milliseconds: 1_800_000_000_000), counter: 7)
         #expect(
@@ -47,14 +47,14 @@ import Testing
         return digest.text
     }
 
-    @Test func `it changes with each value and the uid, and not with the version`() {
+    @Test func `a record digest depends on the values and the uid, but not on the version`() {
         #expect(digest("a") == digest("a", version: 9))
         #expect(Set([digest("a"), digest("b"), digest("a", uid: 2), digest("a", age: .integer(0))]).count == 4)
         #expect(digest("caf\u{E9}") != digest("cafe\u{301}"))
         #expect(digest("a").count == 64)
     }
 
-    @Test func `each character of a JSON value counts`() {
+    @Test func `a record digest depends on each character of a JSON value`() {
         let schema = ModelSchema(collection: "profile", fields: [.json("address")])
         let digests = ["[1, 2]", "[1,\n2]", "[1,2]"].map { json in
             var digest = RecordDigest()
@@ -67,7 +67,7 @@ import Testing
 }
 
 @Suite(.ring(.unit)) struct JSONLineTests {
-    @Test func `a JSON value over several lines stays on the line of its record`() {
+    @Test func `a JSON value with line breaks is printed on one line`() {
         var line = JSONLine()
         line.set("value", .json("[1,\n{\"type\":\"user\"}\r\n, \"a\\nb\"]"))
         #expect(line.text == #"{"value":[1, {"type":"user"}  , "a\nb"]}"#)

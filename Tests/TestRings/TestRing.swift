@@ -1,20 +1,21 @@
 import Glibc
 public import Testing
 
-/// How much a run of the tests covers, from narrow to wide. Each ring contains all narrower ones.
+/// The amount of tests in a run, from narrow to wide. Each ring contains all narrower ones.
 ///
 /// A run takes its ring from the environment variable `TOMBOLO_TEST_RING`, which `tools/test`, `tools/check` and
 /// `tools/soak` set. Without the variable, as in a plain `swift test`, it is `test`.
 public enum TestRing: String, CaseIterable, Comparable, Sendable {
-    /// Values, state machines, and stores in this process: no other process, no socket, no simulated world, no waiting.
+    /// Tests of values, state machines, and stores in this process, without other processes, sockets, simulated worlds,
+    /// or waiting.
     ///
-    /// `tools/test unit` runs this ring alone. A suite without a ring belongs here.
+    /// `tools/test unit` runs only this ring. A suite without a ring belongs to it.
     case unit
-    /// A slice of every other kind of test, small enough for `tools/test`.
+    /// A sample of every other kind of test, small enough for `tools/test`.
     case test
-    /// The wider slices that `tools/check` and continuous integration run.
+    /// The larger samples that `tools/check` and continuous integration run.
     case check
-    /// Tests that take hours; `tools/soak` runs them.
+    /// Tests that take hours, which `tools/soak` runs.
     case soak
 
     /// The ring of this run.

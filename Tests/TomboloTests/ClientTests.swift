@@ -68,9 +68,12 @@ import Tombolo
         #expect(target?.message.contains("add Person.self to it") == true)
         let url = try await failure([Person.self], server: "ftp://example.org")
         #expect(url?.code == .configuration)
-        let variable = try await failure([Person.self], variables: ["TOMBOLO_SERVER_ULR": "http://[::1]"])
-        #expect(variable?.message.contains("TOMBOLO_SERVER_ULR") == true)
-        #expect(variable?.advice == "did you mean TOMBOLO_SERVER_URL?")
+        let variable = try await failure([Person.self], variables: ["TODO_SERVER_ULR": "http://[::1]"])
+        #expect(variable?.message.contains("TODO_SERVER_ULR") == true)
+        #expect(variable?.advice == "did you mean TODO_SERVER_URL?")
+
+        let named = await #expect(throws: ClientError.self) { try await Client.open("My Todos", models: []) }
+        #expect(named?.message.contains("'My Todos' is not a name") == true)
 
         try await withClient("todo", models: [Todo.self, Person.self], options: home.options) { _ in }
         let other = try await failure([Person.self])

@@ -30,7 +30,7 @@ final class Home {
 
     var options: ClientOptions {
         var options = ClientOptions()
-        options.variables = ["HOME": path, "TOMBOLO_ENVIRONMENT": "development", "TOMBOLO_LOG_LEVEL": "critical"]
+        options.variables = ["HOME": path, "TODO_LOG_LEVEL": "critical", "TODO_ENVIRONMENT": "development"]
         return options
     }
 

@@ -40,9 +40,9 @@ import Tombolo
         var options = home.options
         options.transport = server.transport(for: "ned")
         options.reachability = FakeReachability()
-        let first = try await Client.open("people", models: [Person.self], options: options)
+        let first = try await Client.open("todo", models: [Person.self], options: options)
         for await status in first.statusUpdates where status.phase == .live { break }
-        let second = try await Client.open("people", models: [Person.self], options: options)
+        let second = try await Client.open("todo", models: [Person.self], options: options)
         for await status in second.statusUpdates where status.phase == .elsewhere { break }
         let ned = try await second.create(Person.self) { $0.name = "Ned" }
         let seen = try first.object(Person.self, id: try #require(ned.id))
@@ -59,7 +59,7 @@ import Tombolo
         options.tokenTimeout = .milliseconds(50)
         let answers = Answers()
         let client = try await Client.open(
-            "people", models: [Person.self], server: "http://127.0.0.1:1", token: { try await answers.next() },
+            "todo", models: [Person.self], server: "http://127.0.0.1:1", token: { try await answers.next() },
             options: options)
         try await client.create(Person.self) { $0.name = "Ned" }
         for _ in 0..<4 { await client.refreshToken() }

@@ -2,7 +2,7 @@ import CLibFuzzer
 import ForeignBytes
 import Glibc
 
-/// Searches for bytes that break a decoder's promises, with libFuzzer.
+/// Searches for bytes that break a decoder's promises, using libFuzzer.
 ///
 /// ```
 /// syncfuzz list                      the names of the decoders
@@ -32,7 +32,8 @@ struct Syncfuzz {
         }
     }
 
-    /// The function that libFuzzer's callback calls, as a callback can carry nothing with it. Set once, before libFuzzer starts.
+    /// The function that libFuzzer's callback calls, because the callback cannot capture context. It is set once,
+    /// before libFuzzer starts.
     nonisolated(unsafe) private static var chosen: (@Sendable ([UInt8]) throws -> Void)?
 
     private static func decoder(_ name: String) -> ForeignDecoder {
@@ -42,7 +43,7 @@ struct Syncfuzz {
         return decoder
     }
 
-    /// Runs libFuzzer with a command line.
+    /// Runs libFuzzer with command-line arguments.
     private static func search(_ arguments: [String]) -> Int32 {
         var count = Int32(arguments.count)
         var texts: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
@@ -52,7 +53,7 @@ struct Syncfuzz {
                 do {
                     try Syncfuzz.chosen?(Array(UnsafeBufferPointer(start: bytes, count: count)))
                 } catch {
-                    // A trap, so that libFuzzer keeps the bytes.
+                    // The trap makes libFuzzer save the bytes.
                     fatalError("\(error)")
                 }
                 return 0

@@ -67,10 +67,9 @@ extension HTTPTransport {
         for spaces: [SpaceID], into hints: AsyncThrowingStream<Hint, any Error>.Continuation
     ) async throws(TransportFailure) {
         let secret = try await bearer()
-        // Space names need no escaping in a URL.
-        let query = spaces.map { "space=\($0)" }.joined(separator: "&")
         let id = makeRequestID()
-        let request = request(.GET, "hints?\(query)", secret, accept: "text/event-stream", id: id)
+        let path = "\(WirePath.hints)?\(WirePath.query(forHintsOf: spaces))"
+        let request = request(path, secret, accept: "text/event-stream", id: id)
         do {
             let deadline = NIODeadline.now() + TimeAmount(configuration.callTimeout)
             try await streamClient.withClient { client in

@@ -51,74 +51,37 @@ public final class HTTPTransport: RemoteTransport {
         try await client.shutdown()
     }
 
-    public func hello() async throws(TransportFailure) -> ServerHello {
-        let reply = try await exchange(.GET, "hello", body: nil)
-        do throws(WireError) {
-            return try HelloCodec.decode(reply)
-        } catch {
-            throw TransportFailure(
-                .notUnderstood, "no sync server answers here, or one of another build: \(error.message)")
-        }
-    }
-
-    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
         let body: [UInt8]
         do throws(WireError) {
-            body = try PushCodec.encode(request)
+            body = try request.encode()
         } catch {
             throw TransportFailure(.refused, error.message, isDefinite: true)
         }
-        let reply = try await exchange(.POST, "push", body: body)
-        return try Self.reading { () throws(WireError) in try PushCodec.decodeReply(reply) }
-    }
-
-    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        let reply = try await exchange(.POST, "pull", body: PullCodec.encode(request))
-        return try Self.reading { () throws(WireError) in try PullCodec.decodeReply(reply, catalog: catalog) }
-    }
-
-    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
-        guard let reply = try await answer(.POST, "fetch", body: FetchCodec.encode(request)) else { return nil }
-        return try Self.reading { () throws(WireError) in
-            try FetchCodec.decodeReply(reply, to: request, catalog: catalog)
-        }
-    }
-
-    private static func reading<Value>(_ body: () throws(WireError) -> Value) throws(TransportFailure) -> Value {
+        let reply = try await exchange(request.call, body)
         do throws(WireError) {
-            return try body()
+            return try ServerResponse.decode(reply, to: request, catalog: catalog)
         } catch {
-            throw TransportFailure(.notUnderstood, error.message)
+            throw TransportFailure(
+                .notUnderstood,
+                request == .hello
+                    ? "no sync server answers here, or one of another build: \(error.message)" : error.message)
         }
     }
 
-    private func exchange(
-        _ method: HTTPMethod, _ route: String, body: [UInt8]?
-    ) async throws(TransportFailure) -> [UInt8] {
-        guard let reply = try await answer(method, route, body: body) else {
-            throw TransportFailure(.refused, "\(route): the server says that there is no such thing")
-        }
-        return reply
-    }
-
-    /// Sends a raw body to a route, to test how a server handles input that no client sends.
-    package func exchange(_ route: String, body: [UInt8]) async throws(TransportFailure) -> [UInt8] {
-        try await exchange(.POST, route, body: body)
-    }
-
-    /// Calls a route. Returns nil when the server itself says that the requested item does not exist.
-    private func answer(
-        _ method: HTTPMethod, _ route: String, body: [UInt8]?
-    ) async throws(TransportFailure) -> [UInt8]? {
+    /// Makes a call with an encoded body, and returns the body of the response; nil when the server itself says that the
+    /// requested item does not exist.
+    package func exchange(_ call: ServerCall, _ body: [UInt8]) async throws(TransportFailure) -> [UInt8]? {
         let secret = try await bearer()
         let id = makeRequestID()
-        var request = request(method, route, secret, accept: "application/json", id: id)
-        if let body {
+        var request = request(call.path, secret, accept: "application/json", id: id)
+        if call.method == .post {
+            request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .stream(
                 BodyPieces(body: ByteBuffer(bytes: body)), length: .known(Int64(body.count)))
         }
-        let allowed = configuration.callTimeout + SyncPolicy.uploadTime(ofBytes: body?.count ?? 0)
+        let allowed = configuration.callTimeout + SyncPolicy.uploadTime(ofBytes: body.count)
         let deadline = NIODeadline.now() + TimeAmount(allowed)
         do {
             let answer = try await client.withClient { client in
@@ -126,18 +89,21 @@ public final class HTTPTransport: RemoteTransport {
                     client.execute(request, deadline: deadline), deadline: deadline,
                     maximumBytes: configuration.maximumReplyBytes, now: runtime.now(), to: id)
             }
-            if answer.status == 404, answer.error?.code == .notFound { return nil }
+            if answer.status == 404, answer.error?.code == .notFound {
+                guard call.mayBeNotFound else {
+                    // Not definite: a transaction must not leave the outbox because of it.
+                    throw TransportFailure(.refused, "the server says that there is no such thing")
+                }
+                return nil
+            }
             return try answer.goodBody()
         } catch {
-            throw TransportFailure(error, calling: route, configuration).hiding(secret)
+            throw TransportFailure(error, calling: call.rawValue, configuration).hiding(secret)
         }
     }
 
-    func request(
-        _ method: HTTPMethod, _ route: String, _ secret: String?, accept: String, id: WireRequestID
-    ) -> HTTPClientRequest {
-        var request = HTTPClientRequest(url: "\(configuration.baseURL)/v1/\(route)")
-        request.method = method
+    func request(_ path: String, _ secret: String?, accept: String, id: WireRequestID) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: configuration.baseURL + path)
         request.headers.add(name: "Accept", value: accept)
         request.headers.add(name: "User-Agent", value: "tombolo/\(ProtocolVersion.current)")
         request.headers.add(name: WireRequestID.header, value: id.rawValue)

@@ -1,3 +1,5 @@
+public import SyncCore
+
 /// The address of a server and the time limits of calls to it.
 public struct HTTPTransportConfiguration: Sendable {
     /// `http://host:port` or `https://host:port`, followed by the path in front of `/v1` if the server has one.
@@ -21,9 +23,13 @@ public struct HTTPTransportConfiguration: Sendable {
     /// always be sent to this machine itself.
     public var sendsTokenInPlainText: Bool
 
+    /// The default of `connectTimeout`: several round trips of a slow mobile link.
+    public static let connectTimeout = Duration.seconds(10)
+
     public init(
-        baseURL: String, connectTimeout: Duration = .seconds(5), readTimeout: Duration = .seconds(20),
-        callTimeout: Duration = .seconds(60), hintsTimeout: Duration = .seconds(60),
+        baseURL: String, connectTimeout: Duration = Self.connectTimeout,
+        readTimeout: Duration = SyncPolicy().requestDeadline, callTimeout: Duration = SyncPolicy().requestDeadline,
+        hintsTimeout: Duration = .seconds(60),
         maximumReplyBytes: Int = 64 * 1_024 * 1_024, trustedCertificates: String? = nil, allowsHTTP2: Bool = true,
         sendsTokenInPlainText: Bool = false
     ) {

@@ -126,14 +126,14 @@ struct LocalBenchmarks {
         }
     }
 
-    private func filledStore(durability: StoreConfiguration.Durability) throws -> SQLiteStore {
+    private func filledStore(durability: Durability) throws -> SQLiteStore {
         try store(named: "store-\(durability.rawValue)", catalog: Islanders.catalog, durability: durability) {
             Islanders.record($0, version: Version(1))
         }
     }
 
     private func store(
-        named name: String, catalog: SchemaCatalog, durability: StoreConfiguration.Durability,
+        named name: String, catalog: SchemaCatalog, durability: Durability,
         _ record: (Int64) -> Record
     ) throws -> SQLiteStore {
         var configuration = StoreConfiguration(file: folder.appending(path: "\(name)/cache.db").path)

@@ -17,7 +17,7 @@ struct ServerCommand: AsyncParsableCommand {
     func run() async throws {
         let store = try SQLiteAuthorityStore(
             at: folder + "/server.db", newHistory: BenchmarkHistories().nextHistory(),
-            configuration: SQLiteAuthorityConfiguration(durability: .processCrash))
+            configuration: SQLiteAuthorityConfiguration(durability: .normal))
         let authority = Authority(store: store, catalog: Islanders.catalog, histories: BenchmarkHistories())
         let writer = Islander(authority: authority)
         try writer.create(rows)

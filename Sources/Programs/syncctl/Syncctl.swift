@@ -1,9 +1,11 @@
 import ArgumentParser
 import Glibc
-import SyncBootstrap
+import SyncProgram
 
 /// The command-line tool for people who manage a device.
 @main struct Syncctl: AsyncParsableCommand {
+    static let program = Program("syncctl")
+
     static let configuration = CommandConfiguration(
         commandName: "syncctl", abstract: "Read, write, sync, and repair the records of this device.",
         discussion: """

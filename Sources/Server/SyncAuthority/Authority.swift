@@ -29,7 +29,8 @@ public struct Authority: AuthorityService {
         let state = try read { (view) throws(AuthorityStoreFailure) in try view.state() }
         return ServerHello(
             protocolVersions: ProtocolVersion.current...ProtocolVersion.current, epoch: state.epoch,
-            account: principal.account, serverTime: state.time(at: now, permitting: policy.permittedSkew), limits: policy.limits,
+            account: principal.account, serverTime: state.time(at: now, permitting: policy.permittedSkew),
+            limits: policy.limits,
             models: ServerModels(catalog))
     }
 

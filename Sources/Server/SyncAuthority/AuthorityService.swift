@@ -35,6 +35,18 @@ public protocol AuthorityService: Sendable {
 }
 
 extension AuthorityService {
+    /// Performs the call of a request.
+    public func respond(
+        to request: ServerRequest, by principal: Principal, now: WallTime
+    ) throws(AuthorityFailure) -> ServerResponse {
+        switch request {
+        case .hello: .hello(try hello(for: principal, now: now))
+        case .push(let request): .push(try push(request, by: principal, now: now))
+        case .pull(let request): .pull(try pull(request, by: principal, now: now))
+        case .fetch(let request): .fetch(try fetch(request, by: principal, now: now))
+        }
+    }
+
     /// Returns the newest versions of those `spaces` that the principal may read, with which a stream of hints begins.
     public func heads(
         of spaces: [SpaceID], for principal: Principal, now: WallTime
@@ -66,7 +78,7 @@ public struct AuthorityFailure: Error, Hashable, Sendable {
     public let code: Code
     /// The message: what was wrong and what was expected. It contains no value of a record and no secret.
     public let message: String
-    /// What only the operator may read, in the server's log: it may name files. Never sent to a client.
+    /// Details for the operator alone, in the server's log: they may name files. Never sent to a client.
     public let detail: String?
     /// The time after which the client should retry; nil when no time is known.
     public let retryAfter: Duration?

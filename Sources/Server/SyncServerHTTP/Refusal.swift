@@ -10,7 +10,7 @@ import SyncWire
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let body: ErrorBody
-    /// What the log says in place of the body's message, if it says more.
+    /// The text for the server's log in place of the body's message, if it says more.
     private(set) var detail: String?
     var headers: HTTPFields = [:]
 

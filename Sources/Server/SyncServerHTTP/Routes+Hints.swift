@@ -47,12 +47,8 @@ extension Routes {
     /// Parses `?space=a&space=b`: at least one space, and no other parameters.
     private static func spaces(in path: String) throws -> [SpaceID] {
         let query = path.split(separator: "?" as Character, maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
-        var spaces: [SpaceID] = []
-        for item in query.first?.split(separator: "&" as Character) ?? [] {
-            guard item.hasPrefix("space="), let space = SpaceID(rawValue: String(item.dropFirst(6))) else {
-                throw Refusal(.badRequest, .malformed, "?space=<name>&space=<name>… expected")
-            }
-            if !spaces.contains(space) { spaces.append(space) }
+        guard let spaces = WirePath.spaces(inQuery: query.first ?? "") else {
+            throw Refusal(.badRequest, .malformed, "?space=<name>&space=<name>… expected")
         }
         guard (1...SyncServerLimits.spacesPerStream).contains(spaces.count) else {
             throw Refusal(

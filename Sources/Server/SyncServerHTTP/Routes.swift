@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import Schemas
 import SyncAuthority
+import SyncModel
 import SyncWire
 
 /// The routes of the server.
@@ -25,18 +26,18 @@ struct Routes: HTTPResponder {
 
     func respond(to request: Request, context: RouteContext) async throws -> Response {
         let path = request.head.path ?? ""
-        let route = Route(path: path.prefix { $0 != "?" })
+        let route = Route(path: String(path.prefix { $0 != "?" }))
         // Do not wait for a body that is not needed.
         let closing = request.mayHaveBody ? context : nil
         if route.isOpen, request.method == route.method { return await openResponse(route, closing: closing) }
-        let call: Call
+        let accepted: AcceptedRequest
         do {
-            call = try await accept(request, route, context)
+            accepted = try await accept(request, route, context)
         } catch {
             return refuse(error, route, request.id, closing: closing)
         }
         do {
-            let response = try await carryOut(call)
+            let response = try await carryOut(accepted)
             log(route, response.status.code)
             return response
         } catch {
@@ -44,12 +45,9 @@ struct Routes: HTTPResponder {
         }
     }
 
-    /// A call with its complete body and its seat in the budget.
-    private enum Call {
-        case hello(Principal, RequestBudget.Seat)
-        case push([UInt8], Principal, RequestBudget.Seat)
-        case pull([UInt8], Principal, RequestBudget.Seat)
-        case fetch([UInt8], Principal, RequestBudget.Seat)
+    /// A request that was accepted, with its complete body and its seat in the budget.
+    private enum AcceptedRequest {
+        case call(ServerCall, [UInt8], Principal, RequestBudget.Seat)
         case hints(Request, Principal, secret: String, RequestBudget.Seat)
     }
 
@@ -59,7 +57,9 @@ struct Routes: HTTPResponder {
     }
 
     /// Authenticates the request and finds its route, and only then reads the body.
-    private func accept(_ request: Request, _ route: Route, _ context: RouteContext) async throws -> Call {
+    private func accept(_ request: Request, _ route: Route, _ context: RouteContext) async throws
+        -> AcceptedRequest
+    {
         let secret = try bearer(of: request)
         guard let principal = try await principal(bearing: secret) else {
             throw Refusal(.unauthorized, .unauthorized, "the token is not known, or not good any more")
@@ -72,10 +72,9 @@ struct Routes: HTTPResponder {
         }
         guard let seat = budget.seat(for: principal, route == .hints ? .stream : .request) else { throw busy }
         switch route {
-        case .hello: return .hello(principal, seat)
-        case .push: return .push(try await body(of: request, seat), principal, seat)
-        case .pull: return .pull(try await body(of: request, seat), principal, seat)
-        case .fetch: return .fetch(try await body(of: request, seat), principal, seat)
+        case .call(let call):
+            let body = call.method == .post ? try await body(of: request, seat) : []
+            return .call(call, body, principal, seat)
         case .hints: return .hints(request, principal, secret: secret, seat)
         case .openAPI, .health, .none: throw Refusal(.notFound, .malformed, "there is no such route")
         }
@@ -87,18 +86,13 @@ struct Routes: HTTPResponder {
             headers: [.retryAfter: "\(SyncServerLimits.busyRetrySeconds)"])
     }
 
-    private func carryOut(_ call: Call) async throws -> Response {
-        switch call {
-        case .hello(let principal, let seat): return .json(try await endpoint.hello(principal), holding: seat)
-        case .push(let body, let principal, let seat):
-            return .json(try await endpoint.push(body, by: principal), holding: seat)
-        case .pull(let body, let principal, let seat):
-            return .json(try await endpoint.pull(body, by: principal), holding: seat)
-        case .fetch(let body, let principal, let seat):
-            guard let record = try await endpoint.fetch(body, by: principal) else {
+    private func carryOut(_ accepted: AcceptedRequest) async throws -> Response {
+        switch accepted {
+        case .call(let call, let body, let principal, let seat):
+            guard let response = try await endpoint.respond(to: call, body, by: principal) else {
                 throw Refusal(.notFound, .notFound, "there is no such record, or none that you may see")
             }
-            return .json(record, holding: seat)
+            return .json(response, holding: seat)
         case .hints(let request, let principal, let secret, let seat):
             return try await hints(for: request, principal, secret, seat)
         }
@@ -120,7 +114,8 @@ struct Routes: HTTPResponder {
         case .serviceUnavailable:
             // The operator must learn about a full or broken disk as well, not only the clients that retry.
             logger.warning(
-                "a request cannot be served", metadata: ["route": "\(route)", "reason": "\(refusal.detail ?? refusal.body.message)"])
+                "a request cannot be served",
+                metadata: ["route": "\(route)", "reason": "\(refusal.detail ?? refusal.body.message)"])
         default: break
         }
         var response = refusal.response(to: request)
@@ -201,19 +196,18 @@ struct Routes: HTTPResponder {
     }
 }
 
-/// The routes, by path.
-enum Route: String, CustomStringConvertible {
-    case hello = "/v1/hello"
-    case push = "/v1/push"
-    case pull = "/v1/pull"
-    case fetch = "/v1/fetch"
-    case hints = "/v1/hints"
-    case openAPI = "/v1/openapi"
-    case health = "/healthz"
-    case none = ""
+/// The routes: the calls of the protocol, and what else the server has to offer.
+enum Route: Hashable, CustomStringConvertible {
+    case call(ServerCall)
+    case hints, openAPI, health, none
 
-    init(path: some StringProtocol) {
-        self = Route(rawValue: String(path)) ?? .none
+    init(path: String) {
+        switch path {
+        case WirePath.hints: self = .hints
+        case WirePath.openAPI: self = .openAPI
+        case Self.healthPath: self = .health
+        default: self = ServerCall.allCases.first { $0.path == path }.map(Self.call) ?? .none
+        }
     }
 
     /// Whether the route needs no token.
@@ -221,13 +215,23 @@ enum Route: String, CustomStringConvertible {
 
     var method: HTTPRequest.Method? {
         switch self {
-        case .hello, .hints, .openAPI, .health: .get
-        case .push, .pull, .fetch: .post
+        case .call(let call): call.method == .get ? .get : .post
+        case .hints, .openAPI, .health: .get
         case .none: nil
         }
     }
 
-    var description: String { self == .none ? "no route" : rawValue }
+    var description: String {
+        switch self {
+        case .call(let call): call.path
+        case .hints: WirePath.hints
+        case .openAPI: WirePath.openAPI
+        case .health: Self.healthPath
+        case .none: "no route"
+        }
+    }
+
+    private static let healthPath = "/healthz"
 }
 
 /// The request context, with the connection that the response may have to close.

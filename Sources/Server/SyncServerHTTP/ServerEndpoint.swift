@@ -11,33 +11,13 @@ struct ServerEndpoint: Sendable {
     let threads: NIOThreadPool
     let now: @Sendable () -> WallTime
 
-    func hello(_ principal: Principal) async throws -> [UInt8] {
+    /// Performs a call. Returns nil when the requested item does not exist, or the principal may not see it. The
+    /// response does not distinguish the two.
+    func respond(to call: ServerCall, _ body: [UInt8], by principal: Principal) async throws -> [UInt8]? {
         try await threads.runIfActive {
-            HelloCodec.encode(try authority.hello(for: principal, now: now()))
-        }
-    }
-
-    func push(_ body: [UInt8], by principal: Principal) async throws -> [UInt8] {
-        try await threads.runIfActive {
-            let request = try PushCodec.decodeRequest(body)
-            return try PushCodec.encode(authority.push(request, by: principal, now: now()))
-        }
-    }
-
-    func pull(_ body: [UInt8], by principal: Principal) async throws -> [UInt8] {
-        try await threads.runIfActive {
-            let request = try PullCodec.decodeRequest(body)
-            return try PullCodec.encode(authority.pull(request, by: principal, now: now()), catalog: catalog)
-        }
-    }
-
-    /// Returns a record; nil when there is no such record, or none that the principal may see. The response does not
-    /// distinguish the two.
-    func fetch(_ body: [UInt8], by principal: Principal) async throws -> [UInt8]? {
-        try await threads.runIfActive {
-            let request = try FetchCodec.decodeRequest(body)
-            guard let record = try authority.fetch(request, by: principal, now: now()) else { return nil }
-            return try FetchCodec.encode(record, of: request.collection, catalog: catalog)
+            let request = try ServerRequest.decode(body, of: call)
+            return try authority.respond(to: request, by: principal, now: now())
+                .encode(to: request, catalog: catalog)
         }
     }
 

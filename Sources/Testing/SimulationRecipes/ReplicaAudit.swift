@@ -16,7 +16,7 @@ struct ReplicaAudit: ReplicaLook {
 
     func facts() throws -> ReplicaFacts {
         var facts = ReplicaFacts()
-        facts.logBytes = process.disk.size(of: file + "-wal") ?? 0
+        facts.walBytes = process.disk.size(of: file + "-wal") ?? 0
         let models = try models()
         for schema in models {
             facts.bases[schema.collection] = try bases(of: schema)

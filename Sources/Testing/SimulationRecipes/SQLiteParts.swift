@@ -1,14 +1,14 @@
-public import AuthorityStoreSQLite
+import AuthorityStoreSQLite
 public import SyncAuthority
-import SyncModel
+public import SyncModel
 import SyncSimulation
 public import SyncStoreSQLite
 
 /// The configuration of the SQLite-based parts.
 public struct SQLiteParts: Sendable {
     public var authority = SQLiteParts.smallPolicy
-    public var serverDurability = SQLiteAuthorityConfiguration.Durability.full
-    public var storeDurability = StoreConfiguration.Durability.full
+    public var serverDurability = Durability.full
+    public var storeDurability = Durability.full
     public var limits = SQLiteParts.smallLimits
 
     public init() {}
@@ -37,5 +37,5 @@ public struct SQLiteParts: Sendable {
     static let bounds = ReplicaBounds(
         outboxEntries: smallLimits.outboxEntries, outboxBytes: smallLimits.outboxBytes,
         journalEntries: smallLimits.journalEntries,
-        logBytes: (smallLimits.checkpointPages + 400) * 4_120)
+        walBytes: (smallLimits.checkpointPages + 400) * 4_120)
 }

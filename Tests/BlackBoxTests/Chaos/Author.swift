@@ -1,14 +1,14 @@
 import Foundation
 import SyncSimulation
 
-/// The person at one device: creates, changes and deletes, alone and in groups, and syncs now and then.
+/// The user of one device, who creates, changes, and deletes records, singly and in groups, and sometimes syncs.
 struct Author {
     private let device: Device
     private let ledger: Ledger
     private let plan: ChaosPlan
     private var random: SeededRandom
     private var serial = 0
-    /// Own groups, with the newest revision of each that may be there.
+    /// The author's groups, each with the newest revision that may exist.
     private var groups: [(name: String, revision: Int)] = []
 
     init(_ device: Device, _ ledger: Ledger, _ plan: ChaosPlan) {
@@ -20,7 +20,7 @@ struct Author {
 
     private static let groupSize = 4
 
-    /// One command.
+    /// Runs one command.
     mutating func turn() throws {
         serial += 1
         let text = "\(device.name).\(serial)"
@@ -29,7 +29,8 @@ struct Author {
         if random.below(100) < plan.syncs {
             guard !device.isWatching else { return }
             let answer = try device.run(["sync"], killedAfter: writer.killedAfter ?? .seconds(10))
-            // Synced, not synced, something in the journal, synced elsewhere, a database that a stopped process holds; or killed by us.
+            // The allowed results: synced, not synced, a new journal entry, synced by another process, a database that
+            // a stopped process holds, or a command that this test killed.
             try demand(
                 [0, 4, 6, 7, 74, 137].contains(answer.status),
                 "\(device.name): sync ended with \(answer.status): \(answer.errors)")
@@ -38,7 +39,8 @@ struct Author {
         switch random.below(10) {
         case 0...2: try writer.create(text)
         case 3...5:
-            // Also records of other devices: two may change one, or change what another deletes.
+            // The record may come from another device, so that two devices can change one record or change a deleted
+            // one.
             if let id = try anyone() { try writer.update(id, to: text) }
         case 6: if let id = try anyone() { try writer.createAvatar("https://example.org/\(text)", of: id) }
         case 7: if let id = try anyone() { try writer.delete([id]) }
@@ -59,7 +61,7 @@ struct Author {
         }
     }
 
-    /// The id of a user that this device shows now and that belongs to no group.
+    /// Returns the id of a user that this device currently shows and that belongs to no group.
     private mutating func anyone() throws -> String? {
         let users = try Observation.sample(device.name, device: device.database).users
             .filter { GroupText($0.name) == nil }.map(\.id).sorted()

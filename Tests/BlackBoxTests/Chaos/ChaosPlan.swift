@@ -2,22 +2,23 @@ import Foundation
 import SyncSimulation
 import TestRings
 
-/// The choices of a seed: the shape of a run and its rates, of which many are zero.
+/// The settings of a run that a seed determines, and the rates of its faults, many of which are zero.
 ///
-/// The choices are the seed's; when they meet the programs is the machine's. A seed is a kind of conditions, not a replay.
+/// A seed fixes the settings but not the moments at which faults happen, which depend on the machine. A seed therefore
+/// selects a kind of conditions and does not replay a run.
 struct ChaosPlan: Sendable {
     let seed: UInt64
     let devices: Int
     let isEncrypted: Bool
-    /// Of a hundred commands, how many are killed.
+    /// The percentage of commands that are killed.
     let killedCommands: Int
-    /// Of a hundred commands, how many are syncs of their own.
+    /// The percentage of commands that are syncs.
     let syncs: Int
-    /// How many devices have a process that stays and syncs.
+    /// The number of devices with a process that syncs continuously.
     let watchers: Int
-    /// The faults that this run knows, by weight.
+    /// The faults of this run, with their weights.
     let faults: [(fault: Fault, weight: Int)]
-    /// The longest rest between two faults, in milliseconds.
+    /// The longest pause between two faults, in milliseconds.
     let rest: Int
     let settings: [String: String]
     /// How long the faults last.
@@ -32,7 +33,7 @@ struct ChaosPlan: Sendable {
         self.seed = seed
         duration = Self.duration
         devices = 2 + random.below(3)
-        // Damage to bytes in plain text damages values, and nobody can notice: that is what TLS is for.
+        // In plain text, damage to bytes can change values undetected. Only TLS detects it.
         isEncrypted = random.below(3) == 0
         killedCommands = random.below(2) == 0 ? 0 : random.within(5...40)
         syncs = random.within(10...40)
@@ -46,11 +47,11 @@ struct ChaosPlan: Sendable {
         self.faults = faults.isEmpty ? [(.killServer, 1)] : faults
         rest = random.within(20...400)
         settings = [
-            // A request that hangs must be given up within the few seconds that a run lasts.
-            "TOMBOLO_SERVER_CONNECT_TIMEOUT": "1s", "TOMBOLO_SERVER_REQUEST_TIMEOUT": "1500ms",
-            "TOMBOLO_SYNC_BATCH_TRANSACTIONS": String([1, 2, 7, 200][random.below(4)]),
-            "TOMBOLO_SYNC_PAGE_ROWS": String([1, 3, 50, 1_000][random.below(4)]),
-            "TOMBOLO_SYNC_HINTS": random.below(4) == 0 ? "false" : "true",
+            // A request that hangs must time out within the few seconds of a run.
+            "SYNCCTL_SERVER_CONNECT_TIMEOUT": "1s", "SYNCCTL_SERVER_REQUEST_TIMEOUT": "1500ms",
+            "SYNCCTL_SYNC_BATCH_TRANSACTIONS": String([1, 2, 7, 200][random.below(4)]),
+            "SYNCCTL_SYNC_PAGE_ROWS": String([1, 3, 50, 1_000][random.below(4)]),
+            "SYNCCTL_SYNC_HINTS": random.below(4) == 0 ? "false" : "true",
         ]
     }
 
@@ -63,19 +64,19 @@ struct ChaosPlan: Sendable {
         return .cut
     }
 
-    /// The seeds to run: `BLACKBOX_SEEDS`, as `'0..<60'`, `'3...5'` or `'7,9'`; otherwise a few.
+    /// The seeds to run: `BLACKBOX_SEEDS`, such as `'0..<60'`, `'3...5'`, or `'7,9'`, or a few by default.
     static let seeds: [UInt64] = {
         guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SEEDS"] else {
             return TestRing.current < .check ? [0] : [0, 1, 2]
         }
-        // A run of no seeds would pass, and prove nothing.
+        // A run without seeds would pass and prove nothing.
         guard let seeds = seeds(text), !seeds.isEmpty else {
             preconditionFailure("BLACKBOX_SEEDS is '\(text)', which is not of the form 0..<60, 3...5 or 7,9")
         }
         return seeds
     }()
 
-    /// Nil when the text is not understood.
+    /// Returns the seeds in the text, or nil if the text is invalid.
     static func seeds(_ text: String) -> [UInt64]? {
         for (mark, isClosed) in [("..<", false), ("...", true)] {
             guard let range = text.range(of: mark) else { continue }
@@ -88,7 +89,7 @@ struct ChaosPlan: Sendable {
         return seeds.contains(nil) ? nil : seeds.compactMap { $0 }
     }
 
-    /// How long the faults of one seed last: `BLACKBOX_SECONDS`, from 0.1 to 600; otherwise 5 seconds.
+    /// How long the faults of one seed last: `BLACKBOX_SECONDS`, from 0.1 to 600 seconds, 5 by default.
     private static let duration: Duration = {
         guard let text = ProcessInfo.processInfo.environment["BLACKBOX_SECONDS"] else {
             return TestRing.current < .check ? .seconds(2) : .seconds(5)

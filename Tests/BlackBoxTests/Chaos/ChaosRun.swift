@@ -3,7 +3,8 @@ import Glibc
 import SyncConcurrency
 import SyncSimulation
 
-/// One seed: people write, processes and lines fail, a reader looks on; then everything heals, and is checked.
+/// The run of one seed: users write, processes and connections fail, and a reader takes samples. Then all faults end
+/// and the invariants are checked.
 final class ChaosRun: Sendable {
     let plan: ChaosPlan
     let ledger = Ledger()
@@ -19,7 +20,7 @@ final class ChaosRun: Sendable {
             devices: Array(names), seed: seed, isEncrypted: plan.isEncrypted, settings: plan.settings)
     }
 
-    /// - Returns: the broken promises; and what the run was, in words.
+    /// - Returns: The broken promises, and a description of the run.
     func run() throws -> (findings: [Finding], words: String) {
         for device in testbed.devices { try device.expect(0, "init") }
         for (index, device) in testbed.devices.enumerated() {

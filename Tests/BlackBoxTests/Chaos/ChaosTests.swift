@@ -2,10 +2,11 @@ import Foundation
 import TestRings
 import Testing
 
-/// Everything at once, from a seed. More seeds: `BLACKBOX_SEEDS='0..<60'`; longer ones: `BLACKBOX_SECONDS='60'`.
+/// Runs all kinds of faults together, from a seed. `BLACKBOX_SEEDS='0..<60'` runs more seeds, and
+/// `BLACKBOX_SECONDS='60'` runs each for longer.
 @Suite(.ring(.test), .serialized) struct BlackBoxChaosTests {
     @Test(.timeLimit(.minutes(15)), arguments: ChaosPlan.seeds)
-    func `whatever fails, the promises hold once it is over`(seed: UInt64) async throws {
+    func `the promises hold after any combination of faults`(seed: UInt64) async throws {
         try await onOwnThread {
             let run = try ChaosRun(seed: seed)
             defer { run.testbed.end() }

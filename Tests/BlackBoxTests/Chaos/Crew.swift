@@ -1,7 +1,7 @@
 import Foundation
 import SyncConcurrency
 
-/// Threads that work side by side until time is up; the first error of one ends all.
+/// Threads that run concurrently until their time is up. The first error of any thread stops all of them.
 final class Crew: Sendable {
     private let state = Guarded(State())
 
@@ -13,7 +13,7 @@ final class Crew: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Calls `body` over and over, on a thread of its own.
+    /// Calls `body` repeatedly on a new thread.
     func work(_ body: @escaping @Sendable () throws -> Void) {
         state.withLock { $0.working += 1 }
         let thread = Thread { [self] in
@@ -32,7 +32,7 @@ final class Crew: Sendable {
         thread.start()
     }
 
-    /// Lets them work for this long, and waits until each has done what it was at.
+    /// Lets the threads run for the duration, and then waits until each has finished its current call.
     func finish(after duration: Duration) throws {
         let start = ContinuousClock.now
         while !isOver, ContinuousClock.now - start < duration { usleep(5_000) }
@@ -41,7 +41,7 @@ final class Crew: Sendable {
         if let error = state.withLock({ $0.error }) { throw error }
     }
 
-    /// Waits for a while, or until time is up.
+    /// Waits for the duration or until the time is up.
     func rest(_ duration: Duration) {
         let start = ContinuousClock.now
         while !isOver, ContinuousClock.now - start < duration { usleep(2_000) }

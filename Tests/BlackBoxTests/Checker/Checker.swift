@@ -1,11 +1,11 @@
-/// The invariants, checked from outside on what databases and commands say after everything has come to rest.
+/// Checks the invariants from outside, on the contents of databases and the output of commands at rest.
 struct Checker {
     private let evidence: Evidence
     private let server: Observation.Server
     private let replicas: [(name: String, replica: Observation.Replica)]
     private var findings: [Finding] = []
 
-    /// All broken promises, each with the number of its invariant.
+    /// Returns all broken promises, each with the number of its invariant.
     static func findings(in evidence: Evidence) throws -> [Finding] {
         var checker = try Checker(evidence)
         checker.checkRest()
@@ -52,7 +52,8 @@ struct Checker {
             || server.losers.contains(text)
     }
 
-    /// Updates of one record that were not sent yet are sent as one, with the last value.
+    /// Returns whether a later update of the same record has replaced this one. Updates that have not been sent are
+    /// coalesced into one with the last value.
     private func isSuperseded(_ write: Write, _ own: Observation.Replica) -> Bool {
         guard let last = write.texts.last else { return false }
         return evidence.writes.contains { later in

@@ -2,21 +2,23 @@ import Foundation
 import TestRings
 import Testing
 
-/// The checker, shown that it sees: each fault is planted in databases that were found whole, and it names the promise.
+/// Proves that the checker detects faults: each fault is planted in correct databases, and the checker names the broken
+/// promise.
 @Suite(.ring(.check)) struct BlackBoxCheckerTests {
-    /// A change of the databases or the evidence, and the finding that has to follow.
+    /// A change to the databases or the evidence, and the finding that must follow.
     struct Plant: Sendable {
         let what: String
         let invariant: String
-        /// The words of one of the findings against the invariant, all of them.
+        /// Words that must all occur in one of the findings for the invariant.
         let says: [String]
-        /// SQL on the server's database, on the laptop's, on the phone's.
+        /// SQL for the databases of the server, the laptop, and the phone.
         var server: [String] = []
         var laptop: [String] = []
         var phone: [String] = []
         var forge: @Sendable (inout Evidence) -> Void = { _ in }
 
-        /// One more commit of the feed; its changes are an SQL expression over the rows of the feed that `source` leaves.
+        /// Returns SQL that adds a commit to the feed. Its changes are an SQL expression over the feed's rows that
+        /// `source` selects.
         static func commit(of changes: String, from source: String) -> String {
             "INSERT INTO log SELECT space, 1000, 1, \(changes), principal, client, 9, 9, at, chain FROM log \(source)"
         }
@@ -159,7 +161,7 @@ import Testing
     ]
 
     @Test(.timeLimit(.minutes(15)))
-    func `each planted fault is named by its invariant and in words, and whole databases by none`()
+    func `each planted fault is reported with its invariant, and correct databases have no findings`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -208,7 +210,7 @@ import Testing
 }
 
 extension Evidence {
-    /// The same evidence over copies of the databases.
+    /// Returns this evidence with copies of the databases.
     fileprivate func copied(to folder: String) throws -> Evidence {
         func copy(_ path: String, _ name: String) throws -> String {
             for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: path + ending) {
@@ -229,7 +231,7 @@ extension Evidence {
         )
     }
 
-    /// As if the phone had shown, at its end, what had been deleted.
+    /// Adds a sample in which the phone shows a deleted record at the end.
     fileprivate mutating func showDeleted() {
         let gone = writes.first { $0.kind == .delete }?.records.first
         samples.append(Sample(name: "phone", version: .max, users: [(gone ?? "", "gone")]))

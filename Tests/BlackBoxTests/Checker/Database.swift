@@ -1,11 +1,11 @@
-import GRDBSQLite
+import CSQLite
 
-/// Looks into a database file with SQL of the checker's own: it must not use the code that it checks.
+/// Reads a database file directly with SQL, because the checker must not use the code that it checks.
 final class Database {
     private let handle: OpaquePointer
     private let path: String
 
-    /// - Parameter isWritable: for planting faults.
+    /// - Parameter isWritable: Whether the database can be written, to plant faults.
     init(_ path: String, isWritable: Bool = false) throws {
         var handle: OpaquePointer?
         let flags = isWritable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
@@ -15,13 +15,13 @@ final class Database {
         }
         self.handle = handle
         self.path = path
-        // A process that is stopped while it opens the database keeps it locked until it goes on.
+        // A process that is stopped while it opens the database keeps it locked until it continues.
         sqlite3_busy_timeout(handle, Int32(Duration.patience.components.seconds * 1_000))
     }
 
     deinit { sqlite3_close_v2(handle) }
 
-    /// One column of a row.
+    /// The value of one column of a row.
     enum Value: Hashable, Sendable {
         case null
         case integer(Int64)
@@ -40,7 +40,7 @@ final class Database {
         }
     }
 
-    /// The rows of one statement. Blobs have to be asked for as `hex(…)`.
+    /// Returns the rows of one statement. Blobs must be selected as `hex(…)`.
     @discardableResult
     func rows(_ sql: String) throws -> [Row] {
         var statement: OpaquePointer?
@@ -65,7 +65,7 @@ final class Database {
         }
     }
 
-    /// Reads of one moment.
+    /// Runs reads in one transaction, so that they see the same state.
     func snapshot<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try rows("BEGIN")
         defer { _ = try? rows("ROLLBACK") }

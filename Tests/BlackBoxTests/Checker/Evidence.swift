@@ -1,31 +1,32 @@
-/// Everything that the checker looks at, all of it seen from outside.
+/// All data that the checker uses, observed from outside.
 struct Evidence {
-    /// The database of the server, and those of the devices by name.
+    /// The paths of the databases: that of the server, and those of the devices by name.
     let server: String
     let devices: [(name: String, database: String)]
     let writes: [Write]
-    /// The records that replicas showed at moments in between.
+    /// The records that replicas showed during the run.
     var samples: [Sample] = []
-    /// The answers of `syncctl digest`, by whose they are.
+    /// The output of `syncctl digest`, by the name of the replica.
     var digests: [String: String] = [:]
-    /// The traffic through each device's proxy while nobody did anything.
+    /// The traffic through each device's proxy while it was idle.
     var quiet: [QuietTime] = []
-    /// The last words of a device that did not come to rest.
+    /// The last output of each device that did not come to rest.
     var complaints: [String: String] = [:]
 }
 
-/// One replica at one moment.
+/// The records of one replica at one moment.
 struct Sample: Sendable {
     let name: String
-    /// How far the replica had come; nil for the server.
+    /// The version that the replica had reached. Nil for the server.
     let version: Int64?
-    /// Whether it has its first copy. Before that, it shows the pages that have come: a transaction may be in two.
+    /// Whether the replica has finished its first snapshot. Before that it shows single pages, so it can show a part of
+    /// a transaction.
     var isComplete = true
-    /// The ids and names of the users that it showed.
+    /// The ids and names of the users that the replica showed.
     let users: [(id: String, name: String)]
 }
 
-/// The requests of a device while nobody did anything.
+/// The requests of a device while it was idle.
 struct QuietTime: Sendable {
     let device: String
     let requests: Int
@@ -34,7 +35,7 @@ struct QuietTime: Sendable {
 
 /// A broken promise.
 struct Finding: Hashable, Sendable, CustomStringConvertible {
-    /// As `Invariant` numbers them: `I1`.
+    /// The invariant in the numbering of `Invariant`, such as `I1`.
     let invariant: String
     let words: String
 

@@ -1,27 +1,27 @@
 import SyncConcurrency
 
-/// One writing command, as the one who gave it knows it.
+/// A command that writes, and its result as seen by its caller.
 struct Write: Hashable, Sendable {
     let device: String
-    /// Its place among the writes of its device.
+    /// The position of the write among the writes of its device.
     let serial: Int
     let kind: Kind
-    /// The texts that it writes, each of which no other write ever writes.
+    /// The texts that it writes. Each is unique to this write.
     let texts: [String]
-    /// The ids of what it changes or deletes, and of what it has created as far as its answer told.
+    /// The ids of the records that it changes or deletes, and of those that it created according to its output.
     var records: [String]
     var fate: Fate
 
     enum Kind: String, Sendable {
         case create, update, delete
-        /// Several records in one transaction.
+        /// A write of several records in one transaction.
         case group
     }
 
     enum Fate: String, Sendable {
-        /// The command said that it is done.
+        /// The command reported success.
         case acknowledged
-        /// It was killed, or failed: it may have happened, whole.
+        /// The command was killed or failed. The write may have happened completely or not at all.
         case unknown
     }
 
@@ -30,7 +30,7 @@ struct Write: Hashable, Sendable {
     }
 }
 
-/// The name of one member of a group of records that are written together.
+/// The text of one record in a group of records that are written together.
 struct GroupText: Hashable {
     let group: String
     let revision: Int
@@ -55,13 +55,13 @@ struct GroupText: Hashable {
     }
 }
 
-/// All that was written, told by the commands that wrote it.
+/// All writes, as reported by the commands that made them.
 final class Ledger: Sendable {
     private let all = Guarded<[Write]>([])
 
     var writes: [Write] { all.withLock { $0 } }
 
-    /// Notes a write before it is done: should it be cut short, it is still known that it may have happened.
+    /// Notes a write before its command runs, so that a write of a killed command is known to be possible.
     func begin(_ device: String, _ kind: Write.Kind, texts: [String] = [], records: [String] = []) -> Int {
         all.withLock { all in
             let serial = all.count { $0.device == device }

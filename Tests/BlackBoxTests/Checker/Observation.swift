@@ -1,8 +1,8 @@
-/// The contents of the databases, read with SQL of the checker's own.
+/// The contents of the databases, read directly with SQL.
 ///
-/// Rows are compared as text: id, uid, version and the values of the fields.
+/// Rows are compared as text: id, uid, version, and the values of the fields.
 enum Observation {
-    /// The collections with the fields of each; those that refer to records, apart.
+    /// The collections with the fields of each. Reference fields are listed separately.
     static let collections: [(name: String, values: [String], references: [String])] = [
         ("user", ["username"], ["avatar"]), ("avatar", ["image_url"], ["author"]),
         ("profile", ["full_name", "address"], ["user"]),
@@ -18,18 +18,18 @@ enum Observation {
     struct Server {
         var head: Int64 = 0
         var rows: [String: String] = [:]
-        /// Where the feed shows each text; more than one place is one too many.
+        /// The places of each text in the feed. A text must have only one.
         var effects: [String: [Effect]] = [:]
-        /// Transactions that the feed has more than once.
+        /// Transactions that occur more than once in the feed.
         var repeated: [String] = []
-        /// The version at which the feed deletes each record.
+        /// The version of the commit that deletes each record.
         var deletions: [String: Int64] = [:]
-        /// Records that the feed changes after it has deleted them.
+        /// Records that the feed changes after their deletion.
         var changedAfterDeletion: [String] = []
         var living: Set<String> = []
-        /// The ids of all records that have this text now, alive or deleted.
+        /// The ids of all records with each text, including deleted records.
         var holders: [String: [String]] = [:]
-        /// Values that gave way to others, and are kept.
+        /// The losing values in the conflicts table.
         var losers: Set<String> = []
         var users: [(id: String, name: String)] = []
     }
@@ -40,11 +40,11 @@ enum Observation {
         var rows: [String: String] = [:]
         var users: [(id: String, name: String)] = []
         var ids: Set<String> = []
-        /// Entries of the outbox.
+        /// The number of entries in the outbox.
         var owed: Int64 = 0
         var owedTexts: Set<String> = []
         var owedDeletions: Set<String> = []
-        /// Texts and deletions of the journal, with the reason.
+        /// The texts and deletions in the journal, with the reason of each entry.
         var journalTexts: [String: String] = [:]
         var journalDeletions: [String: String] = [:]
         var problems: [String] = []
@@ -162,7 +162,7 @@ enum Observation {
         }
     }
 
-    /// Reads a replica now: little, as it is asked often.
+    /// Takes a sample of a replica. It reads little, because it runs often.
     static func sample(_ name: String, device path: String) throws -> Sample {
         try Database(path).snapshot { database in
             let (version, isComplete) = try place(database)
@@ -182,7 +182,7 @@ enum Observation {
         }
     }
 
-    /// How far a device has come, and whether it has its first copy.
+    /// Returns the version that a device has reached, and whether it has finished its first snapshot.
     private static func place(_ database: Database) throws -> (Int64, Bool) {
         let row = try database.rows("SELECT version, phase = 'complete' FROM sync_space WHERE name = 'default'").first
         return (row?.integer(0) ?? 0, row?.integer(1) == 1)

@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 
 extension Testbed {
-    /// Heals everything, syncs until nothing is left to do, watches a quiet time, ends all processes, and gives what
-    /// the checker needs.
+    /// Ends all faults, syncs until nothing is left to do, measures an idle period, ends all processes, and returns the
+    /// evidence for the checker.
     ///
-    /// A device that does not come to rest in time is not an error here: the checker says which promise that breaks.
+    /// A device that does not come to rest in time is not an error here. The checker reports which promise that breaks.
     ///
     /// - Parameters:
-    ///   - quiet: how long to watch devices that have nothing to do; zero does not.
-    ///   - resetsSilentLines: whether silent lines are reset first. A device that only listens finds out after 60 s that
-    ///     its line is dead, for which a short run does not wait.
+    ///   - quiet: The length of the idle period. Zero skips it.
+    ///   - resetsSilentLines: Whether silent connections are reset first. A device that only listens notices a dead
+    ///     connection after 60 s, and a short run does not wait for that.
     func settle(
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero, resetsSilentLines: Bool = true
     ) throws -> Evidence {
@@ -26,7 +26,7 @@ extension Testbed {
         } else {
             for device in devices + devices where !device.isWatching {
                 let answer = try device.run(["sync", "--wait", "240s"])
-                // 6: synced, and the journal has something new. All else is told by the databases.
+                // Status 6 means synced with a new journal entry. The databases show everything else.
                 if ![0, 6].contains(answer.status) { break }
             }
         }
@@ -40,7 +40,7 @@ extension Testbed {
                 "\(device.isWatching ? "watching" : "not watching"), last line: \(device.lastWatchLine), errors: \(device.watchErrors), traffic: \(device.proxy.traffic)"
         }
         if quiet > .zero {
-            // Let what a device asks at once after its last change be over.
+            // Waits for the requests that a device makes directly after its last change.
             var before = devices.map(\.proxy.traffic)
             try? eventually("silence") {
                 usleep(150_000)
@@ -61,7 +61,7 @@ extension Testbed {
         }
         for device in devices where device.isWatching {
             let status = device.endWatch(SIGTERM)
-            // 6: the journal got something new meanwhile.
+            // Status 6 means that the journal got a new entry in the meantime.
             try demand(status == 0 || status == 6, "\(device.name)'s watch ended with \(status ?? -1) after SIGTERM")
         }
         for device in devices {
@@ -85,7 +85,7 @@ extension Testbed {
         return row?.integer(0) == 0 && row?.integer(1) == head ?? 0
     }
 
-    /// Ends the test with every broken promise, unless there is none.
+    /// Fails the test with all broken promises, if there are any.
     func demandNoFinding(
         _ ledger: Ledger, samples: [Sample] = [], quiet: Duration = .zero
     ) throws {

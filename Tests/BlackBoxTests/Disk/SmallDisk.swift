@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A disk of a few megabytes that a test fills to the brim and frees again.
+/// A disk of a few megabytes that a test can fill completely and free again.
 ///
-/// Where this process may mount, a tmpfs: the programs meet a real ENOSPC. Elsewhere a limit on the size of files
-/// (RLIMIT_FSIZE, its signal ignored), which their writes meet as EFBIG.
+/// If this process may mount file systems, the disk is a tmpfs, and writes of the programs fail with a real ENOSPC.
+/// Otherwise it is a limit on the size of files (RLIMIT_FSIZE with its signal ignored), and writes fail with EFBIG.
 final class SmallDisk {
     let folder: String
     let kind: Kind
@@ -17,8 +17,8 @@ final class SmallDisk {
     }
 
     /// - Parameters:
-    ///   - folder: is made.
-    ///   - log: where the output of mount and prlimit goes, without the ending.
+    ///   - folder: The folder to create for the disk.
+    ///   - log: The path for the output of mount and prlimit, without the extension.
     init(at folder: String, mebibytes: Int, log: String) throws {
         self.folder = folder
         self.log = log
@@ -36,14 +36,14 @@ final class SmallDisk {
 
     deinit { end() }
 
-    /// Takes the disk away, also from under processes that still have files open on it.
+    /// Removes the disk, even if processes still have files open on it.
     func end() {
         guard kind == .tmpfs, !hasEnded else { return }
         hasEnded = true
         _ = try? Self.tool(["umount", "-l", folder], log)
     }
 
-    /// The words before those of every program that is to meet this disk.
+    /// The command-line prefix for every program that uses this disk.
     var launcher: [String] {
         switch kind {
         case .tmpfs: []
@@ -54,7 +54,7 @@ final class SmallDisk {
     private(set) var isFull = false
     private var hasEnded = false
 
-    /// Leaves no room, also not for `process`, which runs already.
+    /// Fills the disk, including for `process`, which is already running.
     func fill(_ process: pid_t? = nil) throws {
         isFull = true
         switch kind {

@@ -3,9 +3,9 @@ import Glibc
 import SyncConcurrency
 import SyncSimulation
 
-/// A TCP proxy on loopback between a client and a server, which cuts, delays, damages and silences what passes.
+/// A TCP proxy on loopback between a client and a server, which can cut, delay, damage, and silence connections.
 ///
-/// It knows bytes, not HTTP. One thread, which owns all sockets; it ends with `stop()`.
+/// It forwards bytes and does not parse HTTP. One thread owns all sockets and ends with `stop()`.
 final class ByteProxy: Sendable {
     let port: UInt16
     private let control: Guarded<Control>
@@ -13,7 +13,7 @@ final class ByteProxy: Sendable {
 
     struct Control {
         var conditions = ProxyConditions.fair
-        /// Grows with each order to reset all connections.
+        /// The number of orders so far to reset all connections.
         var cuts = 0
         var upstream: UInt16
         var isStopped = false
@@ -55,11 +55,11 @@ final class ByteProxy: Sendable {
     }
 }
 
-/// Sockets of loopback, none of which a child inherits.
+/// Creates loopback sockets that child processes do not inherit.
 enum LoopbackSocket {
     private static let stream = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
-    /// - Parameter port: 0 for any that is free.
+    /// - Parameter port: The port, or 0 for any free one.
     static func listener(on port: UInt16 = 0) throws -> Int32 {
         let socket = Glibc.socket(AF_INET, stream, 0)
         guard socket >= 0 else { throw Unmet("no socket: errno \(errno)") }
@@ -76,9 +76,10 @@ enum LoopbackSocket {
 
     private static let givenPorts = Guarded(0)
 
-    /// A port that is free, and stays so while its server is down: below those that Linux gives to outgoing connections.
+    /// Returns a free port that stays free while its server is down, because it is below the range that Linux uses for
+    /// outgoing connections.
     ///
-    /// Each is given once in a process; processes begin at different ones.
+    /// Each port is returned only once per process, and processes start at different ports.
     static func lastingPort() throws -> UInt16 {
         var last: (any Error)?
         for _ in 0..<100 {
@@ -106,7 +107,7 @@ enum LoopbackSocket {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Nil when nobody listens.
+    /// Returns a connected socket, or nil if nothing listens on the port.
     static func connected(to port: UInt16) -> Int32? {
         let socket = Glibc.socket(AF_INET, stream, 0)
         guard socket >= 0 else { return nil }
@@ -125,7 +126,7 @@ enum LoopbackSocket {
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Closes with a reset: the other side learns at once, and loses what it had not read.
+    /// Closes a socket with a reset. The other side notices at once and loses the data that it has not read.
     static func reset(_ socket: Int32) {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))

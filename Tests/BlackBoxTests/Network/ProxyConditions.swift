@@ -1,30 +1,31 @@
-/// A proxy's behavior toward the bytes that pass it.
+/// A proxy's treatment of the bytes that pass through it.
 struct ProxyConditions: Hashable, Sendable {
-    /// How long each piece waits, both ways.
+    /// The delay of each piece of data, in both directions.
     var delay = Duration.zero
-    /// No bytes, no end: what is open now, or is opened while it lasts, stays silent forever.
+    /// Whether connections pass neither data nor their end. A connection that is open during this time stays silent
+    /// forever.
     var isHalfOpen = false
-    /// Connections are reset at once.
+    /// Whether connections are reset at once.
     var refuses = false
-    /// How many of a thousand pieces have one bit turned over.
+    /// The number of pieces per thousand in which one bit is flipped.
     var damage = 0
-    /// Connections are reset once this many bytes have gone to the client, or to the server.
+    /// The number of bytes to the client, or to the server, after which a connection is reset.
     var cutAfterDown: Int?
     var cutAfterUp: Int?
-    /// Nothing goes to the client any more once so many requests have passed since the proxy was made.
+    /// The number of requests since the proxy was created after which nothing more goes to the client.
     var holdsAnswersFrom: Int?
-    /// The byte of the way to the client whose lowest bit is turned over, counted from 0 on each connection.
+    /// The byte sent to the client whose lowest bit is flipped, counted from 0 on each connection.
     var damagedByteDown: Int?
 
     static let fair = ProxyConditions()
 }
 
-/// The traffic of a proxy since it was made.
+/// The traffic of a proxy since it was created.
 struct ProxyTraffic: Hashable, Sendable {
     var connections = 0
-    /// Heads of HTTP/1.1 requests, as far as they can be read.
+    /// The number of HTTP/1.1 request heads, as far as they are readable.
     var requests = 0
-    /// Pieces that came from the client, which under TLS are the most that there can have been requests.
+    /// The number of pieces from the client. Under TLS this is an upper bound of the number of requests.
     var piecesUp = 0
     var bytesUp = 0
     var bytesDown = 0

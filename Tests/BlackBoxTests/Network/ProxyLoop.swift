@@ -1,7 +1,7 @@
 import Glibc
 import SyncSimulation
 
-/// The proxy's work: what it holds, and one turn of it.
+/// The proxy's state and one iteration of its loop.
 struct ProxyLoop {
     private let listener: Int32
     private var random: SeededRandom
@@ -19,7 +19,7 @@ struct ProxyLoop {
         var passed = 0
         var hasEnded = false
         var isShut = false
-        /// The last bytes that came, in which the head of a request may have begun.
+        /// The last bytes received, which may contain the beginning of a request head.
         var tail: [UInt8] = []
     }
 
@@ -58,7 +58,7 @@ struct ProxyLoop {
             for lane in [pair.up, pair.down] {
                 let isHeld = holdsAnswers && !lane.isUp
                 let listens = !isHeld && !lane.hasEnded && lane.waiting.count < Self.waitingPieces
-                // Nothing that happens on a silent connection is heard: not even its end.
+                // Events on a silent connection are ignored, even its end.
                 polled.append(
                     pollfd(fd: pair.isSilent ? -1 : lane.from, events: listens ? Int16(POLLIN) : 0, revents: 0))
             }
@@ -73,7 +73,8 @@ struct ProxyLoop {
             } else {
                 if polled[1 + 2 * index].revents != 0 { read(&pair.up, &pair.isOver, orders.conditions, now) }
                 write(&pair.up, &pair.isOver, orders.conditions, now)
-                // Asked again for each: what was just read may have been the request that ends all answers.
+                // This is checked again for each connection, because the data just read may contain the request that
+                // reaches the limit.
                 if orders.conditions.holdsAnswersFrom.map({ traffic.requests < $0 }) ?? true {
                     if polled[2 + 2 * index].revents != 0 { read(&pair.down, &pair.isOver, orders.conditions, now) }
                     write(&pair.down, &pair.isOver, orders.conditions, now)
@@ -174,7 +175,7 @@ struct ProxyLoop {
             }
             lane.passed += sent
             if let cut, lane.passed >= cut {
-                // Bytes from before the cut are to arrive: the end of a stream, where a reset could overtake it.
+                // Bytes before the cut must arrive. The stream is ended normally, because a reset could overtake them.
                 traffic.cut += 1
                 lane.waiting = []
                 shutdown(lane.to, Int32(SHUT_WR))

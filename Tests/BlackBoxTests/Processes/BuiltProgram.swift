@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the built programs are: beside the bundle of the tests.
+/// The built programs, which are next to the test bundle.
 enum BuiltProgram: String {
     case syncctl, syncd
 

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 import SyncConcurrency
 
-/// A process of ours, whose output goes into files. It does not outlive this object.
+/// A child process whose output goes to files. It does not outlive this object.
 final class Child: Sendable {
     let name: String
     let process: pid_t
     private let outputPath: String
     private let errorsPath: String
-    /// The exit status, or 128 and the signal; nil while it runs.
+    /// The exit status, or 128 plus the signal. Nil while the process runs.
     private let ending = Guarded<Int32?>(nil)
 
     /// - Parameters:
-    ///   - words: the program's path and its arguments.
-    ///   - log: where output and errors are written, without the ending.
+    ///   - words: The program's path and its arguments.
+    ///   - log: The path for its output and errors, without the extension.
     init(_ name: String, _ words: [String], variables: [String: String], log: String, input: String? = nil) throws {
         self.name = name
         outputPath = log + ".out"
@@ -26,11 +26,12 @@ final class Child: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, inputPath, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        // Nothing else of ours: no socket of the proxy, no end of another test's pipe. To close what is not open is no error.
+        // The child must not inherit other descriptors, such as sockets of the proxy or pipes of other tests. Closing a
+        // descriptor that is not open is not an error.
         for descriptor in 3...(Self.highestDescriptor() + 64) {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
-        // Signals that Foundation or a test's thread has masked or ignored must reach a program all the same.
+        // The child must receive signals even if Foundation or the test's thread has masked or ignored them.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -57,7 +58,7 @@ final class Child: Sendable {
         _ = try? wait(atMost: .patience)
     }
 
-    /// How it ended, or nil while it runs.
+    /// The exit status, or 128 plus the signal. Nil while the process runs.
     var status: Int32? {
         ending.withLock { ending in
             if ending == nil {
@@ -72,14 +73,14 @@ final class Child: Sendable {
 
     var isRunning: Bool { status == nil }
 
-    /// Nothing when it has ended: its number may be another process's by then.
+    /// Sends a signal. Does nothing if the process has ended, because its id may belong to another process by then.
     func send(_ signal: Int32) {
         ending.withLock { ending in
             if ending == nil { kill(process, signal) }
         }
     }
 
-    /// - Throws: when it has not ended in time; it is killed then.
+    /// - Throws: If the process has not ended in time. It is then killed.
     @discardableResult
     func wait(atMost patience: Duration) throws -> Int32 {
         let start = ContinuousClock.now
@@ -102,20 +103,20 @@ final class Child: Sendable {
     var errors: String { (try? String(contentsOfFile: errorsPath, encoding: .utf8)) ?? "" }
 }
 
-/// How a command ended, and what it said.
+/// The exit status and the output of a command.
 struct Answer: Sendable {
-    /// The exit status, or 128 and the signal that ended it.
+    /// The exit status, or 128 plus the signal that ended the command.
     let status: Int32
     let output: String
     let errors: String
 
-    /// The lines that were written to their end.
+    /// The complete lines of the output.
     var lines: [Substring] {
         output.hasSuffix("\n")
             ? output.split(separator: "\n") : output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
     }
 
-    /// The objects of those lines.
+    /// The JSON objects on these lines.
     var objects: [[String: any Sendable]] {
         lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: any Sendable] }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SyncConcurrency
 
-/// One device: a database, and the `syncctl` processes that work on it.
+/// A device: a database, and the `syncctl` processes that use it.
 final class Device: Sendable {
     let name: String
     let folder: String
@@ -28,29 +28,29 @@ final class Device: Sendable {
         self.logs = logs
         self.proxy = proxy
         tokenFile = token
-        // Short waits between tries, and long timeouts: on a busy machine, too, a request has its answer in time.
+        // The waits between attempts are short. The timeouts are long, so that a busy machine answers in time.
         var all = [
-            "TOMBOLO_STORE_FOLDER": folder,
-            "TOMBOLO_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
-            "TOMBOLO_SERVER_TOKEN_FILE": token, "TOMBOLO_SERVER_CONNECT_TIMEOUT": "300s",
-            "TOMBOLO_SERVER_REQUEST_TIMEOUT": "300s", "TOMBOLO_SYNC_BACKOFF_INITIAL": "50ms",
-            "TOMBOLO_SYNC_BACKOFF_CAP": "400ms", "TOMBOLO_SYNC_POLL_INTERVAL": "1s",
-            "TOMBOLO_SYNC_STOP_DEADLINE": "500ms",
+            "SYNCCTL_STORE_FOLDER": folder,
+            "SYNCCTL_SERVER_URL": "\(certificate == nil ? "http" : "https")://127.0.0.1:\(proxy.port)",
+            "SYNCCTL_SERVER_TOKEN_FILE": token, "SYNCCTL_SERVER_CONNECT_TIMEOUT": "300s",
+            "SYNCCTL_SERVER_REQUEST_TIMEOUT": "300s", "SYNCCTL_SYNC_BACKOFF_INITIAL": "50ms",
+            "SYNCCTL_SYNC_BACKOFF_CAP": "400ms", "SYNCCTL_SYNC_POLL_INTERVAL": "1s",
+            "SYNCCTL_SYNC_STOP_DEADLINE": "500ms",
         ]
-        if let certificate { all["TOMBOLO_SERVER_CA_FILE"] = certificate }
+        if let certificate { all["SYNCCTL_SERVER_CA_FILE"] = certificate }
         self.variables = all.merging(variables) { $1 }
     }
 
     var database: String { folder + "/tombolo.sqlite" }
 
-    /// Sets the words before the program's own from now on.
+    /// Sets the command-line prefix for later processes.
     func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
 
-    /// Gives a connection and a request this long, from the next process on.
+    /// Sets the connection and request timeouts for later processes.
     func setTimeouts(_ timeout: Duration) {
         let text = timeout.words.filter { $0 != " " }
         state.withLock {
-            $0.timeouts = ["TOMBOLO_SERVER_CONNECT_TIMEOUT": text, "TOMBOLO_SERVER_REQUEST_TIMEOUT": text]
+            $0.timeouts = ["SYNCCTL_SERVER_CONNECT_TIMEOUT": text, "SYNCCTL_SERVER_REQUEST_TIMEOUT": text]
         }
     }
 
@@ -65,9 +65,9 @@ final class Device: Sendable {
             log: "\(logs)/\(name)-\(number)", input: input)
     }
 
-    /// Runs a command to its end.
+    /// Runs a command until it ends.
     ///
-    /// - Parameter killedAfter: when it is to be killed, should it still run.
+    /// - Parameter killedAfter: The time after which the command is killed if it is still running.
     func run(
         _ arguments: [String], input: String? = nil, killedAfter: Duration? = nil, within: Duration = .patience
     ) throws -> Answer {
@@ -81,7 +81,7 @@ final class Device: Sendable {
         return Answer(status: status, output: child.output, errors: child.errors)
     }
 
-    /// Runs a command that is to end with this status.
+    /// Runs a command that must end with this status.
     @discardableResult
     func expect(
         _ status: Int32 = 0, _ arguments: String..., input: String? = nil
@@ -94,9 +94,9 @@ final class Device: Sendable {
         return answer
     }
 
-    // MARK: The one that stays
+    // MARK: The watching process
 
-    /// Starts `sync --watch`, should none run.
+    /// Starts `sync --watch` unless it is running.
     func startWatch() throws {
         guard !isWatching else { return }
         let child = try start(["sync", "--watch", "--json"])

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The second client of the protocol (`Tests/PythonClient`): its state is one file, and each command a process.
+/// A second client of the protocol (`Tests/PythonClient`). Its state is one file, and each command is a process.
 final class NaiveClient: Sendable {
     let proxy: ByteProxy
     private let state: String
@@ -14,12 +14,12 @@ final class NaiveClient: Sendable {
     static let examples = tests.deletingLastPathComponent().appending(path: "Schemas/wire/examples")
         .path(percentEncoded: false)
 
-    /// Whether there is a Python to run it.
+    /// Whether Python is available to run the client.
     static let isAvailable = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
         access("\($0)/python3", X_OK) == 0
     }
 
-    /// A client of its own account, which has seen nothing yet.
+    /// Creates a client with a new account that has not yet pulled anything.
     init(in testbed: Testbed) throws {
         state = "\(testbed.folder)/naive.json"
         token = "\(testbed.folder)/naive.token"
@@ -32,7 +32,7 @@ final class NaiveClient: Sendable {
         let all =
             ["/usr/bin/env", "python3", Self.script]
             + ["--state", state, "--url", "http://127.0.0.1:\(proxy.port)", "--token-file", token] + words
-        // The machine's own path: Python may be anywhere.
+        // The client gets the machine's PATH, because Python may be installed anywhere.
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return try Child(
             "naive client: \(words.first ?? "")", all, variables: ["PATH": path, "PYTHONDONTWRITEBYTECODE": "1"],
@@ -49,12 +49,12 @@ final class NaiveClient: Sendable {
 
     /// Pulls one page.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: Whether there are more pages.
     func pull(limit: Int) throws -> Bool {
         try expect("pull", "--limit", String(limit)).objects.first?["hasMore"] as? Bool ?? false
     }
 
-    /// The records that it holds, in the words of `Observation`.
+    /// Returns the client's records in the format of `Observation`.
     func rows() throws -> [String: String] {
         var rows: [String: String] = [:]
         for object in try expect("rows").objects {

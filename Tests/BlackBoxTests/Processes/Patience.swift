@@ -2,7 +2,7 @@ import Foundation
 import TestRings
 import Testing
 
-/// An unmet demand of a test, in words.
+/// An unmet condition of a test, as a message.
 struct Unmet: Error, CustomStringConvertible {
     let description: String
 
@@ -11,19 +11,19 @@ struct Unmet: Error, CustomStringConvertible {
     }
 }
 
-/// Ends the test with `words` unless `condition` holds.
+/// Fails the test with `words` unless `condition` is true.
 func demand(_ condition: Bool, _ words: @autoclosure () -> String) throws {
     guard condition else { throw Unmet(words()) }
 }
 
 extension Duration {
-    /// How long to wait for what happens at once on an idle machine.
+    /// The longest wait for an event that happens at once on an idle machine.
     ///
-    /// It is reached only when something hangs: how busy the machine is must not decide whether a test passes.
+    /// It is reached only if something hangs, because the load of the machine must not decide whether a test passes.
     static let patience = Duration.seconds(300)
 }
 
-/// Waits for a condition of the outside world, which tells nobody when it comes true; ends the test after `patience`.
+/// Polls until an external condition is true, and fails the test after `patience`.
 func eventually(
     _ what: @autoclosure () -> String, within patience: Duration = .patience, _ condition: () throws -> Bool
 ) throws {
@@ -34,7 +34,7 @@ func eventually(
     }
 }
 
-/// Runs `body` on a thread of its own, so that waiting for processes takes no thread from other tests.
+/// Runs `body` on a new thread, so that waiting for processes does not block the threads of other tests.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     let test = Test.current
     return try await withCheckedThrowingContinuation { continuation in

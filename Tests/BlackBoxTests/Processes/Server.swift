@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SyncConcurrency
 
-/// `syncd` on one folder: started, killed, stopped and started again, always on the port of the first start.
+/// A `syncd` process on one folder. It can be killed, stopped, and restarted, and always uses the same port.
 final class Server: Sendable {
     let folder: String
     let port: UInt16
@@ -14,7 +14,7 @@ final class Server: Sendable {
 
     private struct State {
         var child: Child?
-        /// The same, also after its end.
+        /// The last process, which may have ended.
         var last: Child?
         var launcher: [String] = []
         var starts = 0
@@ -28,20 +28,20 @@ final class Server: Sendable {
         self.variables = variables
         self.certificate = certificate
         isEncrypted = certificate != nil
-        // A port of our own for all starts.
+        // All starts use this port.
         port = try LoopbackSocket.lastingPort()
     }
 
     var database: String { folder + "/authority.sqlite" }
 
-    /// Sets the words before the program's own from the next start on.
+    /// Sets the command-line prefix for later starts.
     func setLauncher(_ words: [String]) { state.withLock { $0.launcher = words } }
 
     func addToken(_ name: String, to file: String) throws {
         try manage(["token", "add", name, "--output", file], log: "token-\(name)")
     }
 
-    /// Says that the database was restored from a backup; nothing may run on it.
+    /// Declares that the database was restored from a backup. No process may use the database.
     func renewEpoch() throws {
         try manage(["epoch", "renew"], log: "epoch")
     }
@@ -54,7 +54,7 @@ final class Server: Sendable {
         try demand(try child.wait(atMost: .patience) == 0, "\(name): \(child.errors)")
     }
 
-    /// Starts it, and waits until it listens.
+    /// Starts the server and waits until it listens.
     func start() throws {
         let (number, launcher) = state.withLock { state in
             state.starts += 1
@@ -86,7 +86,7 @@ final class Server: Sendable {
 
     func send(_ signal: Int32) { state.withLock { $0.child }?.send(signal) }
 
-    /// - Returns: how it ended, or nil when it did not run.
+    /// - Returns: The exit status, or nil if the server was not running.
     @discardableResult
     func end(_ signal: Int32) -> Int32? {
         guard let child = state.withLock({ $0.child }) else { return nil }

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 
-/// A server and its devices, each a folder with real processes over it, a proxy before each device, all on loopback.
+/// A server and its devices on loopback. Each has a folder and real processes, and each device connects through a
+/// proxy.
 ///
-/// Everything in it ends with `end()`, and with this object.
+/// All of it ends with `end()` or when this object is deallocated.
 final class Testbed: Sendable {
     let folder: String
     let server: Server
@@ -11,24 +12,26 @@ final class Testbed: Sendable {
     let variables: [String: String]
 
     /// - Parameters:
-    ///   - seed: of the proxies' choices.
-    ///   - isEncrypted: whether the server speaks TLS.
-    ///   - startsServer: otherwise the test makes the tokens and starts it, once its disk is there.
+    ///   - seed: The seed of the proxies' random choices.
+    ///   - isEncrypted: Whether the server uses TLS.
+    ///   - startsServer: Whether to start the server. If false, the test creates the tokens and starts it later.
     init(
         devices names: [String], seed: UInt64 = 1, isEncrypted: Bool = false,
         startsServer: Bool = true, settings: [String: String] = [:]
     ) throws {
         let folder = NSTemporaryDirectory() + "tombolo-box-\(UUID().uuidString.prefix(13))"
         self.folder = folder
-        // The options of a sanitizer hold for the programs, too.
+        // The programs inherit the options of sanitizers.
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
         let own = [
-            "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TOMBOLO_ENVIRONMENT": "test", "NO_COLOR": "1",
+            "HOME": folder, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "SYNCCTL_ENVIRONMENT": "test",
+            "SYNCD_ENVIRONMENT": "test",
+            "NO_COLOR": "1",
             "SWIFT_BACKTRACE": "enable=no",
         ]
         let variables = inherited.merging(own) { $1 }.merging(settings) { $1 }
         self.variables = variables
-        // The server that has begun when something fails, which no deinit of an object half made would end.
+        // If a later step of this initializer throws, no `deinit` runs, so the started server must be ended explicitly.
         var started: Server?
         do {
             for part in ["logs", "server"] {
@@ -89,11 +92,11 @@ final class Testbed: Sendable {
     }
 }
 
-/// Runs a scenario on a thread of its own, in a testbed of its own, whose devices have their databases; ends the testbed.
+/// Runs a scenario on a new thread with a new testbed, and then ends the testbed.
 ///
 /// - Parameters:
-///   - startsServer: otherwise the scenario makes the tokens and starts it.
-///   - makesDatabases: otherwise the scenario makes them.
+///   - startsServer: Whether to start the server. If false, the scenario creates the tokens and starts it.
+///   - makesDatabases: Whether to create the devices' databases. If false, the scenario creates them.
 func inTestbed(
     devices: [String] = ["laptop", "phone"], isEncrypted: Bool = false, startsServer: Bool = true,
     makesDatabases: Bool = true, settings: [String: String] = [:],

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Writes on one device by `syncctl`, and notes in the ledger what the commands said.
+/// Writes on one device with `syncctl`, and records the results of the commands in the ledger.
 struct Writer: Sendable {
     let device: Device
     let ledger: Ledger
-    /// When a command is to be killed; nil lets it end.
+    /// The time after which a command is killed. Nil lets it run to its end.
     var killedAfter: Duration?
 
-    /// - Returns: the id, when the command told it.
+    /// - Returns: The id, if the command printed it.
     @discardableResult
     func create(_ text: String) throws -> String? {
         let write = ledger.begin(device.name, .create, texts: [text])
@@ -37,7 +37,7 @@ struct Writer: Sendable {
         return !note(write, answer, result: "deleted").isEmpty
     }
 
-    /// Writes all members of a group in one transaction: creates them, or gives each its name of this revision.
+    /// Writes all members of a group in one transaction: creates them, or renames each for this revision.
     @discardableResult
     func writeGroup(_ group: String, revision: Int, size: Int) throws -> Bool {
         let texts = (0..<size).map { GroupText(group: group, revision: revision, member: $0, size: size).text }
@@ -53,7 +53,7 @@ struct Writer: Sendable {
         return true
     }
 
-    /// Deletes all members of a group of this revision in one transaction.
+    /// Deletes all members of a group at this revision in one transaction.
     @discardableResult
     func deleteGroup(_ group: String, revision: Int, size: Int) throws -> Bool {
         let names = (0..<size).map { GroupText(group: group, revision: revision, member: $0, size: size).text }
@@ -62,14 +62,14 @@ struct Writer: Sendable {
         return try ids.count == size && delete(ids)
     }
 
-    /// Writes and syncs while nothing is wrong, and tells how much goes each way then.
+    /// Writes and syncs without faults, and returns the traffic in each direction.
     func trafficOfOneSync() throws -> ProxyTraffic {
         try create("whole")
         try device.expect(0, "sync")
         return device.proxy.traffic
     }
 
-    /// A line that came whole is an acknowledgement, whatever became of the process after it.
+    /// Records the result of a write. A complete line of output is an acknowledgment, even if the process failed later.
     private func note(_ write: Int, _ answer: Answer, result: String) -> [String] {
         let ids = answer.objects.filter { $0["result"] as? String == result }.compactMap { $0["id"] as? String }
         if !ids.isEmpty { ledger.acknowledge(write, created: result == "created" ? ids : []) }

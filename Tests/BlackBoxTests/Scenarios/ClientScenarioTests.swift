@@ -3,18 +3,19 @@ import Glibc
 import TestRings
 import Testing
 
-/// Commands that are killed, and a device without room.
+/// Killed commands, a damaged database, and a device with a full disk.
 @Suite(.ring(.test), .serialized) struct BlackBoxClientTests {
     @Test(.timeLimit(.minutes(15)))
-    func `what a killed syncctl had acknowledged is there, and what it had not is whole or absent`()
+    func `acknowledged writes survive a killed syncctl, and others are complete or absent`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
             var writer = writers[0]
             var (killed, through) = (0, 0)
-            // Later while commands are killed, sooner when one got through: around the moment in which it matters.
+            // The delay grows after a killed command and shrinks after a completed one, so that it approaches the
+            // critical moment.
             var delay = Duration.milliseconds(8)
-            // The machine decides how many of each that takes; the delay finds the moment on any machine.
+            // The number of rounds depends on the machine, but the delay finds the moment on any machine.
             for index in 0..<200 {
                 if index >= 36, killed > 3, through > 3 { break }
                 writer.killedAfter = delay
@@ -43,12 +44,14 @@ import Testing
     }
 
     @Test(.ring(.check), .timeLimit(.minutes(15)))
-    func `a damaged database is salvaged: what it owed arrives, and what the server has comes back`() async throws {
+    func `salvaging a damaged database keeps its unsent writes, and a sync restores the server's records`() async throws
+    {
         try await inTestbed { testbed, ledger, writers in
             let (writer, device) = (writers[0], testbed.devices[0])
             for index in 0..<60 { try writer.create("shared.\(index)") }
             for device in testbed.devices { try device.expect(0, "sync") }
-            // The header and the schema; then a page of records, in which no write waits.
+            // The first round damages the header and the schema. The second damages a page of records without waiting
+            // writes.
             for (round, text) in [nil, "shared.3"].enumerated() {
                 for index in 0..<5 { try writer.create("owed.\(round).\(index)") }
                 try device.expect(0, "doctor", "--fix")
@@ -73,7 +76,7 @@ import Testing
         }
     }
 
-    /// The offset of a page that holds one text, and not another.
+    /// Returns the offset of a page that contains one text and not another.
     private static func page(of bytes: [UInt8], with text: String, without other: String) throws -> Int {
         let pages = stride(from: 4_096, to: bytes.count, by: 4_096)
         let found = pages.first { page in
@@ -85,7 +88,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `a device without room says so, keeps what it had, and goes on when there is room`() async throws {
+    func `a device with a full disk reports it, keeps its data, and continues once there is space`() async throws {
         try await inTestbed(makesDatabases: false) { testbed, ledger, writers in
             let (writer, device) = (writers[0], testbed.devices[0])
             let disk = try SmallDisk(at: device.folder, mebibytes: 1, log: "\(testbed.folder)/logs/disk")
@@ -100,7 +103,7 @@ import Testing
 
             try disk.fill()
             device.setLauncher(disk.launcher)
-            // A write that needs no new page may still go in.
+            // A write that needs no new page may still succeed.
             var refused: Answer?
             for index in 0..<20 where refused == nil {
                 let write = ledger.begin(device.name, .create, texts: ["cramped.\(index)"])

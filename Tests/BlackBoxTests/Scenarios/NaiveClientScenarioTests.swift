@@ -2,10 +2,10 @@ import Foundation
 import TestRings
 import Testing
 
-/// A client that was written from the description of the wire alone, beside real devices.
+/// A client that was written only from the description of the protocol, together with real devices.
 @Suite(.ring(.test), .serialized, .enabled(if: NaiveClient.isAvailable, "there is no python3 on this machine"))
 struct BlackBoxNaiveClientTests {
-    @Test(.timeLimit(.minutes(15))) func `a client that shares no code with ours ends with the rows of our devices`()
+    @Test(.timeLimit(.minutes(15))) func `an independent client ends with the same rows as the devices`()
         async throws
     {
         try await inTestbed { testbed, _, writers in
@@ -17,7 +17,7 @@ struct BlackBoxNaiveClientTests {
             for index in 0..<5 { ids.append(try #require(try laptop.create("early.\(index)"))) }
             try laptop.device.expect(0, "sync")
 
-            // A snapshot in pages of one row, each pulled by a process of its own; commits go on meanwhile.
+            // The client pulls a snapshot in pages of one row, each with a separate process, while commits continue.
             var pages = 1
             while try naive.pull(limit: 1) {
                 pages += 1
@@ -28,11 +28,11 @@ struct BlackBoxNaiveClientTests {
             try demand(pages > 5, "the snapshot had \(pages) pages")
             try Self.demandEqualRows(naive, testbed, [laptop])
 
-            // The server applies a push whose answer is lost; its repeat takes no effect of its own.
+            // The server applies a push whose response is lost. The repeat must have no further effect.
             let (user, avatar) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
             try naive.expect("create", "user", user, "username=from python")
             try naive.expect("create", "avatar", avatar, "author=@\(user)", "image_url=https://example.org/p.png")
-            // Hello, then the push.
+            // The hello and the push are the next two requests.
             let last = naive.proxy.traffic.requests + 2
             naive.proxy.setConditions(ProxyConditions(holdsAnswersFrom: last))
             let push = try naive.start(["push"])
@@ -47,14 +47,14 @@ struct BlackBoxNaiveClientTests {
             let repeated = try Observation.server(testbed.server.database).repeated
             try demand(repeated.isEmpty, "the feed has twice: \(repeated)")
 
-            // Both edit one record, and each deletes one, without having heard of the other.
+            // Both edit one record, and each deletes a record, without knowing each other's changes.
             try laptop.device.expect(0, "sync")
             try laptop.update(ids[1], to: "by the laptop")
             try naive.expect("update", "user", ids[1], "username=by python")
             try laptop.delete([ids[2]])
             try naive.expect("delete", "user", ids[3])
             try naive.expect("update", "user", user, "avatar=@\(avatar)")
-            // Of a record that is gone by the time the edit arrives.
+            // This record is deleted by the time the edit arrives.
             try naive.expect("update", "user", ids[2], "username=too late")
             try Self.sync(laptop)
             try naive.expect("sync")
@@ -65,7 +65,7 @@ struct BlackBoxNaiveClientTests {
             try demand(rows["user \(ids[3])"] == nil, "what the naive client deleted is still there")
             try demand(rows["avatar \(avatar)"]?.contains(user) == true, "the avatar refers to no author")
 
-            // Away for a while, it goes on from its cursor.
+            // After a while offline, the client continues from its cursor.
             for index in 0..<3 { try writers[1].create("later.\(index)") }
             try Self.sync(writers[1])
             try Self.sync(laptop)
@@ -77,7 +77,7 @@ struct BlackBoxNaiveClientTests {
 
     private static func sync(_ writer: Writer) throws {
         let answer = try writer.device.run(["sync"])
-        // 6: synced, and the journal has something new.
+        // Status 6 means synced with a new journal entry.
         try demand([0, 6].contains(answer.status), "sync ended with \(answer.status): \(answer.errors)")
     }
 

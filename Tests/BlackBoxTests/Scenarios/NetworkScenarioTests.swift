@@ -3,9 +3,9 @@ import Glibc
 import TestRings
 import Testing
 
-/// Bytes that do not come, come late, or come wrong.
+/// Data that is lost, delayed, or damaged in the network.
 @Suite(.ring(.test), .serialized) struct BlackBoxNetworkTests {
-    @Test(.timeLimit(.minutes(15))) func `a connection on which nothing comes any more is given up and made again`()
+    @Test(.timeLimit(.minutes(15))) func `a silent connection is abandoned and replaced by a new one`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -27,7 +27,7 @@ import Testing
             try eventually("the laptop sees that it is offline") {
                 laptop.lastWatchLine.contains(#""connection":"offline""#)
             }
-            // Open connections stay silent forever; only new ones work.
+            // Connections that are already open stay silent. Only new ones work.
             laptop.proxy.setConditions(.fair)
             try eventually("the laptop has caught up") {
                 let texts = try Database(laptop.database).rows(
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a device whose server is gone says so, and tries again now and then`()
+    @Test(.timeLimit(.minutes(15))) func `a device whose server is unreachable reports it and retries with pauses`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -57,13 +57,14 @@ import Testing
             try eventually("a few tries") { proxy.traffic.connections >= before + 6 }
             usleep(1_000_000)
             let (tries, lasted) = (proxy.traffic.connections - before, ContinuousClock.now - start)
-            // No wait is shorter than 100 ms; a try may need two connections.
+            // Each wait is at least 100 ms, and an attempt may need two connections.
             try demand(tries <= 4 + 2 * Int(lasted / .milliseconds(100)), "I18: \(tries) connections in \(lasted)")
             try testbed.demandNoFinding(ledger, quiet: .seconds(1))
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an answer that is cut at byte k is asked for again, and takes effect once`()
+    @Test(.timeLimit(.minutes(15)))
+    func `after a response is cut at any byte, the request is repeated and takes effect once`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -87,13 +88,13 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `damaged bytes under TLS are noticed, and nothing of them is applied`()
+    @Test(.timeLimit(.minutes(15))) func `damaged bytes under TLS are detected, and none of them are applied`()
         async throws
     {
         try await inTestbed(isEncrypted: true) { testbed, ledger, writers in
             let writer = writers[0]
             let whole = try writer.trafficOfOneSync()
-            // A record whose damaged length is too long never ends.
+            // A TLS record whose damaged length is too long never ends, so the timeout must be short.
             writer.device.setTimeouts(.milliseconds(1_500))
             for step in 0..<8 {
                 try writer.create("damaged.\(step)")
@@ -112,12 +113,12 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a damaged head of an answer in plain text ends the try, and costs no write`()
+    @Test(.timeLimit(.minutes(15))) func `a damaged response head in plain text ends the attempt and loses no write`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
             let writer = writers[0]
-            // The first bytes of each connection's first answer: "HTTP/1.1 200".
+            // The places are the first bytes of each connection's first response: "HTTP/1.1 200".
             for place in 0..<12 {
                 try writer.create("head.\(place)")
                 writer.device.proxy.setConditions(ProxyConditions(damagedByteDown: place))

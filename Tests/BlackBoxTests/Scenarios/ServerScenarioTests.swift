@@ -3,15 +3,15 @@ import Glibc
 import TestRings
 import Testing
 
-/// A server that is killed, stopped or full, met by devices that must lose nothing.
+/// A server that is killed, stopped, restored, or has a full disk, with devices that must lose nothing.
 @Suite(.ring(.test), .serialized) struct BlackBoxServerTests {
-    @Test(.timeLimit(.minutes(15))) func `a server that is killed in the middle of a push has each write once`()
+    @Test(.timeLimit(.minutes(15))) func `a server that is killed during a push has each write once`()
         async throws
     {
-        try await inTestbed(settings: ["TOMBOLO_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
+        try await inTestbed(settings: ["SYNCCTL_SYNC_BATCH_TRANSACTIONS": "1"]) { testbed, ledger, writers in
             let writer = writers[0]
-            // Each round kills it a little later on its way through hello and the pushes. The proxy holds the answer back
-            // until the server is dead and the connection cut: the client never hears what became of its request.
+            // Each round kills the server after one more request of the sync. The proxy holds the response back until
+            // the server is dead and the connection is cut, so that the client never receives it.
             for round in 0..<6 {
                 for index in 0..<4 { try writer.create("round.\(round).\(index)") }
                 try writer.writeGroup("g\(round)", revision: 0, size: 40)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `a stopped server ends a sync at its deadline, and has everything when it goes on`()
+    func `a sync with a stopped server ends at its deadline and loses nothing`()
         async throws
     {
         try await inTestbed { testbed, ledger, writers in
@@ -44,11 +44,11 @@ import Testing
             try writer.device.expect(0, "sync")
             try writer.create("meanwhile")
             testbed.server.send(SIGSTOP)
-            // A look does not wait as long as a sync may.
+            // The status command has a shorter deadline than a sync.
             let look = try writer.device.expect(0, "status")
             try demand(
                 look.output.contains("5.0 seconds allowed"), "status does not tell how long it waited: \(look.output)")
-            // Without a deadline it would not end: the server says no word.
+            // Without a deadline the sync would not end, because the server does not respond.
             writer.device.setTimeouts(.milliseconds(1_500))
             let answer = try writer.device.expect(4, "sync")
             try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
@@ -59,16 +59,16 @@ import Testing
     }
 
     enum Restore: String, CaseIterable {
-        /// The whole folder, and the operator says so.
+        /// The whole folder is restored, and the operator declares it.
         case declared
-        /// The whole folder, and nobody says so: the device proves it.
+        /// The whole folder is restored without notice, and the device proves it.
         case silent
-        /// The database alone: the mark beside it proves it before anybody is served.
+        /// Only the database is restored. The mark next to it proves this before any client is served.
         case besideTheMark
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: Restore.allCases)
-    func `what a server has lost that was restored from a backup comes back from a device's journal`(
+    func `writes that a restored server has lost come back from a device's journal`(
         restore: Restore
     ) async throws {
         try await inTestbed { testbed, ledger, writers in
@@ -93,7 +93,7 @@ import Testing
             case .besideTheMark: try keptMark.write(to: URL(filePath: mark))
             }
             try testbed.server.start()
-            // Something new is in the journal.
+            // Status 6 means that the journal has a new entry.
             try writer.device.expect(6, "sync")
             let entry = try writer.device.expect(0, "journal", "--json").objects.first
             try demand(entry?["event"] as? String == "forgotten", "the journal has \(String(describing: entry))")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a server without room on its disk keeps nobody's write from arriving later`()
+    @Test(.timeLimit(.minutes(15))) func `writes to a server with a full disk arrive once there is space`()
         async throws
     {
         try await inTestbed(startsServer: false, makesDatabases: false) { testbed, ledger, writers in
@@ -124,7 +124,7 @@ import Testing
                 let answer = try writer.device.expect(4, "sync")
                 try demand(answer.errors.contains("safe in the outbox"), "no word of the outbox: \(answer.errors)")
             }
-            // One that goes on trying meets the room when it comes.
+            // A sync that keeps retrying succeeds once there is space.
             let before = writers[0].device.proxy.traffic.requests
             let patient = try writers[0].device.start(["sync", "--wait", "240s"])
             try eventually("three more tries") { writers[0].device.proxy.traffic.requests >= before + 3 }

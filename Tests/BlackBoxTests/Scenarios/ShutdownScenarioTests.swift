@@ -3,26 +3,26 @@ import Glibc
 import TestRings
 import Testing
 
-/// `syncd` that is told to end, with all sorts of connections open.
+/// A `syncd` that is asked to end while various connections are open.
 @Suite(.ring(.test), .serialized) struct BlackBoxShutdownTests {
     @Test(.timeLimit(.minutes(15)), arguments: [false, true])
-    func `a server that is told to end does so in time, whatever its connections are at`(isEncrypted: Bool) async throws
-    {
+    func `a server ends in time in any state of its connections`(isEncrypted: Bool) async throws {
         try await inTestbed(
             devices: ["laptop", "phone", "kiosk"], isEncrypted: isEncrypted,
-            settings: ["TOMBOLO_SHUTDOWN_DEADLINE": "1s"]
+            settings: ["SYNCD_SHUTDOWN_DEADLINE": "1s"]
         ) { testbed, ledger, writers in
             for device in testbed.devices {
                 try device.startWatch()
                 try eventually("\(device.name) is in sync") { device.watchOutput.contains(#""in_sync":true"#) }
             }
-            // An open stream on a good line, one on a line that is silent forever, and requests on their way.
+            // One stream is on a working connection, one is on a connection that is silent forever, and requests are in
+            // flight.
             let silent = testbed.devices[1].proxy
             silent.setConditions(ProxyConditions(isHalfOpen: true))
             try eventually("the phone's line is silent") { silent.traffic.silenced > 0 }
             testbed.devices[2].proxy.setConditions(ProxyConditions(delay: .milliseconds(100)))
             for index in 0..<3 { try writers[2].create("on its way.\(index)") }
-            // And strangers: one that never says a word, one that stops in the middle of its first.
+            // Two connections have no token: one sends nothing, and one stops in the middle of its first request.
             let strangers = [
                 try #require(LoopbackSocket.connected(to: testbed.server.port)),
                 try #require(LoopbackSocket.connected(to: testbed.server.port)),
@@ -32,7 +32,7 @@ import Testing
                 send(strangers[1], $0, strlen($0), Int32(MSG_NOSIGNAL))
             }
 
-            // Without a deadline it would wait for the silent ones, which never close.
+            // Without a deadline the server would wait forever for the silent connections.
             let status = testbed.server.end(SIGTERM)
             try demand(status == 0, "syncd ended with \(status ?? -1): \(testbed.server.errors)")
             try testbed.server.start()

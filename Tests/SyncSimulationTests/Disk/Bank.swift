@@ -1,6 +1,7 @@
 import SyncSimulation
 
-/// Transactions whose traces betray a half: each moves one coin between two accounts, and writes that down in a ledger.
+/// Transactions of which any partial effect can be detected: each moves one coin between two accounts and records the
+/// move in a ledger.
 struct Bank {
     static let path = "/bank.sqlite"
     static let accounts = 12
@@ -17,7 +18,7 @@ struct Bank {
         try connection.run("PRAGMA journal_mode = \(journalMode.rawValue)")
         try connection.run("PRAGMA synchronous = \(synchronous)")
         try connection.run("PRAGMA wal_autocheckpoint = 12")
-        try connection.run("PRAGMA cache_size = 8")  // so that pages are spilled before the commit
+        try connection.run("PRAGMA cache_size = 8")  // The small cache makes SQLite write pages before the commit.
         return connection
     }
 
@@ -35,7 +36,7 @@ struct Bank {
         try connection.run("COMMIT")
     }
 
-    /// One transaction. When it throws, it may have been committed or not.
+    /// Runs one transaction. If this throws, the transaction may or may not have been committed.
     func transfer(number: Int, _ connection: RawConnection, random: inout SeededRandom) throws {
         let source = random.below(Self.accounts)
         let target = (source + 1 + random.below(Self.accounts - 1)) % Self.accounts
@@ -52,7 +53,8 @@ struct Bank {
         }
     }
 
-    /// How many transfers there have been; throws `Torn` when what is there is not the whole of so many.
+    /// Returns the number of transfers. Throws `Torn` if the accounts and the ledger do not match that number of
+    /// complete transfers.
     func check(_ connection: RawConnection) throws -> Int {
         let integrity = try connection.texts("PRAGMA integrity_check")
         guard integrity == ["ok"] else { throw Torn(what: "integrity_check: \(integrity)") }

@@ -1,12 +1,12 @@
 import CFaultVFS
 import SyncSimulation
 
-/// SQLite's own interface, as thin as can be.
+/// A thin wrapper of SQLite's C interface.
 final class RawConnection {
     private var handle: OpaquePointer?
 
     struct Failure: Error, Equatable, CustomStringConvertible {
-        /// The primary result code.
+        /// SQLite's primary result code.
         let code: Int32
         let message: String
 
@@ -33,7 +33,7 @@ final class RawConnection {
         }
     }
 
-    /// The first column of all rows.
+    /// Returns the first column of all rows.
     func texts(_ sql: String) throws -> [String] {
         var statement: OpaquePointer?
         let prepared = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)

@@ -1,5 +1,5 @@
 import CFaultVFS
-import GRDB
+import SQLiteDatabase
 import SyncSimulation
 import TestRings
 import Testing
@@ -7,7 +7,7 @@ import Testing
 @Suite(.ring(.check), .onWorldThreads)
 struct SimulatedDiskTests {
     @Test(arguments: Bank.JournalMode.allCases)
-    func `a database works, and is found again by the next process`(mode: Bank.JournalMode) throws {
+    func `a database works and can be opened by the next process`(mode: Bank.JournalMode) throws {
         let bank = Bank(journalMode: mode, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 1)
         var random = SeededRandom(seed: 1)
@@ -29,42 +29,41 @@ struct SimulatedDiskTests {
     }
 
     @Test(arguments: Bank.JournalMode.allCases)
-    func `what is committed with EXTRA survives every loss of power, whole`(mode: Bank.JournalMode) throws {
+    func `with synchronous EXTRA every commit survives any power loss`(mode: Bank.JournalMode) throws {
         let report = try crashes(Bank(journalMode: mode, synchronous: "EXTRA"), seeds: 0..<150)
         #expect(report.lostCommits == 0)
         #expect(report.powerLosses >= 300)
     }
 
-    @Test func `what is committed with FULL to a write-ahead log survives every loss of power, whole`() throws {
+    @Test func `with synchronous FULL every commit to a WAL survives any power loss`() throws {
         let report = try crashes(Bank(journalMode: .wal, synchronous: "FULL"), seeds: 0..<300)
         #expect(report.lostCommits == 0)
         #expect(report.powerLosses >= 600)
     }
 
-    @Test func `with FULL a deleted journal may come back, and takes one commit with it`() throws {
+    @Test func `with synchronous FULL a deleted rollback journal can reappear and undo one commit`() throws {
         let report = try crashes(Bank(journalMode: .delete, synchronous: "FULL"), seeds: 0..<300)
         #expect(report.lostCommits > 0)
         #expect(report.mostLostAtOnce == 1)
     }
 
-    @Test func `with NORMAL a write-ahead log loses its tail at most, and never a part of a commit`() throws {
+    @Test func `with synchronous NORMAL a WAL loses only its last commits, and never a part of a commit`() throws {
         let report = try crashes(Bank(journalMode: .wal, synchronous: "NORMAL"), seeds: 0..<300)
         #expect(report.lostCommits > 0)
     }
 
-    @Test func `noise in the pieces that were lost does no harm to a write-ahead log`() throws {
+    @Test func `garbage in lost pages does not damage a WAL`() throws {
         let report = try crashes(Bank(journalMode: .wal, synchronous: "FULL"), seeds: 0..<150, garbage: 0.5)
         #expect(report.lostCommits == 0)
     }
 
     @Test(arguments: Bank.JournalMode.allCases)
-    func `a killed process loses nothing that it committed, at any level of synchronous`(mode: Bank.JournalMode) throws
-    {
+    func `a killed process loses no commit, even with synchronous OFF`(mode: Bank.JournalMode) throws {
         let report = try crashes(Bank(journalMode: mode, synchronous: "OFF"), seeds: 0..<100, effect: .kill)
         #expect(report.lostCommits == 0)
     }
 
-    @Test func `what a failed sync was to write is seen, and may be lost although a later sync succeeds`() throws {
+    @Test func `after a failed sync the data is readable, but can be lost even if a later sync succeeds`() throws {
         func open(_ process: DiskProcess) throws -> RawConnection {
             let connection = try RawConnection("/notes.db", on: process)
             try connection.run("PRAGMA journal_mode = WAL")
@@ -78,7 +77,7 @@ struct SimulatedDiskTests {
             let first = disk.makeProcess()
             let connection = try open(first)
             try connection.run("CREATE TABLE note (id INTEGER PRIMARY KEY)")
-            disk.plan(DiskFault(.sync, of: .log, times: 1, effect: .fail(.inputOutput)))
+            disk.plan(DiskFault(.sync, of: .wal, times: 1, effect: .fail(.inputOutput)))
             #expect(throws: (any Error).self) { try connection.run("INSERT INTO note VALUES (1)") }
             first.kill()
             let second = try open(disk.makeProcess())
@@ -90,15 +89,17 @@ struct SimulatedDiskTests {
         #expect(left == [0, 2])
     }
 
-    @Test func `without syncs a loss of power does break a database`() throws {
-        // The proof that the tests above can fail: this disk does lose and tear.
+    @Test func `without syncs a power loss damages a database`() throws {
+        // This proves that the tests above can fail: the disk does lose and tear writes.
         #expect(throws: (any Error).self) {
             try crashes(Bank(journalMode: .delete, synchronous: "OFF"), seeds: 0..<300)
         }
     }
 
     @Test(arguments: Bank.JournalMode.allCases, DiskFault.Answer.allCases)
-    func `each operation may fail in its turn`(mode: Bank.JournalMode, answer: DiskFault.Answer) throws {
+    func `a database survives the failure of any disk operation`(mode: Bank.JournalMode, answer: DiskFault.Answer)
+        throws
+    {
         let bank = Bank(journalMode: mode, synchronous: "FULL")
         let kinds: DiskOperations =
             switch answer {
@@ -128,7 +129,7 @@ struct SimulatedDiskTests {
                 }
                 let wasHit = disk.faultCount > 0
                 disk.clearPlans()
-                // The same connection goes on.
+                // The same connection is still usable.
                 let count = try bank.check(connection)
                 #expect(
                     (committed...committed + 1).contains(count), "\(mode) \(answer) at \(skip): \(disk.lastOperations)")
@@ -136,7 +137,7 @@ struct SimulatedDiskTests {
                 committed = count + 1
                 if !wasHit { break }
             }
-            // And so does the next process.
+            // The next process can use the database too.
             let after = try bank.check(bank.open(disk.makeProcess()))
             #expect(after == committed)
             skip += 1
@@ -149,11 +150,11 @@ struct SimulatedDiskTests {
             case .cannotOpen: mode == .delete ? [SQLITE_CANTOPEN] : []
             }
         #expect(codes.isSuperset(of: expected), "\(codes)")
-        // Only a journal that is deleted is opened again for each transaction.
+        // Only in the journal mode DELETE is the rollback journal opened for each transaction.
         #expect(skip > (answer != .cannotOpen ? 5 : mode == .delete ? 4 : -1))
     }
 
-    @Test func `a full disk is told as such, and what was there stays`() throws {
+    @Test func `a full disk is reported as such, and existing data is kept`() throws {
         let bank = Bank(journalMode: .wal, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         var random = SeededRandom(seed: 5)
@@ -174,7 +175,7 @@ struct SimulatedDiskTests {
         try bank.transfer(number: committed + 1, connection, random: &random)
     }
 
-    @Test func `a read-only disk can be read, and refuses writes`() throws {
+    @Test func `a read-only disk can be read and refuses writes`() throws {
         let bank = Bank(journalMode: .delete, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         try bank.create(bank.open(disk.makeProcess()))
@@ -186,7 +187,7 @@ struct SimulatedDiskTests {
     }
 
     @Test(arguments: [Bank.JournalMode.wal, .delete])
-    func `two processes exclude each other's writes`(mode: Bank.JournalMode) throws {
+    func `a write of one process locks out writes of another`(mode: Bank.JournalMode) throws {
         let bank = Bank(journalMode: mode, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         let first = try bank.open(disk.makeProcess())
@@ -205,7 +206,7 @@ struct SimulatedDiskTests {
         #expect(try bank.check(first) == 0)
     }
 
-    @Test func `the locks of a killed process are gone, and its writes are undone`() throws {
+    @Test func `the locks of a killed process are released, and its open transaction is rolled back`() throws {
         for mode in [Bank.JournalMode.wal, .delete] {
             let bank = Bank(journalMode: mode, synchronous: "FULL")
             let disk = SimulatedDisk(seed: 5)
@@ -225,7 +226,7 @@ struct SimulatedDiskTests {
         }
     }
 
-    @Test func `a disk can be copied, rolled back and damaged`() throws {
+    @Test func `a disk can be copied, rolled back, and damaged`() throws {
         let bank = Bank(journalMode: .wal, synchronous: "FULL")
         let disk = SimulatedDisk(seed: 5)
         var random = SeededRandom(seed: 5)
@@ -266,7 +267,7 @@ struct SimulatedDiskTests {
     }
 
     @Test(arguments: 0..<24)
-    func `disks beside each other do not disturb each other`(number: Int) throws {
+    func `concurrent disks do not affect each other`(number: Int) throws {
         let bank = Bank(journalMode: .wal, synchronous: "FULL")
         let seed = UInt64(number % 4)
         let disk = SimulatedDisk(seed: seed)
@@ -276,33 +277,43 @@ struct SimulatedDiskTests {
         #expect(disk.traceHash == again.traceHash)
     }
 
-    @Test func `GRDB opens it by its URI, with a pool that writes ahead`() throws {
+    @Test func `a writer and readers beside it find the disk by its URI, and write ahead`() throws {
         let disk = SimulatedDisk(seed: 8)
         let process = disk.makeProcess()
+        func open(_ process: DiskProcess) throws -> (writer: Connection, readers: ReaderPool) {
+            let uri = DatabaseURI.make("/pool.sqlite", vfs: process.vfsName, creating: true)
+            let writer = try Connection(opening: uri, busyTimeout: .zero)
+            try writer.useWAL("/pool.sqlite")
+            try writer.setDurability(.powerLoss, of: "/pool.sqlite")
+            return (writer, ReaderPool(count: 2) { try Connection(opening: uri, busyTimeout: .zero) })
+        }
+        func count(_ readers: ReaderPool) throws -> Int64 {
+            try readers.read { try $0.integer(of: "SELECT count(*) FROM item") }
+        }
         do {
-            let pool = try DatabasePool(path: process.uri(for: "/pool.sqlite"))
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            try pool.write { database in
-                try database.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
-                for id in 1...100 {
-                    try database.execute(sql: "INSERT INTO item VALUES (?, ?)", arguments: [id, "name"])
-                }
+            let (writer, readers) = try open(process)
+            try writer.write { writer in
+                try writer.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
+                for id in 1...100 { try writer.execute("INSERT INTO item VALUES (\(id), 'name')") }
+                return .commit(())
             }
-            #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
-            #expect(try pool.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
+            #expect(try count(readers) == 100)
+            #expect(try readers.read { try $0.text(of: "PRAGMA journal_mode") } == "wal")
         }
         #expect(process.openFileCount == 0)
         #expect(disk.fileNames.contains("/pool.sqlite"))
 
         disk.losePower(seed: 4)
         let next = disk.makeProcess()
-        let pool = try DatabasePool(path: next.uri(for: "/pool.sqlite"))
-        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+        let (writer, readers) = try open(next)
+        #expect(try count(readers) == 100)
         disk.plan(DiskFault(.write, effect: .fail(.full)))
-        let failure = #expect(throws: DatabaseError.self) { try pool.write { try $0.execute(sql: "DELETE FROM item") } }
-        #expect(failure?.resultCode == .SQLITE_FULL)
+        let failure = #expect(throws: DatabaseError.self) {
+            try writer.write { .commit(try $0.execute("DELETE FROM item")) }
+        }
+        #expect(failure?.code == .diskFull)
         #expect(next.openFileCount > 0)
-        #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 100)
+        #expect(try count(readers) == 100)
     }
 }
 
@@ -329,9 +340,9 @@ private func crashes(
     return report
 }
 
-/// Lets a bank work until its machine crashes, several times, and looks at what each crash has left.
+/// Runs transfers until the machine crashes, several times, and checks the database after each crash.
 ///
-/// - Returns: how many acknowledged commits each crash has lost.
+/// - Returns: The number of acknowledged commits that each crash has lost.
 private func generations(
     _ bank: Bank, disk: SimulatedDisk, seed: UInt64, effect: DiskFault.Effect, garbage: Double
 ) throws -> [Int] {

@@ -2,7 +2,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Small worlds, completely. Larger ones are explored by the soak.
+/// Explores small worlds completely. The soak run explores larger ones.
 @Suite(.ring(.test), .onWorldThreads) struct ExplorerTests {
     @Test func `every state of two devices with one write each keeps the invariants`() {
         let report = Explorer(writes: 1, faults: 0).run()
@@ -11,7 +11,7 @@ import Testing
         #expect(report.states > 4_000, "the world has shrunk to \(report.states) states")
     }
 
-    @Test func `a limit of states is said, not hidden`() {
+    @Test func `a report says that it is incomplete if the limit of states is reached`() {
         let report = Explorer(writes: 2, faults: 2, stateLimit: 2_000).run()
         #expect(!report.isComplete)
         #expect(report.violation == nil, "\(report.violation.map(\.description) ?? "")")

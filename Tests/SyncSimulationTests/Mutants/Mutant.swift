@@ -6,21 +6,22 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// A bug that is planted at a seam around the real parts, to see whether the oracles notice.
+/// A bug that is planted around the real parts to prove that the oracles detect it.
 struct Mutant: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Those of the invariants by which it may be noticed; the first is the one that it breaks first of all.
+    /// The invariants by which an oracle may detect the bug. The first one is the invariant that the bug breaks
+    /// directly.
     let breaks: [Invariant]
-    /// Says what goes wrong, in one sentence.
+    /// One sentence that describes the bug.
     let sentence: String
     var parts: @Sendable () -> WorldParts
-    /// Makes the world such that the bug can show: rare faults more often, policies out of range.
+    /// Changes the plan of the world so that the bug can take effect, for example by making rare faults frequent.
     var shape: @Sendable (inout WorldPlan) -> Void = { _ in }
-    /// Whether the bug is in the parts; otherwise it is a policy out of range, and the world's shape is all of it.
+    /// Whether the bug is in the parts. Otherwise the bug is a policy out of range, which `shape` sets.
     var isPlantedInParts = true
-    /// Whether the users' oracle has to find it, and no other.
+    /// Whether the users' oracle must find the bug, and not another one.
     var isFoundByUsers = false
-    /// Whether it takes so many worlds that only `tools/soak mutants` looks for it.
+    /// Whether finding the bug takes so many worlds that only `tools/soak mutants` tries.
     var isRare = false
 
     init(
@@ -37,20 +38,20 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The same, looked for by `tools/soak mutants` alone.
+    /// This mutant, marked so that only `tools/soak mutants` tries to find it.
     var rare: Mutant {
         var mutant = self
         mutant.isRare = true
         return mutant
     }
 
-    /// The narrowest ring of tests that looks for it.
+    /// The narrowest ring of tests that tries to find the bug.
     var ring: TestRing {
         if isRare { return .soak }
         return Mutant.quick.contains(name) ? .test : .check
     }
 
-    /// The same, planted by nothing but the shape of the world.
+    /// This mutant, marked as planted only by the shape of the world.
     var ofPolicy: Mutant {
         var mutant = self
         mutant.isPlantedInParts = false
@@ -63,15 +64,15 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 }
 
 extension Mutant {
-    /// The plain authority with its bugs.
+    /// The bugs of the plain authority.
     static let plain: [Mutant] = PlainAuthority.Mutant.allCases.map { mutant in
         Mutant(
             "plain \(mutant.rawValue)", breaks: mutant.breaks, mutant.sentence, parts: { .plain(mutant: mutant) },
             shape: { plan in
-                // It knows but one, which all may use.
+                // The plain authority has only one space, which all devices may use.
                 plan.setting.spaceCount = 1
                 plan.rates.changeAccess = 0
-                // Edits meet where devices write without having heard of each other.
+                // Conflicts occur if devices write without knowing each other's edits.
                 plan.setting.devices = max(plan.setting.devices, 2)
                 plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
                 if mutant == .trustsItsMemory { plan.rates.secondServer = 0.05 }

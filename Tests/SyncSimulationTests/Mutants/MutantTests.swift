@@ -4,22 +4,23 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// The proof that the oracles see: a world with a planted bug does not get far.
+/// Proves that the oracles detect bugs: a world with a planted bug fails.
 @Suite(.ring(.test), .onWorldThreads)
 struct MutantTests {
     static let mutants = Mutant.all.filter { Soak.isOn || $0.ring <= .current }
 
-    /// A mutant that is not found in so many worlds is a hole: in what the users do, or in what the oracles look at.
+    /// The number of worlds to try. A mutant that is not found in them shows a gap in the users' operations or in the
+    /// oracles.
     private static let worlds: UInt64 = Soak.isOn ? 60 : 16
 
     @Test(arguments: mutants)
-    func `a planted bug is found`(mutant: Mutant) throws {
+    func `the oracles find each planted bug`(mutant: Mutant) throws {
         let start = ContinuousClock().now
         var virtual = Duration.zero
         var others: [String] = []
         for seed in 0..<Self.worlds {
             var plan = WorldPlan.drawn(seed: seed, steps: 150)
-            // A device that is lied to may break a promise in another way than the bug does by itself.
+            // False responses of a server could break a promise in a different way than the bug does.
             plan.rates.lie = 0
             plan.useCurrentBuilds()
             mutant.shape(&plan)
@@ -35,7 +36,7 @@ struct MutantTests {
                 #expect(
                     mutant.breaks.contains(violation.invariant), "\(mutant.name) was found, but by \(violation)")
                 if mutant.isFoundByUsers { #expect(violation.text.contains("told its user"), "\(violation)") }
-                // Costs more than finding it: the world without the bug runs to its end.
+                // This takes longer than finding the bug, because the world without the bug runs to its end.
                 if mutant.isPlantedInParts, TestRing.current >= .check { try checkThatThePartsAreToBlame(plan) }
                 print(
                     Row(
@@ -47,7 +48,7 @@ struct MutantTests {
         Issue.record("\(mutant.name) was not found in \(Self.worlds) worlds; ended otherwise: \(others.prefix(3))")
     }
 
-    /// The same world keeps all promises when nothing is planted: it was not the world's shape that was found.
+    /// Checks that the same world keeps all promises without the bug, so that the shape of the world is not the cause.
     private func checkThatThePartsAreToBlame(_ plan: WorldPlan) throws {
         do {
             _ = try World(plan, parts: .onSQLite()).run()
@@ -56,11 +57,11 @@ struct MutantTests {
         }
     }
 
-    @Test func `mutants have names of their own`() {
+    @Test func `the names of mutants are unique`() {
         #expect(Set(Mutant.all.map(\.name)).count == Mutant.all.count)
     }
 
-    @Test func `the quick mutants exist, and there is one for each promise that worlds check`() {
+    @Test func `the quick mutants exist and cover each promise that worlds check`() {
         let quick = Mutant.all.filter { $0.ring == .test }
         #expect(Mutant.quick.subtracting(quick.map(\.name)).isEmpty, "no mutants have these names")
         let all = Set(Mutant.all.map { $0.breaks[0] })
@@ -68,7 +69,7 @@ struct MutantTests {
         #expect(missing.isEmpty, "no quick mutant breaks \(missing)")
     }
 
-    @Test func `at least two bugs are planted for each promise`() {
+    @Test func `each promise has at least two planted bugs`() {
         for invariant in Invariant.allCases where invariant.reasonNotChecked == nil {
             let worlds = Mutant.all.count { $0.breaks[0] == invariant }
             let scenarios = Self.elsewhere[invariant] ?? 0
@@ -76,13 +77,13 @@ struct MutantTests {
         }
     }
 
-    /// Bugs that are planted in scenarios of their own.
+    /// The number of bugs that are planted in separate scenarios.
     private static let elsewhere: [Invariant: Int] = [
         .I21: ScopeTests.Planted.allCases.count,
         .I23: DatabaseTests.Planted.allCases.count,
     ]
 
-    /// A line of the table.
+    /// A row of the printed table.
     private struct Row: CustomStringConvertible {
         let mutant: Mutant
         let invariant: Invariant

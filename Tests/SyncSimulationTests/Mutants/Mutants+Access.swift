@@ -6,13 +6,13 @@ import SyncModel
 import SyncSimulation
 
 extension Mutant {
-    /// Rights are taken away and given back all the time.
+    /// Grants and revokes access rights often.
     @Sendable private static func changesRights(_ plan: inout WorldPlan) {
         plan.setting.devices = max(plan.setting.devices, 2)
         plan.rates.changeAccess = 0.05
     }
 
-    /// Bugs that show when somebody loses the access to a space.
+    /// Bugs that take effect when a principal loses access to a space.
     static let access: [Mutant] = [
         Mutant(
             "space kept without access", breaks: [.I21], "what may not be read any more stays on the device",
@@ -51,7 +51,7 @@ extension Mutant {
                     """)
             }, shape: changesRights),
         Mutant(
-            "consent to vacate not asked", breaks: [.I15], "another server takes away what it never has shown",
+            "space vacated without consent", breaks: [.I15], "another server takes away what it never has shown",
             parts: {
                 .wrappingStores {
                     $0.onVacate = { (base, space, epoch, _) throws(StoreFailure) in
@@ -65,7 +65,7 @@ extension Mutant {
                 plan.setting.policy.deleteBrake = DeleteBrake(records: 0, percent: 20)
             }),
         Mutant(
-            "access back, and writes refused", breaks: [.I17], "who may write again is refused as before",
+            "writes refused after access returns", breaks: [.I17], "who may write again is refused as before",
             parts: {
                 .wrappingAuthority { service in
                     service.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
@@ -83,7 +83,7 @@ extension Mutant {
                 }
             }, shape: changesRights),
         Mutant(
-            "own writes lost with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",
+            "outbox deleted with the access", breaks: [.I1, .I21], "with a space goes what waits to be sent there",
             parts: {
                 .plantingInStores(
                     """
@@ -96,7 +96,7 @@ extension Mutant {
                     """)
             }, shape: changesRights),
         Mutant(
-            "loss of access taken for a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
+            "loss of access treated as a failure", breaks: [.I21], "who is refused a space tries again, and keeps it",
             parts: {
                 .wrappingTransports {
                     $0.onPull = { (base, request, _) async throws(TransportFailure) in
@@ -121,7 +121,7 @@ extension Mutant {
             },
             shape: { plan in
                 changesRights(&plan)
-                // A device that starts again has forgotten it.
+                // A restart of the device would clear the remembered response.
                 plan.rates.killDevice = 0
                 plan.rates.losePowerOfDevice = 0
                 plan.rates.deviceDiskFault = 0

@@ -15,7 +15,7 @@ extension Mutant {
 
     /// Bugs in the server's calls.
     static let authorities: [Mutant] = [
-        authority("commit acknowledged and not made", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
+        authority("acknowledged commit not applied", breaks: [.I1, .I5, .I9], "the last of a push is not applied") {
             $0.onPush = { (base, request, principal, now) throws(AuthorityFailure) in
                 guard request.transactions.count > 1, let last = request.transactions.last else {
                     return try base.push(request, by: principal, now: now)
@@ -53,7 +53,7 @@ extension Mutant {
         authority(
             "conflicts not told", breaks: [.I6], "an outcome says nothing of the values that gave way",
             shape: {
-                // Edits meet where devices write without having heard of each other.
+                // Conflicts occur if devices write without knowing each other's edits.
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = max($0.rates.dropLink, 0.05)
             },
@@ -90,7 +90,7 @@ extension Mutant {
                 $0.onPull = { (base, request, principal, now) throws(AuthorityFailure) in
                     let reply = try base.pull(request, by: principal, now: now)
                     guard case .mustReset(.horizon) = reply, request.cursor != nil else { return reply }
-                    // As if the client had just finished a snapshot.
+                    // Pretends that the client has just finished a snapshot.
                     var cursor: Cursor?
                     while true {
                         let fresh = try base.pull(

@@ -5,7 +5,7 @@ import SyncModel
 import SyncSimulation
 
 extension Mutant {
-    /// Bugs that show when devices and the server have different builds.
+    /// Bugs that take effect when devices and the server have different builds.
     static let builds: [Mutant] = [
         Mutant(
             "unknown fields dropped", breaks: [.I5, .I4], "a device forgets the fields that its build does not know",
@@ -72,7 +72,7 @@ extension Mutant {
     @Sendable private static func earlierServer(_ plan: inout WorldPlan) {
         plan.setting.isServerEarlier = true
         plan.rates.upgrade = 0.02
-        // Answers are often lost, so that batches are repeated.
+        // Frequent loss of responses makes devices repeat their batches.
         plan.setting.network.loseAnswerRate = max(plan.setting.network.loseAnswerRate, 0.2)
         plan.setting.policy.batch.transactions = max(plan.setting.policy.batch.transactions, 8)
     }

@@ -9,7 +9,7 @@ extension Mutant {
         return Mutant(name, breaks: breaks, sentence, parts: { .plantingInStores(trigger) }, shape: shape)
     }
 
-    /// Bugs in what a device's store writes down.
+    /// Bugs in the rows that a device's store writes.
     static let clientRows: [Mutant] = [
         rows(
             "outbox row lost", breaks: [.I1, .I5], "one write in a while has no entry in the outbox",
@@ -20,7 +20,7 @@ extension Mutant {
             END
             """),
         rows(
-            "journal forgets what nobody has seen", breaks: [.I1, .I18],
+            "journal drops unhandled entries", breaks: [.I1, .I18],
             "the journal keeps its newest entries, seen or not",
             """
             AFTER INSERT ON sync_journal BEGIN
@@ -223,6 +223,11 @@ extension Mutant {
                 UPDATE sync_space SET marks = 0 WHERE key = NEW.key;
             END
             """, shape: { $0.rates.compactServer = 0.1 }),
+        rows(
+            "own commits forgotten", breaks: [.I1, .I15],
+            "after a restore, a device does not know which values it wrote",
+            "AFTER INSERT ON sync_confirmed BEGIN DELETE FROM sync_confirmed; END",
+            shape: { $0.rates.restoreServer = 0.15 }),
         rows(
             "sweep too wide", breaks: [.I14, .I15, .I5], "records that a snapshot has shown are taken for gone",
             "AFTER INSERT ON sync_seen BEGIN DELETE FROM sync_seen WHERE id = NEW.id; END",

@@ -42,14 +42,14 @@ extension Mutant {
                 $0.setting.devices = 3
             }),
         Mutant(
-            "refused for good", breaks: [.I18], "who was refused once does not ask again by itself",
+            "no retry after a refusal", breaks: [.I18], "who was refused once does not ask again by itself",
             shape: {
                 $0.setting.policy.refusalRetry = .seconds(1_000_000)
                 $0.rates.scriptAnswer = 0.2
                 $0.rates.recover = 0.02
             }),
         Mutant(
-            "stops when it likes", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
+            "stop deadline ignored", breaks: [.I18], "an engine that is asked to stop waits for what is on its way",
             shape: {
                 $0.setting.policy.stopDeadline = .seconds(1_000)
                 $0.setting.network.loseAnswerRate = 0.5
@@ -85,7 +85,7 @@ extension Mutant {
                 return .onSQLite(settings)
             },
             shape: {
-                // A device that comes back after long has full pages to read.
+                // A device that was offline for long reads full pages.
                 $0.setting.policy.pageRows = 40
                 $0.setting.devices = max($0.setting.devices, 2)
                 $0.rates.dropLink = 0.1
@@ -113,7 +113,7 @@ extension Mutant {
         return settings
     }()
 
-    /// No device flushes each commit, and some lose their power.
+    /// Makes devices not flush each commit, and makes them lose power at the given rate.
     @Sendable private static func unflushed(_ plan: inout WorldPlan, losePower rate: Double) {
         plan.setting.unflushed = Set(0..<plan.setting.devices)
         plan.rates.losePowerOfDevice = rate
@@ -123,7 +123,7 @@ extension Mutant {
         plan.rates.cloneDevice = 0
     }
 
-    /// Disks that are promised to be flushed and are not.
+    /// Bugs in durability: data that should be flushed is lost.
     static let disks: [Mutant] = [
         Mutant(
             "device does not flush", breaks: [.I1, .I16, .I7], "a committed write may be lost with the power",
@@ -137,7 +137,7 @@ extension Mutant {
                 $0.setting.unflushed = []
             }),
         Mutant(
-            "log lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
+            "WAL lost with the process", breaks: [.I1, .I25, .I16, .I5, .I8, .I7, .I18],
             "a device that does not flush each commit loses some to a kill, without a loss of power",
             parts: {
                 var parts = WorldParts.onSQLite()
@@ -174,7 +174,7 @@ extension Mutant {
                 unflushed(&$0, losePower: 0.05)
             }),
         Mutant(
-            "numbers used again in silence", breaks: [.I16, .I18, .I2],
+            "numbers reused without a new identity", breaks: [.I16, .I18, .I2],
             "a device that has lost its newest commits takes no new identity",
             parts: {
                 .wrappingStores { $0.onRenew = { (base, _) throws(StoreFailure) in try base.session() } }
@@ -184,11 +184,11 @@ extension Mutant {
             "what was answered may be lost with the power",
             parts: {
                 var settings = SQLiteParts()
-                settings.serverDurability = .processCrash
+                settings.serverDurability = .normal
                 return .onSQLite(settings)
             }, shape: { $0.rates.losePowerOfServer = 0.1 }),
         Mutant(
-            "log lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
+            "WAL lost", breaks: [.I25, .I1, .I16, .I5, .I8, .I7, .I18],
             "the log of a database is removed while no process runs",
             parts: {
                 var parts = WorldParts.onSQLite()

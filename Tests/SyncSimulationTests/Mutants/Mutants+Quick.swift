@@ -1,32 +1,32 @@
 extension Mutant {
-    /// The names of those that `tools/test` looks for: found in the first world, in about a second, and between them at
-    /// least one for each promise that worlds check. `tools/check` looks for the others.
+    /// The names of the mutants that `tools/test` runs. Each is found in the first world in about a second, and
+    /// together they cover each promise that worlds check. `tools/check` runs the others.
     static let quick: Set<String> = [
-        // I1 to I4: no write lost, doubled, reordered or unconfirmed.
+        // I1 to I4: no write is lost, repeated, reordered, or left unconfirmed.
         "outbox counted as empty", "flushed commits lost", "outbox row lost", "journal entry lost", "notices not sent",
         "notices not kept",
         "outcome of another", "plain forgetsWhatItHasSeen",
         "outbox row edited after it was sent", "answer invented", "plain reordersAnswers",
         "uid lost",
-        // I5 to I8: what devices show.
+        // I5 to I8: the data that devices show.
         "link to a record lost", "half a commit in the feed", "cursor runs ahead", "row of a page lost",
-        "stale read", "write acknowledged and not done",
+        "stale read", "acknowledged write not stored",
         "base version lowered", "field versions lost",
         "cursor goes back",
-        // I9 to I13: what the server keeps.
+        // I9 to I13: the data that the server keeps.
         "feed rewritten", "plain stopsShowing", "last commit of a page skipped",
         "outbox row torn", "waiting entry changed",
         "reference forgotten",
         "tombstone cleared", "plain resurrects",
         "uid given twice",
-        // I14 to I19: resets, restores, identities, rejections, progress, limits.
+        // I14 to I19: resets, restores, identities, rejections, progress, and limits.
         "horizon moved too far", "reset forever",
-        "consent to vacate not asked",
+        "space vacated without consent",
         "plain trustsItsMemory", "account of a push ignored", "ledger forgotten",
-        "success taken for rejection", "valid writes rejected",
-        "stops when it likes", "no wait between tries", "no cap on waits", "answer forgotten",
+        "success recorded as rejection", "valid writes rejected",
+        "stop deadline ignored", "no wait between tries", "no cap on waits", "answer forgotten",
         "no limit to the outbox", "batch of any count",
-        // I21 to I25: access, stamps, feed.
+        // I21 to I25: access, stamps, and the feed.
         "record left behind", "rules for readers alone",
         "stamps repeat",
         "batch kept in memory",

@@ -15,7 +15,7 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .plantingInServer(sql) }, shape: shape)
     }
 
-    /// Bugs in what the server writes down.
+    /// Bugs in the rows that the server writes.
     static let serverRows: [Mutant] = [
         rows(
             "client ids not bound", breaks: [.I21], "the server forgets to whom a client id belongs",
@@ -78,7 +78,7 @@ extension Mutant {
             END
             """,
             shape: {
-                // Someone has to go on with what others have deleted.
+                // A device must continue to use a record that another has deleted.
                 $0.setting.devices = 4
                 $0.rates.dropLink = 0.1
                 $0.rates.rollBackDevice = 0.05
@@ -151,7 +151,7 @@ extension Mutant {
             END
             """,
             shape: {
-                // One deletes what another, who is away, has just begun to need.
+                // A device must delete a record that an offline device has just started to refer to.
                 $0.setting.devices = 4
                 $0.rates.dropLink = 0.08
                 $0.rates.recover = 0.3

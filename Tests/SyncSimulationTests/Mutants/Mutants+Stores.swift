@@ -12,29 +12,29 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingStores(plant) }, shape: shape)
     }
 
-    /// Much waits in the outboxes when there is a link again.
+    /// Keeps devices offline for long, so that their outboxes are full when they reconnect.
     @Sendable private static func isLongOffline(_ plan: inout WorldPlan) {
         plan.rates.dropLink = 0.1
         plan.rates.recover = 0.05
         plan.setting.policy.batch = BatchLimit(transactions: 20, bytes: 600)
     }
 
-    /// Servers forget much, of which their devices ask their users, who agree.
+    /// Makes servers lose many records, and makes users consent to the deletes.
     @Sendable private static func losesMuch(_ plan: inout WorldPlan) {
         plan.rates.emptyServer = 0.03
         plan.rates.allowDeletes = 0.1
         plan.setting.policy.deleteBrake = DeleteBrake(records: 2, percent: 20)
     }
 
-    /// Bugs in the calls of a device's store.
+    /// Bugs in the methods of a device's store.
     static let stores: [Mutant] = [
-        store("write acknowledged and not done", breaks: [.I6, .I1], "a commit returns without having written") {
+        store("acknowledged write not stored", breaks: [.I6, .I1], "a commit returns without having written") {
             $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
                 if now.milliseconds % 5 == 0, let last = try base.outbox(limit: .max).last { return last.sequence }
                 return try base.commit(edits, in: space, now: now)
             }
         },
-        store("write done in half", breaks: [.I10, .I6], "of two edits of a transaction one is written") {
+        store("write applied partially", breaks: [.I10, .I6], "of two edits of a transaction one is written") {
             $0.onCommit = { (base, edits, space, now) throws(StoreFailure) in
                 try base.commit(edits.count > 1 ? Array(edits.dropLast()) : edits, in: space, now: now)
             }
@@ -55,7 +55,7 @@ extension Mutant {
             }
         },
         store(
-            "record shown in the place of another", breaks: [.I5, .I4],
+            "record shown in place of another", breaks: [.I5, .I4],
             "a query shows one record twice, and another not"
         ) {
             $0.onRecords = { records in
@@ -68,7 +68,7 @@ extension Mutant {
             $0.onOutbox = { entries in entries.filter { $0.sequence.rawValue % 5 != 3 } }
         },
         store(
-            "gap in the feed taken for nothing", breaks: [.I5, .I4, .I7],
+            "gap in the feed ignored", breaks: [.I5, .I4, .I7],
             "a commit that a page leaves out counts as one that changed nothing", shape: { $0.rates.lie = 0.1 },
             plant: {
                 $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
@@ -87,7 +87,7 @@ extension Mutant {
         store("results not recorded", breaks: [.I18, .I4], "answers are received and not written down") {
             $0.onRecord = { (base, _, _, _) throws(StoreFailure) in try base.outboxSummary() }
         },
-        store("rejection taken for success", breaks: [.I17, .I1], "a refused transaction counts as applied") {
+        store("rejection recorded as success", breaks: [.I17, .I1], "a refused transaction counts as applied") {
             $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
@@ -98,7 +98,7 @@ extension Mutant {
                     }, of: identity, now: now)
             }
         },
-        store("success taken for rejection", breaks: [.I17], "an applied transaction goes to the journal") {
+        store("success recorded as rejection", breaks: [.I17], "an applied transaction goes to the journal") {
             $0.onRecord = { (base, results, identity, now) throws(StoreFailure) in
                 try base.record(
                     results.map { result in
@@ -232,7 +232,7 @@ extension Mutant {
             }),
         store(
             "outbox counted as empty", breaks: [.I4, .I18, .I1], "the status says in sync when it is not",
-            // Another write sends the forgotten one, too: it has to be the last.
+            // A later write would send the forgotten one too, so the forgotten write must be the last one.
             shape: { $0.steps = 12 },
             plant: {
                 $0.onSummary = { summary in
@@ -295,18 +295,21 @@ extension Mutant {
                     try base.takeBatch(BatchLimit(transactions: 100, bytes: limit.bytes), now: now)
                 }
             }),
-        store("brake not pulled", breaks: [.I15], "a snapshot deletes as much as it likes", shape: losesMuch) {
+        store("delete brake ignored", breaks: [.I15], "a snapshot deletes as much as it likes", shape: losesMuch) {
             $0.onApply = { (base, page, cursor, _, now) throws(StoreFailure) in
                 try base.apply(page, after: cursor, brake: nil, now: now)
             }
         },
-        store("brake that lets half of all pass", breaks: [.I15], "the share is forgotten", shape: losesMuch) {
+        store("delete brake without a share", breaks: [.I15], "the share is forgotten", shape: losesMuch) {
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 let weak = brake.map { DeleteBrake(records: $0.records, percent: 100) }
                 return try base.apply(page, after: cursor, brake: weak, now: now)
             }
         },
-        store("brake released forever", breaks: [.I15], "who has agreed once is not asked again", shape: losesMuch) {
+        store(
+            "delete brake never applied again", breaks: [.I15], "who has agreed once is not asked again",
+            shape: losesMuch
+        ) {
             let hasAgreed = Guarded(false)
             $0.onApply = { (base, page, cursor, brake, now) throws(StoreFailure) in
                 let isReleased = hasAgreed.withLock { hasAgreed in
@@ -316,7 +319,7 @@ extension Mutant {
                 return try base.apply(page, after: cursor, brake: isReleased ? nil : brake, now: now)
             }
         },
-        store("log never written back", breaks: [.I19], "no checkpoint is ever made") {
+        store("WAL never checkpointed", breaks: [.I19], "no checkpoint is ever made") {
             $0.onCheckpoint = { (_) throws(StoreFailure) in }
         },
     ]

@@ -12,7 +12,7 @@ extension Mutant {
         Mutant(name, breaks: breaks, sentence, parts: { .wrappingTransports(plant) }, shape: shape)
     }
 
-    /// Tries forty times without a pause.
+    /// Makes up to 40 attempts without a pause.
     private static func insisting<Reply>(
         _ call: () async throws(TransportFailure) -> Reply
     ) async throws(TransportFailure) -> Reply {
@@ -23,7 +23,7 @@ extension Mutant {
         throw last
     }
 
-    /// Does not say when the server wants to be asked again.
+    /// Removes the pause that the server requests.
     private static func hurrying<Reply>(
         _ call: () async throws(TransportFailure) -> Reply
     ) async throws(TransportFailure) -> Reply {
@@ -107,7 +107,7 @@ extension Mutant {
                 }
             }),
         transport(
-            "pages that lead nowhere followed", breaks: [.I18],
+            "pages without progress followed", breaks: [.I18],
             "as long as a page says that more follows, the next is asked for, wherever the page leads",
             shape: {
                 $0.rates.lie = 0.2

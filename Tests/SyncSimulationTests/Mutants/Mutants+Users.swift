@@ -5,7 +5,7 @@ import SyncModel
 import SyncSimulation
 
 extension Mutant {
-    /// Bugs that only the users' oracle can see: on the wire and in the outcomes everything is right.
+    /// Bugs that only the users' oracle can detect, because the messages and the outcomes are correct.
     static let users: [Mutant] = [
         Mutant(
             "notices not sent", breaks: [.I1], "the server keeps to itself whose values gave way",
@@ -29,7 +29,7 @@ extension Mutant {
                 }
             }, shape: apart),
         Mutant(
-            "copies taken for oneself", breaks: [.I1],
+            "notices of copies ignored", breaks: [.I1],
             "a device is not told of what a copy of its database has overwritten under an id of both",
             parts: {
                 .wrappingStores {
@@ -51,7 +51,7 @@ extension Mutant {
         return mutant
     }
 
-    /// Edits meet where devices write without having heard of each other.
+    /// Makes devices write without knowing each other's edits, so that conflicts occur.
     private static func apart(_ plan: inout WorldPlan) {
         plan.setting.devices = max(plan.setting.devices, 2)
         plan.rates.dropLink = max(plan.rates.dropLink, 0.05)
@@ -59,7 +59,7 @@ extension Mutant {
 }
 
 extension PullPage {
-    /// This page with some of its notices.
+    /// Returns this page with only the notices for which `isKept` returns true.
     fileprivate func keeping(_ isKept: (ConflictNotice) -> Bool) -> PullPage {
         PullPage(
             space: space, epoch: epoch, serverTime: serverTime, content: content, cursor: cursor, version: version,

@@ -5,10 +5,10 @@ import SyncConcurrency
 import SyncModel
 import SyncSimulation
 
-/// The real authority with a bug in front of it.
+/// The real authority behind hooks in which a bug can be planted.
 struct PlantedAuthority: AuthorityService {
     let base: Authority
-    /// The rights as the world says; `base` may have been made with others.
+    /// The access rules of the world. `base` may have been created with others.
     var rules = AccessRules([])
     var onHello: @Sendable (ServerHello) -> ServerHello = { $0 }
     var onPush: @Sendable (Authority, PushRequest, Principal, WallTime) throws(AuthorityFailure) -> PushReply = {

@@ -7,7 +7,7 @@ import SyncSimulation
 import SyncStoreSQLite
 
 extension WorldParts {
-    /// The real parts, with SQL that a test adds to every device's database once it is open.
+    /// Returns the real parts, with SQL that runs in every device's database after it is opened.
     static func plantingInStores(_ sql: String) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openStore
@@ -19,7 +19,7 @@ extension WorldParts {
         return parts
     }
 
-    /// The real parts, with SQL that a test adds to the server's database once it is open.
+    /// Returns the real parts, with SQL that runs in the server's database after it is opened.
     static func plantingInServer(_ sql: String) -> WorldParts {
         var parts = WorldParts.onSQLite()
         let open = parts.openAuthority

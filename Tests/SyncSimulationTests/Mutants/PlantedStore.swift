@@ -4,7 +4,8 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// A device's store with a bug in front of it: each call goes through the hook of its name, when there is one.
+/// A device's store behind hooks in which a bug can be planted. A call goes through the hook with its name if there is
+/// one.
 struct PlantedStore: LocalStore, EngineStore {
     let base: SimulatedDevice.Store
     var onCommit:

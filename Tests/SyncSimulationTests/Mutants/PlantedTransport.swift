@@ -4,7 +4,7 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// The way to the server with a bug in front of it.
+/// A device's transport behind hooks in which a bug can be planted.
 struct PlantedTransport: RemoteTransport {
     typealias Way = any RemoteTransport
 
@@ -25,14 +25,15 @@ struct PlantedTransport: RemoteTransport {
         self.runtime = runtime
     }
 
-    func hello() async throws(TransportFailure) -> ServerHello { try await onHello(base) }
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
-        try await onPush(base, request, runtime)
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        switch request {
+        case .hello: .hello(try await onHello(base))
+        case .push(let request): .push(try await onPush(base, request, runtime))
+        case .pull(let request): .pull(try await onPull(base, request, runtime))
+        case .fetch: try await base.send(request)
+        }
     }
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        try await onPull(base, request, runtime)
-    }
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? { try await base.fetch(request) }
+
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> { base.hints(for: spaces) }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Chromium without a window.
+/// Runs Chromium in headless mode.
 enum Browser {
     static let path = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -9,10 +9,10 @@ enum Browser {
         let description: String
     }
 
-    /// Lets the page's script run.
+    /// Opens a page and runs its script.
     ///
-    /// - Parameter place: what stands behind the `#`.
-    /// - Returns: the document as it is then, and what the browser wrote to its console.
+    /// - Parameter place: The fragment of the URL, after the `#`.
+    /// - Returns: The resulting document, and the messages in the browser's console.
     static func open(_ file: URL, at place: String, profile: URL) throws -> (document: String, complaints: [String]) {
         guard let path else { throw Failure(description: "there is no browser") }
         let process = Process()
@@ -22,7 +22,7 @@ enum Browser {
             "--user-data-dir=\(profile.path)", "--window-size=1400,900", "--enable-logging=stderr",
             "--virtual-time-budget=2000", "--timeout=20000", "--dump-dom", file.absoluteString + "#" + place,
         ]
-        // Files, not pipes: neither side waits for the other to read.
+        // The output goes to files, because a full pipe would block the browser.
         let (output, errors) = (profile.appendingPathExtension("html"), profile.appendingPathExtension("log"))
         for file in [output, errors] { try Data().write(to: file) }
         process.standardOutput = try FileHandle(forWritingTo: output)

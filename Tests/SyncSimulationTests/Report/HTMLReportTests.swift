@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ring(.test), .onWorldThreads)
 struct HTMLReportTests {
-    /// Texts that would end an element, or that are changed easily.
+    /// Texts that could end an HTML element or be altered by escaping.
     static let hostile = [
         "</script><script>alert(1)</script>", "<!-- <script>", "]]> & &amp; \"quotes\" 'and' \\ \\u003C",
         "🏝 \u{0301}<\u{0301}/script>", "e\u{0301}", "\u{E9}", "\u{2028}\u{0}\u{7F}", "</style></title></body>",
@@ -18,7 +18,7 @@ struct HTMLReportTests {
         String(decoding: HTMLReport(recording).write(), as: UTF8.self)
     }
 
-    /// A small run, and texts that nobody should believe.
+    /// The recording of a small run with the hostile texts in it.
     private static let recorded = Result { () throws -> WorldRecording in
         let recording = WorldRecording()
         let world = World(.drawn(seed: 5, steps: 30), parts: .onSQLite(), recording: recording)
@@ -40,7 +40,7 @@ struct HTMLReportTests {
         return try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
     }
 
-    @Test func `every text comes through as it was, and none can end an element`() throws {
+    @Test func `every text is kept unchanged, and none can end an element`() throws {
         let page = try Self.page(of: Self.recording())
         #expect(page.components(separatedBy: "</script>").count - 1 == 2)
         #expect(page.components(separatedBy: "<script").count - 1 == 2)
@@ -53,11 +53,11 @@ struct HTMLReportTests {
             #expect(bytes.contains(Array(text.utf8)), "\(text)")
             #expect(bytes.contains(Array((text + text).utf8)), "\(text)")
         }
-        // Each once.
+        // The page contains each text only once.
         #expect(bytes.count == texts.count)
     }
 
-    @Test func `every event, message and step is in it`() throws {
+    @Test func `the page contains every event, message, and step`() throws {
         let recording = try Self.recording()
         let data = try Self.data(Self.page(of: recording))
         let texts = try #require(data["texts"] as? [String])
@@ -82,7 +82,7 @@ struct HTMLReportTests {
         #expect(data["failure"] is NSNull)
     }
 
-    @Test func `the page may run its own script and style, and load nothing`() throws {
+    @Test func `the page allows only its own script and style and loads nothing`() throws {
         let page = Self.page(of: WorldRecording())
         let policy = try Self.element(page, #"http-equiv="Content-Security-Policy" content=""#, "\"")
         #expect(policy.hasPrefix("default-src 'none';"))
@@ -101,7 +101,7 @@ struct HTMLReportTests {
         #expect(!page.contains(/\son[a-z]+="/))
     }
 
-    @Test func `the elements of the page are closed in their order`() throws {
+    @Test func `the elements of the page are nested correctly`() throws {
         var page = try Self.page(of: Self.recording())
         for (start, end) in [("<style>", "</style>"), (#"id="data">"#, "</script>"), ("<script>", "</script>")] {
             let inside = try Self.element(page, start, end)
@@ -118,7 +118,7 @@ struct HTMLReportTests {
         #expect(Set(ids).count == ids.count)
     }
 
-    @Test func `a title with signs stays a title`() throws {
+    @Test func `the title and the failure of a run are shown as text`() throws {
         let page = try Self.page(of: Self.recording())
         #expect(try Self.element(page, "<title>", "</title>").hasPrefix("Seed 5: "))
         let failure = WorldRecording()
@@ -132,7 +132,7 @@ struct HTMLReportTests {
     }
 
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine; apt-get install chromium"))
-    func `a browser draws what little there is of a cut or an empty recording`() throws {
+    func `a browser renders a truncated and an empty recording without errors`() throws {
         let cut = WorldRecording(events: 40, messages: 9, steps: 5)
         _ = try World(.drawn(seed: 5, steps: 30), parts: .onSQLite(), recording: cut).run()
         for (name, recording) in [("cut", cut), ("empty", WorldRecording())] {
@@ -150,7 +150,7 @@ struct HTMLReportTests {
     }
 
     @Test(.enabled(if: Browser.path != nil, "there is no Chromium on this machine; apt-get install chromium"))
-    func `a browser draws it without a complaint`() throws {
+    func `a browser renders the page without errors`() throws {
         let recording = try Self.recording()
         let message = try #require(recording.messages.first { $0.fate == .arrived })
         let folder = FileManager.default.temporaryDirectory.appending(

@@ -6,7 +6,7 @@ import Testing
 @Suite(.ring(.check), .onWorldThreads)
 struct WorldRecordingTests {
     @Test(arguments: [0, 3, 5, 9, 10, 12] as [UInt64])
-    func `a run is the same with a recording and without`(seed: UInt64) throws {
+    func `recording a run does not change it`(seed: UInt64) throws {
         let alone = World(.drawn(seed: seed, steps: 60), parts: .onSQLite())
         let heard = World(.drawn(seed: seed, steps: 60), parts: .onSQLite(), recording: WorldRecording())
         #expect(try alone.run() == heard.run())
@@ -14,7 +14,7 @@ struct WorldRecordingTests {
         #expect(alone.simulation.trace.lines == heard.simulation.trace.lines)
     }
 
-    @Test func `a failing run fails in the same way with a recording and without`() throws {
+    @Test func `recording a failing run does not change the failure`() throws {
         let plan = WorldPlan.drawnForPlain(seed: 1, steps: 150)
         let alone = try #require(throws: WorldFailure.self) {
             _ = try World(plan, parts: .plain(mutant: .repeatsUIDs)).run()
@@ -25,7 +25,7 @@ struct WorldRecordingTests {
         }
         #expect("\(alone)" == "\(heard)")
         #expect(recording.failure == "\(heard.cause)")
-        // The violation is the last event, and lies in the last step.
+        // The violation is the last event, and it is in the last step.
         let last = try #require(recording.events.last)
         #expect(last.kind == .violation)
         #expect(last.text == "\(heard.cause)")
@@ -34,14 +34,15 @@ struct WorldRecordingTests {
         #expect(recording.steps.last?.name == "found in step \(heard.step)")
     }
 
-    /// Every fault of the network that the run counts is to be seen in a message, and every kind of event is marked.
-    @Test func `messages and events show what became of them`() throws {
+    /// Checks that each network fault that a run counts is visible in a message, and that every kind of event is
+    /// recorded.
+    @Test func `the recording shows the fate of each message and every kind of event`() throws {
         var seen: Set<FaultKind> = []
         var kinds: Set<EventKind> = []
         for seed in 0..<8 as Range<UInt64> {
             let recording = WorldRecording()
             var plan = WorldPlan.drawn(seed: seed, steps: 60)
-            // A server is seldom gone just when something arrives.
+            // By default, the server is rarely down when a message arrives.
             plan.rates.killServer = 0.1
             let world = World(plan, parts: .onSQLite(), recording: recording)
             let coverage = try world.run().coverage
@@ -63,7 +64,7 @@ struct WorldRecordingTests {
                 if found > 0 { seen.insert(fault) }
             }
             if count({ $0.isLate }) > 0 { seen.insert(.late) }
-            // A request that arrives at the server is answered, or the server is gone.
+            // Each request that arrives has an answer.
             let arrived = count { $0.kind == .request && $0.fate == .arrived }
             #expect(arrived == count { $0.kind == .answer }, "seed \(seed)")
             #expect(
@@ -74,7 +75,7 @@ struct WorldRecordingTests {
             kinds.formUnion(recording.events.map(\.kind))
             #expect(recording.forgotten == 0)
         }
-        // Where messages take long, users meet on the same records.
+        // With slow messages, users edit the same records.
         var slow = WorldPlan.calm(seed: 1, devices: 3, steps: 60)
         slow.setting.network.delay = .seconds(5)...(.seconds(30))
         let recording = WorldRecording()
@@ -84,7 +85,7 @@ struct WorldRecordingTests {
         #expect(kinds == Set(EventKind.allCases).subtracting([.violation]))
     }
 
-    @Test func `of a long run the end is kept`() throws {
+    @Test func `only the end of a long run is kept`() throws {
         let whole = WorldRecording()
         let short = WorldRecording(events: 40, messages: 9, steps: 5)
         for recording in [whole, short] {
@@ -100,7 +101,7 @@ struct WorldRecordingTests {
         #expect(short.forgotten == lost - events.count - messages.count - steps.count)
     }
 
-    @Test func `a text that is too long is cut between characters`() throws {
+    @Test func `a long text is truncated between characters`() throws {
         let recording = WorldRecording()
         let simulation = Simulation(seed: 1, recording: recording)
         let flag = "\u{1F1EE}\u{1F1F8}"
@@ -110,7 +111,7 @@ struct WorldRecordingTests {
         try simulation.finish()
     }
 
-    @Test func `each step tells what every party holds`() throws {
+    @Test func `each step records the data of every party`() throws {
         let recording = WorldRecording()
         let report = try World(.calm(seed: 1, steps: 40), parts: .onSQLite(), recording: recording).run()
         let steps = recording.steps
@@ -128,7 +129,7 @@ struct WorldRecordingTests {
         #expect(fact("epoch", of: "server", at: steps.last)?.isEmpty == false)
     }
 
-    @Test func `the listed entries of an outbox are as many as it says`() throws {
+    @Test func `the number of listed outbox entries matches the outbox`() throws {
         let recording = WorldRecording()
         _ = try World(.drawn(seed: 5, steps: 40), parts: .onSQLite(), recording: recording).run()
         var listed = 0
@@ -142,7 +143,7 @@ struct WorldRecordingTests {
         #expect(listed > 20)
     }
 
-    @Test func `what a dead device holds is read from its disk`() throws {
+    @Test func `the data of a killed device is read from its disk`() throws {
         var script = WorldPlan.calm(seed: 1, devices: 1, steps: 20).script
         script.moments[19].happenings.append(.device(0, .killed))
         let recording = WorldRecording()

@@ -4,10 +4,10 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Wall clocks decide nothing but which of two edits is the later (I22).
+/// Wall clocks decide only which of two edits is later (I22).
 @Suite(.ring(.check), .onWorldThreads)
 struct ClockTests {
-    /// The part that may not depend on the clock: everything but names and stamps.
+    /// The results that must not depend on the clock: everything except names and stamps.
     struct Outcome: Hashable {
         let operations: Int
         let commits: Int
@@ -24,7 +24,7 @@ struct ClockTests {
         }
     }
 
-    /// One device: two would meet each other, and then clocks decide as they should.
+    /// Runs a world with one device. With two devices, the clocks would decide conflicts, as they should.
     private static func outcome(seed: UInt64, clocksWrongBy error: Duration, parts: WorldParts) throws -> Outcome {
         var plan = WorldPlan.drawn(seed: seed, steps: 60)
         plan.setting.devices = 1
@@ -46,7 +46,7 @@ struct ClockTests {
     static let errors: [Duration] = [.seconds(20), .seconds(-20), .seconds(86_400 * 365), .seconds(86_400 * 3_650)]
 
     @Test(arguments: errors, [3, 4, 7] as [UInt64])
-    func `a clock that is wrong by a constant changes nothing`(error: Duration, seed: UInt64) throws {
+    func `a constant clock error does not change the outcome`(error: Duration, seed: UInt64) throws {
         let right = try Self.outcome(seed: seed, clocksWrongBy: .zero, parts: .onSQLite())
         let wrong = try Self.outcome(seed: seed, clocksWrongBy: error, parts: .onSQLite())
         #expect(right == wrong)

@@ -5,7 +5,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// A newer database is left alone (I23); a damaged one is an error, never an empty database (I25).
+/// A newer database is not modified (I23). A damaged database is an error, and never counts as an empty one (I25).
 @Suite(.ring(.test))
 struct DatabaseTests {
     private static let now = WallTime(milliseconds: 1_767_225_600_000)
@@ -22,7 +22,7 @@ struct DatabaseTests {
         )
     }
 
-    /// A database with records, an outbox and nothing in its log.
+    /// Returns a disk with a database that has records, an outbox, and an empty WAL.
     private static func filled() throws -> SimulatedDisk {
         let disk = SimulatedDisk(seed: 1)
         let (process, store) = try open(disk)
@@ -47,7 +47,7 @@ struct DatabaseTests {
         return (records, try store.outbox(limit: .max).count, try store.session().identity)
     }
 
-    @Test func `a damaged file is an error and never an empty database`() throws {
+    @Test func `a damaged file is reported as an error and never opened as an empty database`() throws {
         let image = try Self.filled().image()
         let whole = try Self.read(Self.disk(of: image))
         #expect(whole.records == Self.count && whole.entries == Self.count)
@@ -74,12 +74,12 @@ struct DatabaseTests {
         #expect(refused > 0)
     }
 
-    /// Bugs that the tests below must see.
+    /// Bugs that the tests below must detect.
     enum Planted: CaseIterable, Sendable {
         case versionNotMarked, unknownFieldsDropped, newerFileOverwritten
     }
 
-    @Test func `a newer database is not opened, and not touched`() throws {
+    @Test func `a newer database is neither opened nor modified`() throws {
         #expect(try Self.openNewer(planted: nil) == nil)
         #expect(try Self.openNewer(planted: .versionNotMarked) != nil)
         #expect(try Self.openNewer(planted: .newerFileOverwritten) != nil)
@@ -91,11 +91,12 @@ struct DatabaseTests {
         do {
             let raw = try RawConnection("/cache.sqlite", on: process)
             let version = planted == .versionNotMarked ? 1 : 99
-            // A newer build leaves the names of its steps; a version alone is a damaged header.
+            // A newer build records the names of its migrations. A newer version without them counts as a damaged
+            // header.
             try raw.run(
                 """
                 WITH RECURSIVE step(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM step WHERE number < 99)
-                INSERT OR IGNORE INTO grdb_migrations (identifier) SELECT 'newer ' || number FROM step;
+                INSERT OR IGNORE INTO sync_migration (number, name) SELECT number, 'newer ' || number FROM step;
                 PRAGMA user_version = \(version);
                 PRAGMA wal_checkpoint(TRUNCATE);
                 """)
@@ -115,7 +116,7 @@ struct DatabaseTests {
             ? nil : Violation(.I23, "a newer database was written to")
     }
 
-    @Test func `fields that a newer server knows come through an edit unharmed`() throws {
+    @Test func `fields that only a newer server knows are kept when a record is edited`() throws {
         #expect(try Self.editBesideUnknownFields(planted: nil) == nil)
         #expect(try Self.editBesideUnknownFields(planted: .unknownFieldsDropped) != nil)
     }

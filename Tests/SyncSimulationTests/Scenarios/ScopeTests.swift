@@ -4,13 +4,13 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Nobody is shown what they may not read (I21).
+/// No principal receives data that it may not read (I21).
 @Suite(.ring(.test), .onWorldThreads)
 struct ScopeTests {
     static let seeds = 0..<(Soak.isOn ? 40 : TestRing.current < .check ? 1 : 4) as Range<UInt64>
 
     @Test(arguments: seeds)
-    func `no byte of a foreign space reaches a device`(seed: UInt64) throws {
+    func `no data of a space without access reaches a device`(seed: UInt64) throws {
         let world = try ScopeWorld(seed: seed) { _ in }
         try world.run(rounds: 12)
         #expect(world.leak == nil)
@@ -21,7 +21,7 @@ struct ScopeTests {
     }
 
     @Test(arguments: Planted.allCases)
-    func `a planted leak is found`(planted: Planted) throws {
+    func `the test finds each planted leak`(planted: Planted) throws {
         let everywhere = AccessRules([AccessRules.Rule(principals: .everyone, spaces: .all, access: .readAndWrite)])
         let world = try ScopeWorld(seed: 0, access: planted == .rulesForAll ? everywhere : ScopeWorld.rules) { server in
             switch planted {

@@ -7,8 +7,8 @@ import SyncStoreSQLite
 import SyncTestKit
 import SyncWire
 
-/// Two principals, a space of each and one of both; each record of a space says so in its text. Everything that the
-/// server answers is written down as bytes, by who was answered.
+/// Two principals with one space each and a shared space. The text of each record names its space. All responses of the
+/// server are kept as bytes, grouped by the principal that received them.
 final class ScopeWorld {
     static let spaces: [String: [SpaceID]] = ["anna": ["north", "shared"], "ben": ["shared", "south"]]
     static let foreign: [String: String] = ["anna": "secret-of-south", "ben": "secret-of-north"]
@@ -57,7 +57,7 @@ final class ScopeWorld {
         return store
     }
 
-    /// Both write everywhere they may, sync, and try to look into what is not theirs.
+    /// Makes both principals write wherever they may, sync, and try to read each other's data.
     func run(rounds: Int) throws {
         for _ in 0..<rounds {
             for name in stores.keys.sorted() {
@@ -93,35 +93,28 @@ final class ScopeWorld {
         let hello = try server.hello(for: principal, now: now)
         _ = try store.adopt(hello.epoch, as: hello.account)
         while let batch = try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: now) {
-            let reply = try server.push(
-                PushRequest(
-                    identity: batch.identity, epoch: hello.epoch, acknowledged: batch.acknowledged,
-                    transactions: batch.transactions), by: principal, now: now)
-            try keep(.push(reply), for: name)
-            guard case .answered(let results, _, _) = reply else { return }
+            let request = PushRequest(
+                identity: batch.identity, epoch: hello.epoch, acknowledged: batch.acknowledged,
+                transactions: batch.transactions)
+            guard case .push(.answered(let results, _, _)) = try ask(.push(request), as: name) else { return }
             _ = try store.record(results, of: batch.identity, now: now)
         }
         for space in Self.spaces[name] ?? [] {
             while true {
                 let cursor = try store.session().spaces.first { $0.space == space }?.cursor
-                let reply = try server.pull(
-                    PullRequest(space: space, cursor: cursor, limit: 5), by: principal, now: now)
-                try keep(.pull(reply), for: name)
-                guard case .page(let page) = reply else { break }
+                let request = PullRequest(space: space, cursor: cursor, limit: 5)
+                guard case .pull(.page(let page)) = try ask(.pull(request), as: name) else { break }
                 _ = try store.apply(page, after: cursor, brake: nil, now: now)
                 if !page.hasMore { break }
             }
         }
     }
 
-    /// Each asks for the other's space, fetches the other's records, and writes over them.
+    /// Makes each principal pull the other's space, fetch the other's records, and overwrite them.
     private func spy() throws {
         for (name, other) in [("anna", "ben"), ("ben", "anna")] {
-            let principal = Principal(name: name)
             let space: SpaceID = other == "anna" ? "north" : "south"
-            try keepReply(for: name) {
-                .pull(try server.pull(PullRequest(space: space, cursor: nil, limit: 50), by: principal, now: now))
-            }
+            try ask(.pull(PullRequest(space: space, cursor: nil, limit: 50)), as: name)
             guard let store = stores[other] else { continue }
             let secret = try store.records(matching: RecordQuery("islander")).filter { record in
                 if case .text(let text) = record.values[0] { text.hasPrefix("secret-of-\(space)") } else { false }
@@ -129,21 +122,16 @@ final class ScopeWorld {
             for record in secret.prefix(3) {
                 for asked in [space, "shared"] {
                     for key in [RecordKey.id(record.id), .uid(record.uid)] {
-                        try keepReply(for: name) {
-                            .fetch(
-                                try server.fetch(
-                                    FetchRequest(space: asked, collection: "islander", key: key), by: principal,
-                                    now: now), of: "islander")
-                        }
+                        try ask(.fetch(FetchRequest(space: asked, collection: "islander", key: key)), as: name)
                     }
-                    try keepReply(for: name) { .push(try intrude(on: record.id, in: asked, by: principal)) }
+                    try ask(.push(try intrusion(on: record.id, in: asked)), as: name)
                 }
             }
         }
     }
 
-    /// A client of one's own making pushes a create, an update and a delete of a record that it should not know.
-    private func intrude(on id: RecordID, in space: SpaceID, by principal: Principal) throws -> PushReply {
+    /// Returns a push of an update, a create, and a delete of a record that the principal may not read, from a forged client.
+    private func intrusion(on id: RecordID, in space: SpaceID) throws -> PushRequest {
         let identity = ClientIdentity(
             client: ClientID(bits: Identifier128(high: random.next(), low: random.next())), incarnation: 0)
         let time = HybridTime(wall: now.advanced(by: .seconds(1)))
@@ -159,24 +147,24 @@ final class ScopeWorld {
                 number: TransactionNumber(Int64(position)), hash: try PayloadHash(of: transaction),
                 transaction: transaction)
         }
-        return try server.push(
-            PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: transactions),
-            by: principal, now: now)
+        return PushRequest(identity: identity, epoch: nil, acknowledged: .first, transactions: transactions)
     }
 
-    private func keepReply(for name: String, _ ask: () throws -> ServerAnswer) throws {
-        do {
-            try keep(try ask(), for: name)
-        } catch let failure as AuthorityFailure {
-            try keep(.failed(TransportFailure(.refused, failure.message)), for: name)
+    /// Asks the server, and keeps the bytes of its answer. Returns nil when the server refuses the request.
+    @discardableResult private func ask(_ request: ServerRequest, as name: String) throws -> ServerResponse? {
+        let response: ServerResponse
+        do throws(AuthorityFailure) {
+            response = try server.respond(to: request, by: Principal(name: name), now: now)
+        } catch {
+            answers[name, default: []] += wire.encode(TransportFailure(.refused, error.message))
+            return nil
         }
+        answers[name, default: []] += try wire.encode(response, to: request)
+        return response
     }
 
-    private func keep(_ answer: ServerAnswer, for name: String) throws {
-        answers[name, default: []] += try wire.encode(answer)
-    }
-
-    /// The first device whose bytes hold what is not theirs; nil when there is none.
+    /// The first leak found: data of the other principal in the responses, on the disk, or overwritten. Nil if there is
+    /// none.
     var leak: Violation? {
         for (name, secret) in Self.foreign.sorted(by: { $0.key < $1.key }) {
             if (answers[name] ?? []).contains(secret) {

@@ -7,13 +7,13 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// The server's folder is put back from a copy, and nobody says so. At rest everybody holds the same data, and what was lost is
-/// current, sent again, or in a journal (I1, I4, I15).
+/// The server's folder is restored from a copy without notice. At rest all parties hold the same data, and each lost
+/// write is current, sent again, or in a journal (I1, I4, I15).
 @Suite(.ring(.test), .onWorldThreads) struct SilentRestoreTests {
-    /// Three devices that write for a while; the backup is put back between.
+    /// Returns a script in which three devices write for a while and the server is restored from a backup in between.
     static func script(seed: UInt64, isCutOff: Bool) -> WorldScript {
         var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 60)
-        // Those that are cut off stay so until they are told.
+        // Devices that are cut off stay offline until the script reconnects them.
         plan.rates.recover = 0
         var script = plan.script
         func insert(_ happenings: [Happening], at step: Int) {
@@ -21,7 +21,7 @@ import Testing
             script.moments[step].happenings.insert(contentsOf: happenings, at: 0)
         }
         insert([.server(.backedUp)], at: 20)
-        // One device never sees what is lost, and goes on from the copy: the two histories fork.
+        // One device never sees the lost commits and continues from the copy, so that the two histories fork.
         if isCutOff { insert([.device(2, .cutOff(.toServer))], at: 20) }
         insert([.server(.restoredSilently)], at: 24)
         if isCutOff {
@@ -31,8 +31,8 @@ import Testing
         return script
     }
 
-    /// Without the fingerprints of commits nothing shows that two histories of one length are two.
-    @Test func `a server whose fingerprints are all alike is found out`() {
+    /// Without the fingerprints of commits, two histories of equal length could not be told apart.
+    @Test func `the oracles detect a server whose fingerprints are all equal`() {
         let parts = WorldParts.plantingInServer(
             """
             CREATE TRIGGER IF NOT EXISTS planted AFTER INSERT ON log BEGIN
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `devices and a server that was restored in silence come to hold the same`(isCutOff: Bool) throws {
+    func `devices converge with a server that was restored without notice`(isCutOff: Bool) throws {
         for seed in UInt64(1)...6 {
             _ = try World(Self.script(seed: seed, isCutOff: isCutOff), parts: .onSQLite()).run()
         }

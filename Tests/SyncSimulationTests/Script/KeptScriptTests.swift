@@ -4,7 +4,8 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// Scripts that once broke a promise, reduced; each must keep them all now. `syncsim shrink` makes them.
+/// Runs reduced scripts that once broke a promise. Each must now keep all promises. `syncsim shrink` creates the
+/// scripts.
 @Suite(.ring(.test), .onWorldThreads) struct KeptScriptTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("KeptScripts")
@@ -13,12 +14,12 @@ import Testing
         .filter { $0.pathExtension == "world" }
         .sorted { $0.path < $1.path }
 
-    @Test func `there are kept scripts`() throws {
+    @Test func `the folder of kept scripts is not empty`() throws {
         #expect(try #require(Self.files).count >= 2)
     }
 
     @Test(arguments: files ?? [])
-    func `what was found stays fixed`(file: URL) throws {
+    func `a script that once broke a promise now keeps all of them`(file: URL) throws {
         let script = try WorldScript(text: String(contentsOf: file, encoding: .utf8))
         let report = try World(script, parts: .onSQLite()).run()
         #expect(report.operations > 0)

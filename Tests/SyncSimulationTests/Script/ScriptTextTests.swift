@@ -5,13 +5,13 @@ import Testing
 
 @Suite(.ring(.unit)) struct ScriptTextTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `a script that is written and read again is the same`(seed: UInt64) throws {
+    func `a script is unchanged after it is written and read`(seed: UInt64) throws {
         var script = WorldPlan.drawn(seed: seed, steps: 40).script
-        script.planned = [.init(.server, DiskFault(.all, of: .log, skip: 3, times: nil, effect: .fail(.cannotOpen)))]
+        script.planned = [.init(.server, DiskFault(.all, of: .wal, skip: 3, times: nil, effect: .fail(.cannotOpen)))]
         #expect(try WorldScript(text: script.text) == script)
     }
 
-    @Test func `comments and empty lines say nothing, and a last wait may be left out`() throws {
+    @Test func `comments and empty lines are ignored, and the last wait may be omitted`() throws {
         let script = try WorldScript(
             text: """
                 tombolo-world 1
@@ -24,7 +24,7 @@ import Testing
         #expect(script.moments == [.init([.operation(device: 1, seed: 12)], pause: .zero)])
     }
 
-    @Test func `a brake that is off, devices that do not flush or whose clock pauses, and spaces are told`() throws {
+    @Test func `a script contains the delete brake, unflushed devices, paused clocks, and spaces`() throws {
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 3))
         script.setting.policy.deleteBrake = nil
         script.setting.unflushed = [0, 2]
@@ -35,7 +35,7 @@ import Testing
         #expect(try WorldScript(text: script.text) == script)
     }
 
-    @Test func `builds and upgrades are told`() throws {
+    @Test func `a script contains builds and upgrades`() throws {
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 3))
         script.setting.earlierDevices = [0, 2]
         script.setting.isServerEarlier = true
@@ -45,7 +45,7 @@ import Testing
         #expect(try WorldScript(text: script.text) == script)
     }
 
-    @Test func `forged pushes and silent restores are told`() throws {
+    @Test func `a script contains forged pushes and silent restores`() throws {
         var script = WorldScript(setting: WorldSetting(seed: 1, devices: 1))
         let happenings: [Happening] = [.server(.backedUp), .server(.restoredSilently), .server(.forged(seed: 9))]
         script.moments = [.init(happenings, pause: .zero)]
@@ -70,11 +70,11 @@ import Testing
         ("tombolo-world 1\nserver explodes", 2, "what happens to the server"),
         ("tombolo-world 1\ndeviceX killed", 2, "a device such as \"device0\""),
         ("tombolo-world 1\ndevice0 cutOff sideways", 2, "one of toDevice, toServer"),
-        ("tombolo-world 1\ndevice0 disk write+sleep log skip 0 times 1 rate 1 kill", 2, "joined by \"+\""),
-        ("tombolo-world 1\ndevice0 disk write log skip 0 times 1 rate 1 maim", 2, "one of busy, cannotOpen"),
+        ("tombolo-world 1\ndevice0 disk write+sleep wal skip 0 times 1 rate 1 kill", 2, "joined by \"+\""),
+        ("tombolo-world 1\ndevice0 disk write wal skip 0 times 1 rate 1 maim", 2, "one of busy, cannotOpen"),
         ("tombolo-world 1\nwait", 2, "the line ends too early"),
     ])
-    func `a line that is not understood is named, with what was expected`(
+    func `an invalid line is reported with its number and the expected text`(
         text: String, line: Int, expected: String
     ) throws {
         let error = try #require(throws: WorldScript.Unreadable.self) { try WorldScript(text: text) }

@@ -4,7 +4,7 @@ import TestRings
 import Testing
 
 @Suite(.ring(.test), .onWorldThreads) struct ShrinkerTests {
-    @Test func `a failing world is reduced to the few happenings that make it fail`() throws {
+    @Test func `a failing world is reduced to the few events that make it fail`() throws {
         let (script, failure) = try Self.failing(.forgetsWhatItHasSeen)
         var shrinker = Shrinker(budget: 300) { Self.run($0, .forgetsWhatItHasSeen) }
         let found = shrinker.shrink(script)
@@ -22,8 +22,8 @@ import Testing
         #expect(shrinker.runs == 1)
     }
 
-    @Test func `only what fails alike counts as a smaller form`() throws {
-        // Fails in one way with a kill in it, and in another without: the kill must stay.
+    @Test func `a smaller script counts only if it fails in the same way`() throws {
+        // The script fails in a different way without the kill, so the kill must stay.
         let script = WorldScript(
             setting: WorldSetting(seed: 1, devices: 3),
             moments: (0..<40).map { number in

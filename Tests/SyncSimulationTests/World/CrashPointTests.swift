@@ -3,20 +3,20 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// A slice of the crash points; `syncsim crash` runs all of them.
+/// Runs a sample of the crash points. `syncsim crash` runs all of them.
 @Suite(.ring(.test), .onWorldThreads) struct CrashPointTests {
     static let series = CrashSeries.all.filter { $0.scenario.name == "two devices write" }
 
-    /// Every so manieth crash point of each series.
+    /// The distance between the crash points that are run in each series.
     static let stride = TestRing.current < .check ? 67 : 7
 
     @Test(arguments: series)
-    func `a scenario that fails at any operation keeps every promise`(series: CrashSeries) throws {
+    func `a scenario keeps every promise if any disk operation fails`(series: CrashSeries) throws {
         let points = try series.run(every: Self.stride) { try World($0, parts: .onSQLite()).run() }
         #expect(points > 0, "the fault has never struck")
     }
 
-    @Test func `every scenario passes undisturbed, and does what its name says`() throws {
+    @Test func `every scenario passes without added faults and has the faults of its script`() throws {
         for scenario in CrashScenario.all {
             let report = try World(scenario.script, parts: .onSQLite()).run()
             #expect(report.commits > 3, "\(scenario.name)")

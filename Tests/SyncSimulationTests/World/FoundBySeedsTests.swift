@@ -9,7 +9,7 @@ import SyncWire
 import TestRings
 import Testing
 
-/// Findings of worlds of many seeds, each as a story of its own.
+/// Bugs that were found in worlds of many seeds, each as a separate scenario.
 @Suite(.ring(.unit), .onWorldThreads)
 struct FoundBySeedsTests {
     private let old = Epoch(rawValue: "old")
@@ -17,7 +17,7 @@ struct FoundBySeedsTests {
     private let account = AccountID(rawValue: "ada")
     private let now = WallTime(milliseconds: 1_767_225_600_000)
 
-    @Test func `a restored server may give a uid that the device knows from the old history`() throws {
+    @Test func `a restored server can assign a uid that the device knows from the old history`() throws {
         let store = try makeStore()
         let (mine, other) = (id(1), id(2))
         _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
@@ -27,7 +27,7 @@ struct FoundBySeedsTests {
         #expect(try store.record("islander", .id(mine)) == nil)
     }
 
-    @Test func `a restored server that tells its history from the start may do so, too`() throws {
+    @Test func `a restored server can reassign a uid in the feed too`() throws {
         let store = try makeStore()
         let (mine, other) = (id(1), id(2))
         _ = try apply(snapshot([record(mine, uid: 0, version: 1)], at: 1, of: old), to: store)
@@ -38,17 +38,18 @@ struct FoundBySeedsTests {
         #expect(try store.record("islander", .uid(UID(0)))?.id == other)
     }
 
-    @Test func `a uid is given back also when its new owner waits to be deleted here`() throws {
+    @Test func `a uid returns to its record even if the device is about to delete that record`() throws {
         let store = try makeStore()
         let (mine, other) = (id(1), id(2))
         _ = try apply(snapshot([record(other, uid: 0, version: 1)], at: 1, of: old), to: store)
-        // A server deletes the one, and creates the other with uid 1; its history is lost before it could show that.
+        // A server deletes one record and creates the other with uid 1. Its history is lost before the device pulls
+        // that.
         _ = try store.commit([.delete("islander", other)], in: .default, now: now)
         _ = try store.commit([.create("islander", mine, ["name": .text("b")])], in: .default, now: now)
         let deletion = Outcome.applied(version: Version(2), uids: [], conflicts: [])
         try answer(deletion, .applied(version: Version(3), uids: [uid(1, of: mine)], conflicts: []), to: store)
         _ = try store.adopt(new, as: account)
-        // The new history has the first under this uid, and refuses to delete it.
+        // In the new history the first record has this uid, and the delete is rejected.
         _ = try apply(snapshot([record(other, uid: 1, version: 1)], at: 1, of: new), to: store)
         let refusal = Outcome.rejected(Rejection(code: .forbidden, message: "no", mutation: 0))
         try answer(refusal, .applied(version: Version(2), uids: [uid(2, of: mine)], conflicts: []), to: store)
@@ -56,7 +57,7 @@ struct FoundBySeedsTests {
         #expect(try store.record("islander", .uid(UID(2)))?.id == mine)
     }
 
-    @Test func `what an older history has deleted is shown again while its create is still to be sent`() throws {
+    @Test func `a record deleted in an old history is shown again while its create is pending`() throws {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
         _ = try store.commit([.create("islander", id(1), ["name": .text("a")])], in: .default, now: now)
@@ -75,7 +76,7 @@ struct FoundBySeedsTests {
         #expect(try store.outboxSummary().waiting == 1)
     }
 
-    @Test func `a uid is not taken from a record that this history has shown`() throws {
+    @Test func `a page that reassigns a uid within one history is refused`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
         let thief = RecordChange(collection: "islander", id: id(2), effect: .created(uid: UID(0), ["name": .text("b")]))
@@ -84,10 +85,10 @@ struct FoundBySeedsTests {
         #expect(try store.record("islander", .uid(UID(0)))?.id == id(1))
     }
 
-    @Test func `a record that a restored server has not heard of yet is not taken for deleted`() throws {
+    @Test func `a record that a restored server does not have yet is not treated as deleted`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 1)], at: 1, of: old), to: store)
-        // While this device has an edit to send, the server is restored, and its maker tells the server again.
+        // The server is restored while this device has a pending edit. Then the creator of the record sends it again.
         _ = try store.commit([.update("islander", id(1), ["boats": .integer(4)])], in: .default, now: now)
         _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
@@ -99,7 +100,7 @@ struct FoundBySeedsTests {
         #expect(found?.values[1] == .integer(4))
     }
 
-    @Test func `a snapshot older than what was shown before a reset is not taken`() throws {
+    @Test func `a snapshot that is older than the data before a reset is refused`() throws {
         let store = try makeStore()
         _ = try apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), to: store)
         try store.resetCursor(of: .default)
@@ -112,18 +113,18 @@ struct FoundBySeedsTests {
         #expect(try store.record("islander", .id(id(1))) != nil)
         _ = try apply(snapshot([], at: 4, of: old), to: store)
         #expect(try store.record("islander", .id(id(1))) == nil)
-        // Another history begins where it likes.
+        // A new history may start at any version.
         _ = try store.adopt(new, as: account)
         _ = try apply(snapshot([], at: 1, of: new), to: store)
     }
 
     @Test(arguments: 0..<16 as Range<UInt64>)
-    func `what a server shows after a crash in the middle of a commit survives the next loss of power`(
+    func `data that a server serves after a crash during a commit survives the next power loss`(
         seed: UInt64
     ) throws {
         let disk = SimulatedDisk(seed: seed)
         try serve(disk) { authority in
-            disk.plan(DiskFault(.sync, of: .log, effect: .kill))
+            disk.plan(DiskFault(.sync, of: .wal, effect: .kill))
             #expect(throws: AuthorityFailure.self) { try authority.push(try request(), by: principal, now: now) }
         }
         var shown = Version.zero
@@ -139,7 +140,7 @@ struct FoundBySeedsTests {
 
     // MARK: Found by the users' oracle
 
-    @Test func `a delete does not claim to have seen a value that a pending edit covers`() throws {
+    @Test func `a delete does not claim to have seen a value that a pending edit hides`() throws {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
         _ = try apply(snapshot([record(id(1), uid: 0, version: 4)], at: 4, of: old), to: store)
@@ -153,7 +154,7 @@ struct FoundBySeedsTests {
         #expect(delete.intent == .delete(seen: Version(6)))
     }
 
-    @Test func `an edit over a pending creation has seen nothing of another device's creation`() throws {
+    @Test func `an edit of a pending record claims to have seen only the values that are shown`() throws {
         let store = try makeStore()
         _ = try store.adopt(old, as: account)
         _ = try store.commit([.create("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
@@ -168,20 +169,20 @@ struct FoundBySeedsTests {
             Issue.record("the edit is not in the outbox")
             return
         }
-        // It shows their boats, and its own name over theirs.
+        // The device shows the other device's boats, but its own name.
         #expect(edits.first { $0.field == "name" }?.seen == .zero)
         #expect(edits.first { $0.field == "boats" }?.seen == Version(1))
     }
 
     @Test(arguments: [true, false])
-    func `a device is told what a copy of its database has overwritten, whichever of them has taken a new client id`(
+    func `a device learns what a copy of its database has overwritten, whichever one has a new client id`(
         hasNewID: Bool
     ) throws {
         let store = try makeStore()
         var session = try store.adopt(old, as: account)
         let former = session.identity.client
         if hasNewID { session = try store.renewIdentity(as: ClientID(bits: Identifier128(high: 9, low: 9))) }
-        // The copy has the first id; or both still have it, each in an incarnation of its own.
+        // The copy has the first id, or both still have it with different incarnations.
         let conflict = FieldConflict(
             collection: "islander", record: id(1), field: "name", base: .text("a"),
             winner: Contender(value: .text("copy's"), stamp: Stamp(time: HybridTime(wall: now), client: former)),
@@ -195,7 +196,7 @@ struct FoundBySeedsTests {
         #expect(conflict.addressee(pushedBy: author) == session.identity.client)
     }
 
-    @Test func `a device is told once what became of its push, whatever notices follow`() throws {
+    @Test func `a notice does not repeat a conflict that the push outcome has reported`() throws {
         let store = try makeStore()
         let session = try store.adopt(old, as: account)
         _ = try store.commit([.create("islander", id(1), ["name": .text("mine")])], in: .default, now: now)
@@ -212,7 +213,7 @@ struct FoundBySeedsTests {
         #expect(try store.journal(state: .active, limit: 10).map(\.event) == [.merged([conflict])])
     }
 
-    @Test func `the pusher of a losing value needs no notice`() {
+    @Test func `no notice is sent if the losing value was just pushed`() {
         let loser = ClientID(bits: Identifier128(high: 1, low: 1))
         let winner = ClientID(bits: Identifier128(high: 1, low: 2))
         let conflict = FieldConflict(
@@ -242,12 +243,12 @@ struct FoundBySeedsTests {
         return store
     }
 
-    /// As an answer to a pull from where the store stands.
+    /// Applies a page as a response to a pull from the store's current cursor.
     private func apply(_ page: PullPage, to store: SQLiteStore) throws -> ApplyResult {
         try store.apply(page, after: try store.session().spaces.first?.cursor, brake: nil, now: now)
     }
 
-    /// The answers to all that is to be pushed.
+    /// Takes a batch, and records the outcomes for all of its transactions.
     private func answer(_ outcomes: Outcome..., to store: SQLiteStore) throws {
         let batch = try #require(try store.takeBatch(BatchLimit(transactions: 10, bytes: 100_000), now: now))
         try #require(batch.transactions.count == outcomes.count)
@@ -277,7 +278,7 @@ struct FoundBySeedsTests {
     private func feed(
         _ commits: [Commit], of epoch: Epoch, from first: Int64 = 0, notices: [ConflictNotice] = []
     ) -> PullPage {
-        // Commits of other records come before.
+        // The versions in between belong to commits of other records.
         let others = (first + 1)..<max(commits.first?.version.rawValue ?? 0, first + 1)
         let quiet = first == 0 ? [] : others.map { Commit(version: Version($0), changes: []) }
         return page(.commits(quiet + commits), commits.last?.version.rawValue ?? 0, epoch, notices)

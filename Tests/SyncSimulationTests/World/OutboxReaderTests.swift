@@ -6,7 +6,7 @@ import SyncSimulation
 import TestRings
 import Testing
 
-/// The outbox as the oracles read it: each entry once, until its file holds it otherwise.
+/// Tests how the oracles read the outbox: an entry is decoded only once, until its row in the file changes.
 @Suite(.ring(.unit)) struct OutboxReaderTests {
     private let process = SimulatedDisk(seed: 1).makeProcess()
     private let store: SimulatedDevice.Store
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Returns the entries read through the store, and how many they are.
+    /// Returns all entries, and the number of entries that were decoded for this.
     private func read(
         _ reader: inout OutboxReader, _ show: @escaping @Sendable ([OutboxEntry]) -> [OutboxEntry] = { $0 }
     ) throws -> (entries: [OutboxEntry], decoded: Int) {
@@ -43,7 +43,7 @@ import Testing
         return (entries, decoded.withLock { $0 })
     }
 
-    @Test func `what has not changed is not decoded again`() throws {
+    @Test func `an unchanged entry is not decoded again`() throws {
         var reader = OutboxReader()
         let first = try read(&reader)
         let shown = try store.outbox(limit: .max)
@@ -54,7 +54,7 @@ import Testing
         #expect(second.decoded == 0)
     }
 
-    @Test func `what has changed is decoded again, between what has not`() throws {
+    @Test func `only changed entries are decoded again`() throws {
         var reader = OutboxReader()
         let before = try read(&reader).entries
         _ = try store.takeBatch(BatchLimit(transactions: 2, bytes: 10_000), now: now)
@@ -66,7 +66,7 @@ import Testing
         #expect(after.decoded == 2)
     }
 
-    @Test func `a store that hides what its file holds is found`() throws {
+    @Test func `a store that hides an entry of its file is detected`() throws {
         var reader = OutboxReader()
         let violation = #expect(throws: Violation.self) {
             _ = try read(&reader) { Array($0.dropLast()) }

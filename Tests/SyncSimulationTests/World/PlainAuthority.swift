@@ -2,40 +2,40 @@ import SyncAuthority
 import SyncConcurrency
 import SyncModel
 
-/// An authority of one space, without a database, small enough to be read at one sitting: a second opinion on the server's
-/// policy, and the place where bugs are planted to see whether the oracles notice.
+/// A small authority with one space and no database. It is a second implementation of the server's policy, and bugs are
+/// planted in it to check the oracles.
 final class PlainAuthority: AuthorityService {
     /// A bug that can be switched on.
     enum Mutant: String, Hashable, Sendable, CaseIterable {
-        /// Applies a repeated transaction once more, under a new version.
+        /// Applies a repeated transaction again under a new version.
         case forgetsWhatItHasSeen
-        /// Answers a repeat with another outcome.
+        /// Responds to a repeat with a different outcome.
         case answersRepeatsAnew
-        /// Leaves the last change out of commits with more than one.
+        /// Omits the last change of commits with more than one change.
         case tearsCommits
-        /// Skips one commit in the feed now and then.
+        /// Sometimes skips a commit in the feed.
         case skipsCommits
         /// Lets an update bring a deleted record back.
         case resurrects
-        /// Takes the pushed value whatever the rule says.
+        /// Takes the pushed value regardless of the merge rule.
         case lastPushWins
-        /// Tells the client that all is applied, and forgets the last field.
+        /// Reports an update as applied but omits its last field.
         case losesFields
-        /// Gives the same uid twice.
+        /// Assigns the same uid twice.
         case repeatsUIDs
-        /// Says it has applied what it has not.
+        /// Reports a transaction as applied without applying it.
         case acknowledgesWithoutApplying
-        /// Refuses one in a while without a reason.
+        /// Sometimes rejects a transaction without a reason.
         case refusesAtRandom
-        /// Never gives the page behind the first one.
+        /// Never returns a page after the first one.
         case stopsShowing
-        /// Swaps two answers.
+        /// Swaps two results.
         case reordersAnswers
-        /// Knows of clients what this process was told, and no more.
+        /// Uses only the client data that this process has in memory.
         case trustsItsMemory
     }
 
-    /// The disk, which survives the process: everything, at each call.
+    /// The simulated disk, which holds the whole state after each call and survives the process.
     final class Disk: Sendable {
         fileprivate let state: Guarded<State>
 
@@ -47,7 +47,7 @@ final class PlainAuthority: AuthorityService {
     fileprivate struct Cell: Sendable {
         var value: FieldValue
         var stamp: Stamp
-        /// The client that gave the value.
+        /// The client that wrote the value.
         var identity: ClientIdentity
         var version: Version
     }
@@ -74,7 +74,7 @@ final class PlainAuthority: AuthorityService {
         let catalog: SchemaCatalog
         var rows: [CollectionName: [RecordID: Row]] = [:]
         var dead: Set<RecordID> = []
-        /// The maker of each record, and when they say to have made it.
+        /// The creator of each record, and the creation time that it claims.
         var origins: [RecordID: Stamp] = [:]
         var clients: [ClientIdentity: Client] = [:]
         var commits: [Commit] = []
@@ -91,7 +91,7 @@ final class PlainAuthority: AuthorityService {
     let commits = Broadcast<SpaceHeads>()
     private let disk: Disk
     private let mutant: Mutant?
-    /// The memory of a process that trusts it.
+    /// The client data in the memory of this process, used by the mutant `trustsItsMemory`.
     private let remembered: Guarded<[ClientIdentity: Client]>
     private static let epoch = Epoch(rawValue: "first")
     private static let limits = ServerLimits(pushBytes: 1_000_000, pushTransactions: 1_000, pageRows: 200)
@@ -240,7 +240,7 @@ extension PlainAuthority.State {
             if let origin = origins[id], origin.time == mutation.time,
                 origin.client == client || author.formerly.contains(origin.client)
             {
-                // It comes again, under another identity: it has had its effect.
+                // This is a repeat under another identity, and the create has already taken effect.
                 if let row = rows[mutation.collection]?[id] {
                     uids.append(AssignedUID(collection: mutation.collection, record: id, uid: row.uid))
                 }

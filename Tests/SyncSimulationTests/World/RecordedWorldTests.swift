@@ -9,7 +9,7 @@ import SyncStoreSQLite
 import TestRings
 import Testing
 
-/// Notes when it is written to, and keeps nothing.
+/// A recording store that notes the time of each append and stores nothing.
 private final class CountingRing: RecordingStore {
     private let uptime: @Sendable () -> Duration
     private let failure: StoreFailure?
@@ -33,9 +33,9 @@ private final class CountingRing: RecordingStore {
     func clearRecording() throws(StoreFailure) {}
 }
 
-/// Devices that live through faults with a flight recorder in their databases: what the ring holds is run again.
+/// Runs devices through faults with a flight recorder in their databases, and replays the contents of the ring.
 @Suite(.ring(.check), .onWorldThreads) struct RecordedWorldTests {
-    /// The findings in the rings.
+    /// The data found in the rings.
     private struct Found: Sendable {
         var lives = 0
         var turns = 0
@@ -46,7 +46,7 @@ private final class CountingRing: RecordingStore {
 
     private static let capacity = 200
 
-    /// Each life of a device looks at what the lives before it have left, as after a crash, and goes on recording.
+    /// Returns parts in which each start of a device checks the recording of earlier runs and then continues it.
     private static func parts(_ found: Guarded<Found>) -> WorldParts {
         var parts = WorldParts.onSQLite()
         parts.recorder = { store, runtime in
@@ -60,7 +60,7 @@ private final class CountingRing: RecordingStore {
     }
 
     private static func look(at ring: SQLiteStore, _ found: Guarded<Found>) {
-        // A disk that fails is no news here: the next life looks again.
+        // A disk failure is expected here. The next start of the device checks again.
         guard let segments = try? ring.recording() else { return }
         let reader = RingReader(segments)
         var replay = Replay()
@@ -80,18 +80,19 @@ private final class CountingRing: RecordingStore {
 
     private static func plan(_ seed: UInt64) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: 150)
-        // Many moments, and so many crashes; and lives that last longer than the second after which a turn is saved.
+        // Many moments lead to many crashes. The pauses make runs last longer than the second after which a turn is
+        // saved.
         plan.burst = 1
         plan.pause = .milliseconds(200)...(.seconds(5))
         plan.rates.killDevice = max(plan.rates.killDevice, 0.05)
-        // A copied disk brings along what the machines of another device have done.
+        // A cloned disk would contain a recording of another device.
         plan.rates.cloneDevice = 0
         plan.rates.losePowerOfDevice = max(plan.rates.losePowerOfDevice, 0.02)
         return plan
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `what devices have recorded between crashes is done again, action by action`(seed: UInt64) throws {
+    func `a replay of recordings between crashes repeats every action`(seed: UInt64) throws {
         let found = Guarded(Found())
         _ = try World(Self.plan(seed), parts: Self.parts(found)).run()
         let result = found.withLock { $0 }
@@ -106,7 +107,7 @@ private final class CountingRing: RecordingStore {
         }
     }
 
-    @Test func `turns are saved once a second, and a ring that fails harms no sync`() throws {
+    @Test func `turns are saved at most once a second, and a failing ring does not affect syncs`() throws {
         let rings = Guarded([CountingRing]())
         for failure in [
             nil, StoreFailure(.diskFull, "no space is left"), StoreFailure(.busy, "another program writes"),
@@ -126,7 +127,8 @@ private final class CountingRing: RecordingStore {
             #expect(appends.contains { !$0.isEmpty })
             if failure?.code == .diskFull { #expect(appends.allSatisfy { $0.count <= 1 }) }
             for ring in appends where failure == nil {
-                // The last one is that of a stop, and a full memory is emptied at once, which puts nothing off.
+                // The last append happens at the stop of the device. A full buffer is saved at once and does not delay
+                // the next append.
                 for (earlier, later) in zip(ring, ring.dropFirst().dropLast())
                 where max(earlier.parts, later.parts) < 64 {
                     #expect(later.at - earlier.at >= .seconds(1))
@@ -136,7 +138,7 @@ private final class CountingRing: RecordingStore {
         }
     }
 
-    @Test func `the recorder changes nothing that the oracles see, and its own trace is the same each time`() throws {
+    @Test func `runs with a recorder are reproducible, and so are the recordings`() throws {
         let (one, other) = (Guarded(Found()), Guarded(Found()))
         let first = try World(Self.plan(3), parts: Self.parts(one)).run()
         let second = try World(Self.plan(3), parts: Self.parts(other)).run()
@@ -144,12 +146,12 @@ private final class CountingRing: RecordingStore {
         #expect(one.withLock { $0.exported } == other.withLock { $0.exported })
     }
 
-    @Test func `a planted change in a machine is found where it shows`() throws {
+    @Test func `a replay detects a planted change at the turn where it occurs`() throws {
         let found = Guarded(Found())
         _ = try World(Self.plan(2), parts: Self.parts(found)).run()
         let bytes = try #require(found.withLock { $0.exported.max { $0.count < $1.count } })
         var recording = try RecordingFile.recording(bytes)
-        // The recording of a build whose pulls ask for another number of rows.
+        // This stands for the recording of a build whose pulls request another number of rows.
         let index = try #require(
             recording.entries.firstIndex { entry in
                 if case .turn(let turn) = entry { turn.actions.contains { $0.hasPrefix("pull ") } } else { false }

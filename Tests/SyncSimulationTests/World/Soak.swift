@@ -1,7 +1,7 @@
 import Glibc
 import TestRings
 
-/// The wide run, asked for by the environment: `SIMULATION_SEEDS=1000..<3000 SIMULATION_STEPS=500 swift test`.
+/// The settings of a soak run, from the environment: `SIMULATION_SEEDS=1000..<3000 SIMULATION_STEPS=500 swift test`.
 enum Soak {
     static let isOn = TestRing.current == .soak || text("SIMULATION_SEEDS") != nil
 
@@ -14,7 +14,7 @@ enum Soak {
         return bounds[0]..<bounds[1]
     }()
 
-    /// The seeds that each ring runs when the environment does not name any.
+    /// The seeds that the current ring runs if the environment does not set any.
     private static var standard: String {
         switch TestRing.current {
         case .unit, .test: "0..<8"

@@ -3,34 +3,42 @@ import SyncCore
 import SyncModel
 import SyncSimulation
 
-/// A codec that writes no values but their places in a table, and notices all damage: for tests of the world itself.
+/// A codec for tests of the world itself. It encodes a message as its index in a table, and detects all damage.
 final class TableWire: SimulatedWire {
     private struct Table: Sendable {
-        var calls: [ServerCall] = []
-        var answers: [ServerAnswer] = []
+        var requests: [ServerRequest] = []
+        var answers: [Result<ServerResponse, TransportFailure>] = []
     }
 
     struct Damaged: Error {}
 
     private let table = Guarded(Table())
 
-    func encode(_ call: ServerCall) -> [UInt8] {
+    func encode(_ request: ServerRequest) -> [UInt8] {
         write(
             table.withLock { table in
-                table.calls.append(call)
-                return table.calls.count - 1
+                table.requests.append(request)
+                return table.requests.count - 1
             })
     }
 
-    func decodeCall(_ bytes: [UInt8]) throws -> ServerCall {
+    func decodeRequest(_ bytes: [UInt8]) throws -> ServerRequest {
         let place = try read(bytes)
         return try table.withLock { table in
-            guard table.calls.indices.contains(place) else { throw Damaged() }
-            return table.calls[place]
+            guard table.requests.indices.contains(place) else { throw Damaged() }
+            return table.requests[place]
         }
     }
 
-    func encode(_ answer: ServerAnswer) -> [UInt8] {
+    func encode(_ response: ServerResponse, to request: ServerRequest) -> [UInt8] {
+        write(.success(response))
+    }
+
+    func encode(_ failure: TransportFailure) -> [UInt8] {
+        write(.failure(failure))
+    }
+
+    private func write(_ answer: Result<ServerResponse, TransportFailure>) -> [UInt8] {
         write(
             table.withLock { table in
                 table.answers.append(answer)
@@ -38,16 +46,14 @@ final class TableWire: SimulatedWire {
             })
     }
 
-    func decodeAnswer(_ bytes: [UInt8], to call: ServerCall) throws(TransportFailure) -> ServerAnswer {
-        do {
-            let place = try read(bytes)
-            return try table.withLock { table in
-                guard table.answers.indices.contains(place) else { throw Damaged() }
-                return table.answers[place]
-            }
-        } catch {
-            throw TransportFailure(.notUnderstood, "damaged")
+    func decodeResponse(
+        _ bytes: [UInt8], to request: ServerRequest
+    ) throws(TransportFailure) -> ServerResponse {
+        let answer = table.withLock { table in
+            (try? read(bytes)).flatMap { table.answers.indices.contains($0) ? table.answers[$0] : nil }
         }
+        guard let answer else { throw TransportFailure(.notUnderstood, "damaged") }
+        return try answer.get()
     }
 
     private func write(_ place: Int) -> [UInt8] {

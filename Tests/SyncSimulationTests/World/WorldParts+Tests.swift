@@ -2,7 +2,7 @@ import SimulationRecipes
 import SyncSimulation
 
 extension WorldPlan {
-    /// The world of a seed, but with one space, which all may use: the plain authority knows no more.
+    /// Returns the plan of a seed with one space that all may use, because the plain authority has only one.
     static func drawnForPlain(seed: UInt64, steps: Int) -> WorldPlan {
         var plan = WorldPlan.drawn(seed: seed, steps: steps)
         plan.setting.spaceCount = 1
@@ -13,7 +13,7 @@ extension WorldPlan {
 }
 
 extension WorldParts {
-    /// Stores on SQLite, and the plain authority with its bug.
+    /// Returns parts with SQLite stores and the plain authority, with the given bug.
     static func plain(mutant: PlainAuthority.Mutant? = nil) -> WorldParts {
         let disk = PlainAuthority.Disk(catalog: WorldCatalog.catalog)
         let table = TableWire()

@@ -13,7 +13,7 @@ struct WorldTests {
         #expect(report.timeToRest < .seconds(60))
     }
 
-    @Test func `users act alone or in bursts, as often as they were asked to`() {
+    @Test func `users act alone or in bursts, and the number of operations is as planned`() {
         var plan = WorldPlan.calm(seed: 3, devices: 3, steps: 100)
         func bursts() -> [Int] {
             plan.script.moments.map { $0.happenings.count { if case .operation = $0 { true } else { false } } }
@@ -33,7 +33,7 @@ struct WorldTests {
         }
     }
 
-    @Test(.ring(.check)) func `a device that does not flush each commit loses some with its power`() throws {
+    @Test(.ring(.check)) func `a device that does not flush each commit loses some in a power loss`() throws {
         var lost = 0
         for seed in 0..<12 as Range<UInt64> {
             var plan = WorldPlan.calm(seed: seed, steps: 60)
@@ -47,7 +47,7 @@ struct WorldTests {
         #expect(lost > 0)
     }
 
-    @Test func `a device that does not flush each commit loses none with its process`() throws {
+    @Test func `a device that does not flush each commit loses none when its process is killed`() throws {
         for seed in 0..<4 as Range<UInt64> {
             var plan = WorldPlan.calm(seed: seed, steps: 60)
             plan.setting.unflushed = [0, 1]
@@ -57,7 +57,7 @@ struct WorldTests {
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `devices that have slept for days are soon in step`(seed: UInt64) throws {
+    func `devices that have slept for days are soon in sync`(seed: UInt64) throws {
         var plan = WorldPlan.calm(seed: seed, devices: 3, steps: 80)
         plan.rates.sleepForDays = 0.05
         plan.rates.recover = 0.1
@@ -81,7 +81,7 @@ struct WorldTests {
                 Issue.record("\(error)")
             }
         }
-        // A generator that has become too narrow is a failure too.
+        // This fails if the generator produces too few operations.
         #expect(operations > Soak.seeds.count * Soak.steps / 2)
         if Soak.isOn { #expect(coverage.missing.isEmpty, "never seen: \(coverage.missing)") }
         print("\(Soak.seeds.count) worlds, \(operations) operations, longest rest \(longestRest)")

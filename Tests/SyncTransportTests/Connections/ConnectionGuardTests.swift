@@ -5,9 +5,9 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// The guards of sockets and of HTTP/2, on virtual time.
+/// Tests the guards of sockets and HTTP/2 connections with virtual time.
 @Suite(.ring(.unit)) struct ConnectionGuardTests {
-    @Test func `a connection whose peer takes nothing is closed`() throws {
+    @Test func `a connection is closed if its peer reads nothing`() throws {
         let socket = StuckSocket()
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandlers(socket, SlowReaderGuard())
@@ -23,7 +23,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a peer that takes all in time keeps its connection`() throws {
+    @Test func `a peer that reads everything in time keeps its connection`() throws {
         let socket = StuckSocket()
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandlers(socket, SlowReaderGuard())
@@ -40,7 +40,7 @@ import Testing
         _ = try channel.finish()
     }
 
-    @Test func `a connection of HTTP2 without a stream is cut, at first soon`() throws {
+    @Test func `an HTTP2 connection without a stream is closed, after a shorter time if it never had one`() throws {
         let watch = HTTP2Guard(idle: .seconds(75), activity: .init(isStranger: { false }))
         let channel = EmbeddedChannel(handler: watch)
         try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -60,7 +60,7 @@ import Testing
         #expect(!silent.isActive)
     }
 
-    @Test func `a stranger's connection of HTTP2 without a stream has the time of a head`() throws {
+    @Test func `an unauthenticated HTTP2 connection without a stream gets only the time allowed for a head`() throws {
         let watch = HTTP2Guard(idle: .seconds(75))
         let channel = EmbeddedChannel(handler: watch)
         try channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -72,7 +72,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a stranger has few streams at a time, a member what HTTP2 allows`() {
+    @Test func `an unauthenticated HTTP2 connection may have only a few streams at a time`() {
         final class Door { var isStranger = true }
         let door = Door()
         let watch = HTTP2Guard(idle: .seconds(75), activity: .init(isStranger: { door.isStranger }))
@@ -83,7 +83,7 @@ import Testing
         #expect((0..<50).allSatisfy { _ in watch.streamOpened() })
     }
 
-    @Test func `a stream whose window stays closed is reset`() throws {
+    @Test func `a stream is reset if its window stays closed`() throws {
         let socket = StuckSocket()
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandlers(socket, StreamGuard())

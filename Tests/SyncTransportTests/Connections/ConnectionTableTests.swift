@@ -15,7 +15,7 @@ import Testing
         ConnectionTable(limits: .init(total: total, perAddress: perAddress))
     }
 
-    @Test func `a full table cuts the oldest stranger`() {
+    @Test func `a full table closes the oldest unauthenticated connection`() {
         var table = Self.table(total: 3)
         for id in 1...3 { #expect(table.admit(id, from: Self.address(id)) == .admitted) }
         #expect(table.admit(4, from: Self.address(4)) == .admittedInstead(of: 1))
@@ -25,7 +25,7 @@ import Testing
         #expect(table.count == 3)
     }
 
-    @Test func `strangers cannot take the seats of members`() {
+    @Test func `unauthenticated connections cannot displace authenticated ones`() {
         var table = Self.table(total: 8)
         for id in 1...4 {
             _ = table.admit(id, from: Self.address(id))
@@ -39,24 +39,24 @@ import Testing
         #expect(table.count == 8)
     }
 
-    @Test func `idle members give way when strangers have less than their share, the longest idle first`() {
+    @Test func `the longest-idle authenticated connections are closed if strangers have less than their share`() {
         var table = Self.table(total: 8)
         for id in 1...8 {
             _ = table.admit(id, from: Self.address(id))
             table.authenticated(id)
         }
-        // The first two are answered something, the third was until just now.
+        // The first two have requests in progress. The request of the third has just ended.
         for id in 1...3 { table.requestBegan(id) }
         table.requestEnded(3)
         #expect(table.admit(9, from: Self.address(9)) == .admittedInstead(of: 4))
         #expect(table.admit(10, from: Self.address(10)) == .admittedInstead(of: 5))
         #expect(table.admit(11, from: Self.address(11)) == .admittedInstead(of: 6))
-        // From here on strangers have more than a quarter.
+        // From here on, strangers have more than a quarter of the connections.
         #expect(table.admit(12, from: Self.address(12)) == .admittedInstead(of: 9))
         #expect(table.strangers == 3)
     }
 
-    @Test func `a connection with a request is never cut, and where all have one the newcomer is refused`() {
+    @Test func `a connection with a request is never closed, and a new one is refused if all have requests`() {
         var table = Self.table(total: 2)
         for id in 1...2 {
             _ = table.admit(id, from: Self.address(id))
@@ -68,7 +68,7 @@ import Testing
         #expect(table.admit(3, from: Self.address(3)) == .admittedInstead(of: 2))
     }
 
-    @Test func `an address at its limit makes room among its own connections`() {
+    @Test func `an address at its limit displaces only its own connections`() {
         var table = Self.table(total: 100, perAddress: 2)
         _ = table.admit(1, from: Self.address(1))
         _ = table.admit(2, from: Self.here)
@@ -97,8 +97,8 @@ import Testing
         #expect(table.isStranger(1))
     }
 
-    /// A naive table that looks at everything each time decides the same.
-    @Test(arguments: 0..<20) func `a random history keeps the bounds, and agrees with a naive table`(seed: UInt64) {
+    /// Compares the table with a naive one that scans all connections on each decision.
+    @Test(arguments: 0..<20) func `a random history makes the same decisions as a naive table`(seed: UInt64) {
         struct Naive {
             var order: [Int] = []
             var members: Set<Int> = []
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `an IPv6 address counts with its network, and a mapped IPv4 address as what it is`() {
+    @Test func `an IPv6 address counts by its network, and a mapped IPv4 address counts as IPv4`() {
         let network: [UInt8] = [0x20, 1, 0xD, 0xB8, 0, 0, 0, 1]
         #expect(
             PeerAddress(bytes: network + [0, 0, 0, 0, 0, 0, 0, 1])
@@ -174,7 +174,7 @@ import Testing
         #expect(PeerAddress(bytes: mapped + [10, 0, 0, 2]) != Self.here)
     }
 
-    @Test func `a socket address is told from others by its bytes`() throws {
+    @Test func `socket addresses are compared by IP address without the port`() throws {
         let first = PeerAddress(try .init(ipAddress: "10.0.0.1", port: 1))
         #expect(first == PeerAddress(try .init(ipAddress: "10.0.0.1", port: 2)) && first == Self.here)
         #expect(first != PeerAddress(try .init(ipAddress: "10.0.0.2", port: 1)))
@@ -187,7 +187,7 @@ import Testing
 }
 
 @Suite(.ring(.unit)) struct AgeQueueTests {
-    @Test func `the first is the oldest that is still there`() {
+    @Test func `the first element is the oldest one that has not been removed`() {
         var queue = AgeQueue<Int>()
         for number in 0..<1_000 {
             queue.append(number)

@@ -13,13 +13,13 @@ import Testing
         HTTP1Exchange(now: start, headDeadline: .seconds(10), closeDelay: .seconds(5))
     }
 
-    @Test func `a connection that says nothing is cut at the deadline of a head`() {
+    @Test func `a silent connection is cut at the deadline for a head`() {
         let exchange = Self.exchange()
         #expect(exchange.deadlinePassed(now: Self.at(9)) == .wait(until: Self.at(10)))
         #expect(exchange.deadlinePassed(now: Self.at(10)) == .cut)
     }
 
-    @Test func `a first head has its deadline from the beginning, a later one from its first byte`() {
+    @Test func `the first head is timed from the start of the connection, and later heads from their first byte`() {
         var exchange = Self.exchange()
         exchange.bytesArrived(now: Self.at(9))
         #expect(exchange.deadlinePassed(now: Self.at(10)) == .refuseSlowHead)
@@ -27,7 +27,7 @@ import Testing
         #expect(exchange.deadlinePassed(now: Self.at(100)) == .none)
         exchange.requestEnded(now: Self.at(100))
         exchange.responseLeft(now: Self.at(100))
-        // The idle timeout is somebody else's.
+        // The idle timeout is handled elsewhere.
         #expect(exchange.deadlinePassed(now: Self.at(200)) == .none)
         exchange.bytesArrived(now: Self.at(200))
         exchange.bytesArrived(now: Self.at(205))
@@ -35,7 +35,7 @@ import Testing
         #expect(exchange.deadlinePassed(now: Self.at(210)) == .refuseSlowHead)
     }
 
-    @Test func `a next request waits until the response has left`() {
+    @Test func `the next request waits until the response has been sent`() {
         var exchange = Self.exchange()
         exchange.headArrived(isLast: false)
         #expect(exchange.takesBytes && !exchange.takesHead)
@@ -45,7 +45,7 @@ import Testing
         #expect(exchange.takesBytes && exchange.takesHead && !exchange.awaitsResponse)
     }
 
-    @Test func `a body that goes on after the response is cut`() {
+    @Test func `a connection whose body continues after the response is cut`() {
         var exchange = Self.exchange()
         exchange.headArrived(isLast: false)
         exchange.responseLeft(now: Self.at(1))
@@ -56,7 +56,7 @@ import Testing
         #expect(exchange.deadlinePassed(now: Self.at(6)) == .none)
     }
 
-    @Test func `after a last request nothing is taken, and the peer has a while to go`() {
+    @Test func `after the last request nothing more is read, and the peer gets time to disconnect`() {
         var exchange = Self.exchange()
         exchange.headArrived(isLast: true)
         exchange.requestEnded(now: Self.at(1))
@@ -66,7 +66,7 @@ import Testing
         #expect(exchange.deadlinePassed(now: Self.at(7)) == .cut)
     }
 
-    @Test func `a refusal in any state closes, once`() {
+    @Test func `a refusal starts the close only once`() {
         var exchange = Self.exchange()
         exchange.headArrived(isLast: false)
         exchange.refused(now: Self.at(1))
@@ -75,9 +75,9 @@ import Testing
         #expect(exchange.deadlinePassed(now: Self.at(6)) == .cut)
     }
 
-    /// Every event in every state that is reached: nothing traps, a closing connection stays closing, and no head is
-    /// taken while a response is awaited.
-    @Test(arguments: 0..<50) func `no sequence of events breaks the turns`(seed: UInt64) {
+    /// Sends random events in every reachable state and checks that nothing traps, that a closing connection stays
+    /// closing, and that no head is read while a response is pending.
+    @Test(arguments: 0..<50) func `no sequence of events mixes up requests and responses`(seed: UInt64) {
         let random = TestServer.random(seed: seed)
         var exchange = Self.exchange()
         var now = Self.start
@@ -104,20 +104,20 @@ import Testing
 
     private static func allowance() -> WriteAllowance { WriteAllowance(timeout: .seconds(30), slowest: 1_000) }
 
-    @Test func `a peer for which nothing waits has all the time`() {
+    @Test func `a peer without pending data has no deadline`() {
         var allowance = Self.allowance()
         #expect(allowance.looked(taken: 5, waiting: 0, now: Self.at(0)) == .rest)
         #expect(allowance.looked(taken: 5, waiting: 0, now: Self.at(1_000)) == .rest)
     }
 
-    @Test func `a peer that takes nothing is cut after the timeout`() {
+    @Test func `a peer that reads nothing is cut after the timeout`() {
         var allowance = Self.allowance()
         #expect(allowance.looked(taken: 0, waiting: 10, now: Self.at(0)) == .wait(until: Self.at(30)))
         #expect(allowance.looked(taken: 0, waiting: 99, now: Self.at(29)) == .wait(until: Self.at(30)))
         #expect(allowance.looked(taken: 0, waiting: 99, now: Self.at(30)) == .cut)
     }
 
-    @Test func `a peer that takes a byte now and then is cut too`() {
+    @Test func `a peer that reads only one byte per second is cut too`() {
         var allowance = Self.allowance()
         var taken = 0
         _ = allowance.looked(taken: 0, waiting: 100_000, now: Self.at(0))
@@ -132,7 +132,7 @@ import Testing
         #expect(cutAt == 31)
     }
 
-    @Test func `a peer at the slowest rate is never cut, in small steps or large ones`() {
+    @Test func `a peer that reads at the slowest allowed rate is never cut`() {
         for step in [1, 7, 29] {
             var allowance = Self.allowance()
             for second in stride(from: 0, through: 10_000, by: step) {
@@ -141,14 +141,14 @@ import Testing
         }
     }
 
-    @Test func `what was taken earlier is no credit forever`() {
+    @Test func `a fast start gives a peer no lasting credit`() {
         var allowance = Self.allowance()
         _ = allowance.looked(taken: 0, waiting: 10, now: Self.at(0))
         #expect(allowance.looked(taken: 1_000_000_000, waiting: 10, now: Self.at(1)) == .wait(until: Self.at(31)))
         #expect(allowance.looked(taken: 1_000_000_000, waiting: 10, now: Self.at(31)) == .cut)
     }
 
-    @Test func `once all is taken the time begins again`() {
+    @Test func `the deadline restarts after all data has been read`() {
         var allowance = Self.allowance()
         _ = allowance.looked(taken: 0, waiting: 10, now: Self.at(0))
         #expect(allowance.looked(taken: 10, waiting: 0, now: Self.at(29)) == .rest)

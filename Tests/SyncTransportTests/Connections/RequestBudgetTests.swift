@@ -11,14 +11,14 @@ import Testing
     private static let ann = Principal(name: "ann")
     private static let ben = Principal(name: "ben")
 
-    @Test func `a principal has so many requests at a time, and takes none of another's`() {
+    @Test func `the number of concurrent requests is limited separately for each principal`() {
         let budget = RequestBudget(limits: .init(requests: 2, streams: 1))
         let first = budget.seat(for: Self.ann, .request)
         let second = budget.seat(for: Self.ann, .request)
         #expect(first != nil && second != nil && budget.seat(for: Self.ann, .request) == nil)
         let other = budget.seat(for: Self.ben, .request)
         #expect(other != nil)
-        // Streams are counted by themselves.
+        // Streams are counted separately.
         let stream = budget.seat(for: Self.ann, .stream)
         #expect(stream != nil && budget.seat(for: Self.ann, .stream) == nil)
         first?.leave()
@@ -29,7 +29,7 @@ import Testing
         #expect(budget.isUnused)
     }
 
-    @Test func `bodies are bounded for a principal and for all, and given back`() throws {
+    @Test func `the bytes of bodies are limited per principal and in total, and are released`() throws {
         let budget = RequestBudget(limits: .init(bytes: 100, bytesOfAll: 150))
         let first = try #require(budget.seat(for: Self.ann, .request))
         let second = try #require(budget.seat(for: Self.ann, .request))
@@ -45,7 +45,7 @@ import Testing
         #expect(budget.isUnused)
     }
 
-    @Test func `a seat that is forgotten is given back`() {
+    @Test func `a seat is released when it is deallocated`() {
         let budget = RequestBudget()
         do {
             let seat = budget.seat(for: Self.ann, .request)
@@ -58,7 +58,7 @@ import Testing
 @Suite(.ring(.unit)) struct StoreHealthTests {
     private struct Failure: Error {}
 
-    @Test func `many who ask share one look, and the next second has another`() async throws {
+    @Test func `health checks within one second share one query of the store`() async throws {
         let now = Guarded(NIODeadline.uptimeNanoseconds(0))
         let looks = Guarded(0)
         let loop = NIOAsyncTestingEventLoop()

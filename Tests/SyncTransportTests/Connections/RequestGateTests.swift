@@ -6,7 +6,7 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// The gate and the pacer around NIO's parser, on virtual time.
+/// Tests the gate and the pacer around NIO's parser with virtual time.
 @Suite(.ring(.unit)) struct RequestGateTests {
     private static let get = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -71,11 +71,11 @@ import Testing
         func end() throws { _ = try channel.finish(acceptAlreadyClosed: true) }
     }
 
-    @Test func `of many pipelined requests one is read, and the rest waits as bytes`() throws {
+    @Test func `of many pipelined requests only one is read, and the rest are held as bytes`() throws {
         let rig = try Rig()
         try rig.send(String(repeating: Self.get, count: 300))
         #expect(rig.routes.heads.count == 1 && rig.routes.ends == 1)
-        // The parser had one slice, of which no more can be requests than fit into it.
+        // The parser received one slice of the bytes, which limits the number of requests parsed ahead.
         #expect(rig.gate.heldParts <= 2 * SyncServerLimits.parsedBytes / Self.get.utf8.count)
         #expect(rig.pacer.heldBytes >= 299 * Self.get.utf8.count - SyncServerLimits.parsedBytes)
         for count in 1...300 {
@@ -87,7 +87,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `a next request waits until the response before it has left the socket`() throws {
+    @Test func `the next request waits until the previous response has left the socket`() throws {
         let rig = try Rig()
         try rig.send(Self.get + Self.get)
         rig.socket.isStuck = true
@@ -99,7 +99,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `while a request is being answered nothing more is read from the socket`() throws {
+    @Test func `nothing more is read from the socket while a request is being answered`() throws {
         let rig = try Rig()
         let before = rig.socket.reads
         try rig.send(Self.get)
@@ -110,13 +110,13 @@ import Testing
         try rig.end()
     }
 
-    @Test func `a peer that sends more than may wait is cut`() throws {
+    @Test func `a peer that sends more data than can be held is cut`() throws {
         let rig = try Rig()
         try rig.send(Self.get + String(repeating: "x", count: SyncServerLimits.heldBytes + 1))
         #expect(!rig.channel.isActive)
     }
 
-    @Test func `bodies of any length pass, in the order of their bytes`() throws {
+    @Test func `a long body passes completely before the next request`() throws {
         let rig = try Rig()
         let length = 5 * SyncServerLimits.parsedBytes + 17
         try rig.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n")
@@ -127,7 +127,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `the end of what a peer sends comes behind all that it sent`() throws {
+    @Test func `the end of input is delivered after all requests`() throws {
         let rig = try Rig()
         try rig.send(String(repeating: Self.get, count: 100))
         rig.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -137,7 +137,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `a silent connection and a slow head end at the deadline, the latter with a word`() throws {
+    @Test func `a silent connection is closed at the deadline, and a slow head is answered with status 408`() throws {
         let silent = try Rig()
         silent.advance(9)
         #expect(silent.channel.isActive)
@@ -155,7 +155,7 @@ import Testing
         #expect(!slow.channel.isActive)
     }
 
-    @Test func `a head that keeps coming has no more time than one that does not`() throws {
+    @Test func `a head that arrives byte by byte gets no extra time`() throws {
         let rig = try Rig()
         try rig.send("GET / HTTP/1.1\r\nX: ")
         for _ in 0..<10 {
@@ -168,7 +168,7 @@ import Testing
         #expect(!rig.channel.isActive)
     }
 
-    @Test func `after a first request the head's time begins with its first byte`() throws {
+    @Test func `after the first request, the deadline of a head starts with its first byte`() throws {
         let rig = try Rig()
         try rig.send(Self.get)
         rig.answer()
@@ -182,7 +182,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `a request that breaks the rules is refused, reaches no route, and ends the connection`() throws {
+    @Test func `an invalid request is refused, reaches no route, and ends the connection`() throws {
         let rig = try Rig()
         try rig.send("GET / HTTP/1.1\r\n\r\n" + Self.get)
         #expect(rig.routes.heads.isEmpty)
@@ -193,7 +193,7 @@ import Testing
         #expect(!rig.channel.isActive)
     }
 
-    @Test func `a violation behind a good request is answered second`() throws {
+    @Test func `an invalid request after a valid one is answered second`() throws {
         let rig = try Rig()
         try rig.send(Self.get + "NONSENSE\r\n\r\n")
         #expect(rig.routes.heads.count == 1)
@@ -204,7 +204,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `the routes' late answer to a body that broke off is not sent`() throws {
+    @Test func `a route's late response to a broken body is not sent`() throws {
         let rig = try Rig()
         try rig.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
         rig.answer(.internalServerError)
@@ -213,7 +213,7 @@ import Testing
         try rig.end()
     }
 
-    @Test func `a body that goes on after its response is cut`() throws {
+    @Test func `a connection whose body continues after its response is cut`() throws {
         let rig = try Rig()
         try rig.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
         rig.answer()
@@ -224,7 +224,7 @@ import Testing
         #expect(!rig.channel.isActive)
     }
 
-    @Test func `each request is counted when it begins and when it ends, also when it is cut`() throws {
+    @Test func `the start and the end of each request are counted, even if the connection is cut`() throws {
         final class Counts { var began = 0, ended = 0 }
         let counts = Counts()
         let rig = try Rig(.init(requestBegan: { counts.began += 1 }, requestEnded: { counts.ended += 1 }))
@@ -236,7 +236,7 @@ import Testing
         #expect(counts.began == 2 && counts.ended == 2)
     }
 
-    @Test(arguments: 0..<30) func `no split of the bytes changes what is understood`(seed: UInt64) throws {
+    @Test(arguments: 0..<30) func `requests are parsed the same for any split of the bytes`(seed: UInt64) throws {
         let random = TestServer.random(seed: seed)
         let rig = try Rig()
         var text: [UInt8] = []
@@ -263,7 +263,7 @@ import Testing
     }
 }
 
-/// Next to the channel: a socket whose peer reads only when it may.
+/// A stand-in for a socket whose peer can stop reading.
 final class StuckSocket: ChannelDuplexHandler {
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
@@ -280,7 +280,7 @@ final class StuckSocket: ChannelDuplexHandler {
         context.read()
     }
 
-    /// A channel for tests knows no half-closed state.
+    /// Completes a close of the output without effect, because `EmbeddedChannel` has no half-closed state.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .output { promise?.succeed() } else { context.close(mode: mode, promise: promise) }
     }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// Many connections, and peers that do not read: what the server holds is counted, never timed.
+/// Tests many connections and peers that do not read. The tests count what the server holds and measure no times.
 @Suite(.ring(.test)) struct BurstTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
 
-    /// Connections that say nothing.
+    /// Opens connections that send nothing.
     private static func silent(_ count: Int, to port: Int) async throws -> [any Channel] {
         var channels: [any Channel] = []
         for _ in 0..<count {
@@ -22,7 +22,7 @@ import Testing
         return channels
     }
 
-    @Test func `S14: pipelined requests are all answered, one after the other`() async throws {
+    @Test func `S14: pipelined requests are all answered in order`() async throws {
         let count = 300
         let text = try await TestServer.run(TestServer.authority()) { port in
             let request = "GET /v1/hello HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
@@ -33,12 +33,12 @@ import Testing
         #expect(text.count(of: "\"epoch\":\"test-epoch\"") == count)
     }
 
-    @Test func `S14: silent connections give way to a newcomer, the oldest first`() async throws {
+    @Test func `S14: the oldest silent connections are closed for new ones`() async throws {
         var configuration = SyncServerConfiguration()
         configuration.maximumConnectionsPerAddress = 10
         let status = try await TestServer.run(TestServer.authority(), configuration: configuration) { port in
             let channels = try await Self.silent(30, to: port)
-            // The server takes them in the order in which they came.
+            // The server accepts the connections in order, so it closes these 20.
             for channel in channels.prefix(20) { try await channel.closeFuture.get() }
             let answer = try await RawRequest.send([RawRequest.http("GET /v1/hello", [Self.authorized])], to: port)
             for channel in channels { channel.close(promise: nil) }
@@ -57,7 +57,7 @@ import Testing
             let conversation = try await Conversation(to: port)
             var text = try await conversation.send(request, until: { $0.hasSuffix("}}") })
             for channel in try await Self.silent(40, to: port) { channels.all.append(channel) }
-            // The newest but eight have been cut by now; the member has not.
+            // All silent connections but the newest eight have been cut. The authenticated connection has not.
             for channel in channels.all.prefix(40 - 8) { try await channel.closeFuture.get() }
             text += try await conversation.send(
                 request.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"), until: { _ in false })
@@ -67,7 +67,7 @@ import Testing
         #expect(text.count(of: "HTTP/1.1 200 OK") == 2, "\(text)")
     }
 
-    @Test func `S26: an account has so many event streams at a time, and is told when to come back`() async throws {
+    @Test func `S26: an account that opens too many event streams is told when to retry`() async throws {
         let request = "GET /v1/hints?space=default HTTP/1.1\r\nHost: a\r\n\(Self.authorized)\r\n\r\n"
         var configuration = SyncServerConfiguration()
         configuration.maximumConnectionsPerAddress = 1_000

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A connection on which one request after the other is sent by hand.
+/// A connection on which a test sends requests one at a time.
 struct Conversation: Sendable {
     private let channel: any Channel
     private let listener: NIOLoopBound<Listener>
@@ -18,14 +18,14 @@ struct Conversation: Sendable {
             }
     }
 
-    /// Sends a request, and returns what comes back until there was enough or the other side closes.
+    /// Sends a request, and returns the response once it is enough or the server closes the connection.
     func send(_ text: String, until isEnough: @Sendable @escaping (String) -> Bool) async throws -> String {
         let answer = channel.eventLoop.makePromise(of: String.self)
         channel.eventLoop.execute { [channel, listener] in
             listener.value.listen(answer, isEnough)
             channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
         }
-        // No test waits longer, whatever the server does.
+        // The wait ends even if the server never answers.
         let limit = channel.eventLoop.scheduleTask(in: .seconds(20)) { answer.fail(RawRequest.StillOpen()) }
         defer { limit.cancel() }
         return try await answer.futureResult.get()
@@ -70,6 +70,6 @@ struct Conversation: Sendable {
 }
 
 extension String {
-    /// How many times a text occurs in this one.
+    /// Returns the number of times that `text` occurs in this string.
     func count(of text: String) -> Int { ranges(of: text).count }
 }

@@ -9,8 +9,8 @@ import Testing
 
 @testable import SyncServerHTTP
 
-/// Requests of a client that means harm, on raw sockets. Each test is named by its number in the list of attacks, which
-/// the documentation's page on security explains.
+/// Requests of a hostile client on raw sockets. The number in each test name refers to the list of attacks in the
+/// documentation's page on security.
 @Suite(.ring(.test)) struct HostileClientTests {
     private static let authorized = "Authorization: Bearer \(TestServer.good)"
     private static let json = "Content-Type: application/json"
@@ -23,7 +23,7 @@ import Testing
         RawRequest.http("POST \(route)", [authorized, json, "Content-Length: \(body.utf8.count)"], body)
     }
 
-    /// The answers of one server to requests on a connection each.
+    /// Sends each request to one server on a connection of its own, and returns the responses.
     private static func answers(
         to requests: [String],
         authenticator: any Authenticator = OneToken(token: TestServer.good, principal: TestServer.principal),
@@ -38,7 +38,7 @@ import Testing
 
     // MARK: Routes
 
-    @Test func `S4: no spelling of a route and no method gets by the token`() async throws {
+    @Test func `S4: no spelling of a route and no method bypasses the token`() async throws {
         let routes = ["/v1/hello", "/v1/push", "/v1/pull", "/v1/fetch", "/v1/hints?space=default"]
         let spellings = routes.flatMap { route -> [String] in
             let plain = [
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `S9: no route is for operators, and one with a token of a user sees the protocol alone`() async throws {
+    @Test func `S9: the server has no routes for operators, even with a user's token`() async throws {
         let paths = [
             "/admin", "/metrics", "/debug", "/v1/admin", "/v1/epoch", "/v1/tokens", "/_all_dbs", "/.env", "/v2/hello",
         ]
@@ -84,7 +84,7 @@ import Testing
         for answer in try await Self.answers(to: requests) { #expect(Self.status(answer) == "404") }
     }
 
-    @Test func `S33: the server never answers with a redirect, and names no other place`() async throws {
+    @Test func `S33: the server never responds with a redirect`() async throws {
         let requests = ["/v1/hello", "/v1/hello/", "/", "/v1", "/healthz/"].map {
             RawRequest.http("GET \($0)", [Self.authorized])
         }
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `S37: no page of another origin may read an answer, or has a preflight allowed`() async throws {
+    @Test func `S37: a web page of another origin can neither read a response nor pass a preflight`() async throws {
         let fields = ["Origin: https://evil.example", "Cookie: token=\(TestServer.good)"]
         let asks = ["Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"]
         let requests =
@@ -112,13 +112,13 @@ import Testing
                 #expect(["401", "404", "405"].contains(Self.status(answer)), "\(request)")
             }
         }
-        // A cookie is no token.
+        // A cookie is not accepted as a token.
         #expect(Self.status(answers[2]) == "401")
     }
 
     // MARK: Tokens
 
-    @Test func `S27: no field but the token says who asks`() async throws {
+    @Test func `S27: only the token identifies the sender`() async throws {
         let claims = [
             "X-Forwarded-For: 127.0.0.1", "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-User: ann",
             "X-Forwarded-User: ann", "Remote-User: ann", "X-Original-URL: /healthz", "X-Rewrite-URL: /healthz",
@@ -131,7 +131,7 @@ import Testing
         #expect(Self.status(try await Self.answers(to: [inQuery])[0]) == "401")
     }
 
-    @Test func `S31: no secret and no value of a request comes into the log or into an error`() async throws {
+    @Test func `S31: no secret or value from a request appears in the log or in an error`() async throws {
         let canary = "canary-7f3a91c2"
         let lines = Guarded<[String]>([])
         var logger = Logger(label: "canary") { _ in RecordingLogHandler { line in lines.withLock { $0.append(line) } } }
@@ -149,7 +149,7 @@ import Testing
             "GET / HTTP/1.1\r\nHost: \(canary)/\r\n\r\n",
             "POST /v1/push HTTP/1.1\r\nHost: a\r\nContent-Length: \(canary)\r\n\r\n",
         ]
-        // The canary is a good token for one server, and a bad one for the other.
+        // The canary is a valid token for the first server and an invalid one for the second.
         for isGood in [true, false] {
             let token = isGood ? canary : "another"
             let answers = try await Self.answers(
@@ -165,7 +165,7 @@ import Testing
 
     // MARK: Bodies
 
-    @Test func `S5: a key that occurs twice is refused at each level of each request`() async throws {
+    @Test func `S5: a duplicate key is refused at every level of every request`() async throws {
         let requests: [(String, String)] = [
             ("/v1/pull", #"{"space":"default","cursor":"c","limit":5,"account":"ann"}"#),
             ("/v1/fetch", #"{"space":"default","collection":"notes","id":"01935a1b-2c3d-7000-8000-000000000001"}"#),
@@ -175,7 +175,8 @@ import Testing
         for (route, body) in requests {
             for match in body.matches(of: /"([A-Za-z_$]+)":/) {
                 let key = String(match.1)
-                // Before the good one, and behind it: neither the first nor the last of two may count.
+                // The duplicate comes before the original key, so a parser that takes the last one would accept the
+                // request.
                 for value in ["null", "0", "\"x\"", "{}"] {
                     var doubled = body
                     doubled.insert(contentsOf: "\"\(key)\":\(value),", at: match.range.lowerBound)
@@ -204,7 +205,7 @@ import Testing
         "update":[{"field":"title","value":"y","before":"x","seen":1}]}]}}]}
         """#
 
-    @Test func `S10: what looks like SQL is a value or malformed, and breaks nothing`() async throws {
+    @Test func `S10: text that looks like SQL is refused as malformed or treated as an unknown cursor`() async throws {
         let texts = [
             "' OR 1=1 --", "\\\"; DROP TABLE records; --", "1; ATTACH DATABASE 'x' AS y", "') UNION SELECT 1 --",
             "%' --", "`", "[x]",
@@ -221,13 +222,13 @@ import Testing
         }
         let answers = try await Self.answers(to: requests)
         for (request, answer) in zip(requests, answers) {
-            // A cursor that this server did not make asks for a snapshot.
+            // A cursor that this server did not issue is answered with a reset.
             let isReset = Self.status(answer) == "200" && answer.contains("mustReset") && request.contains("cursor")
             #expect(isReset || ["400", "404"].contains(Self.status(answer)), "\(request): \(answer)")
         }
     }
 
-    @Test func `S15: bodies that would grow are refused before they are held`() async throws {
+    @Test func `S15: bodies that are too long, too deep, or compressed are refused`() async throws {
         let deep = #"{"space":"# + String(repeating: "[", count: 100_000)
         let deepObjects = String(repeating: #"{"a":"#, count: 50_000)
         let many =
@@ -246,7 +247,7 @@ import Testing
         #expect(try await Self.answers(to: [announced, zipped]).map(Self.status) == ["413", "415"])
     }
 
-    @Test func `S15: a stranger's body is not read`() async throws {
+    @Test func `S15: a body without a token is not read`() async throws {
         let announced = RawRequest.http("POST /v1/push", [Self.json, "Content-Length: 10737418240"])
         let open = RawRequest.http("GET /healthz", ["Content-Length: 10737418240"])
         let answers = try await Self.answers(to: [announced, open])
@@ -254,7 +255,7 @@ import Testing
         for answer in answers { #expect(answer.lowercased().contains("connection: close"), "\(answer)") }
     }
 
-    @Test func `S39: values that stores read differently are refused at the edge`() async throws {
+    @Test func `S39: values that stores interpret differently are refused by the server`() async throws {
         let limits = [
             "NaN", "Infinity", "-0.5", "1e400", "9223372036854775808", "0x10", "01", "+1", "1.", "true", "null",
             "\"5\"",

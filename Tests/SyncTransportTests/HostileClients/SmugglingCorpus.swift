@@ -1,7 +1,8 @@
 import Testing
 
-/// Requests over HTTP/1.1 that two parties might read differently (RELIABILITY S13). Behind each stands a second request:
-/// a server that answers it has read the first one in a way that another party may not share.
+/// HTTP/1.1 requests that two parties might interpret differently (RELIABILITY S13). Each is followed by a hidden
+/// request. A server that answers the hidden request has interpreted the first one in a way that another party may not
+/// share.
 enum SmugglingCorpus {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
@@ -26,14 +27,14 @@ enum SmugglingCorpus {
         encodings + encodingLines + lengths + twoLengths + lengthAndEncoding + hosts + requestLines + lines + chunks
         + bytes
 
-    /// A POST with these lines, and behind it the hidden request.
+    /// Returns a POST with these lines, followed by the hidden request.
     private static func post(_ name: String, _ lines: [String], body: String = "0\r\n\r\n") -> Case {
         Case(
             name,
             "POST /healthz HTTP/1.1\r\nHost: a\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n" + body + hidden)
     }
 
-    /// A GET with these lines, and behind it the hidden request.
+    /// Returns a GET with these lines, followed by the hidden request.
     private static func get(_ name: String, _ lines: [String]) -> Case {
         Case(name, "GET /healthz HTTP/1.1\r\n" + lines.map { $0 + "\r\n" }.joined() + "\r\n" + hidden)
     }

@@ -5,14 +5,15 @@ import Testing
 @testable import SyncServerHTTP
 
 @Suite(.ring(.test)) struct SmugglingTests {
-    @Test func `S13: a request that two parties might read differently is refused, and nothing behind it is answered`()
+    @Test func `S13: an ambiguous request is refused, and nothing after it is answered`()
         async throws
     {
         #expect(SmugglingCorpus.all.count >= 100)
         let answers = try await TestServer.run(TestServer.authority()) { port in
             var answers: [String] = []
             for item in SmugglingCorpus.all {
-                // The refused request is answered at once, and the hidden one would be.
+                // The server closes the connection after it refuses the request. A response to the hidden request ends
+                // the wait too.
                 answers.append(
                     try await RawRequest.send(bytes: item.bytes, to: port) { $0.contains(#""status":"ok""#) })
             }
@@ -25,7 +26,7 @@ import Testing
         }
     }
 
-    /// Requests that look odd and have only one meaning.
+    /// Requests that look odd but have only one meaning.
     @Test(arguments: [
         "GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", "GET /healthz HTTP/1.1\r\nhost:a:80\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", "GET /healthz HTTP/1.0\r\n\r\n",
@@ -34,7 +35,7 @@ import Testing
         // RFC 9112 §3 lets a server split the line at any white space.
         "GET  /healthz  HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
-    func `S13: an odd request that means one thing is answered`(request: String) async throws {
+    func `S13: an odd request with only one meaning is answered`(request: String) async throws {
         let answer = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([request], to: port) { $0.contains("\r\n\r\n") }
         }
@@ -46,14 +47,14 @@ import Testing
         "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 1_000_000),
         "GET /healthz HTTP/1.1\r\nHost: a\r\n" + String(repeating: "x", count: 1_000_000),
     ])
-    func `S14: a head that does not end is refused before it is read`(head: String) async throws {
+    func `S14: an endless head is refused before it has been read`(head: String) async throws {
         let answer = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send([head], to: port) { $0.contains("\r\n\r\n") }
         }
         #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer.prefix(200))")
     }
 
-    @Test func `S14: an address that does not end is refused before it is read`() async throws {
+    @Test func `S14: an endless request target is refused before it has been read`() async throws {
         let answer = try await TestServer.run(TestServer.authority()) { port in
             try await RawRequest.send(["GET /" + String(repeating: "x", count: 1_000_000)], to: port) {
                 $0.contains("\r\n\r\n")

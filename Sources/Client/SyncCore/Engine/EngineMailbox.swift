@@ -38,25 +38,23 @@ struct WaitingEvents: Coalescing, Hashable {
 
     private mutating func add(_ event: SyncEvent) {
         switch event {
-        case .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .outboxTouched:
+        case .host, .device(.outboxTouched):
             // The later event stands for both, because it follows whatever came between them.
             events.removeAll { $0 == event }
             events.append(event)
-        case .linkChanged:
+        case .device(.linkChanged):
             // Keep the last two: they give the current state of the link and show that it was different before.
-            let links = events.indices.filter { if case .linkChanged = events[$0] { true } else { false } }
+            let links = events.indices.filter { if case .device(.linkChanged) = events[$0] { true } else { false } }
             if links.count > 1 { events.remove(at: links[0]) }
             events.append(event)
-        case .hint(let stream, let hint):
+        case .server(.hint(let stream, let hint)):
             let earlier = events.firstIndex {
-                if case .hint(stream, let other) = $0 { other.space == hint.space } else { false }
+                if case .server(.hint(stream, let other)) = $0 { other.space == hint.space } else { false }
             }
             guard let earlier else { return events.append(event) }
-            if case .hint(_, let other) = events[earlier], other.head < hint.head { events[earlier] = event }
-        case .started, .aborted, .timerFired, .helloEnded, .pushEnded, .pullEnded, .hintsEnded, .batchTaken,
-            .nothingToPush,
-            .outboxCounted, .resultsRecorded, .transactionWithdrawn, .pageApplied, .cursorReset, .spaceVacated,
-            .sessionChanged, .storeFailed:
+            if case .server(.hint(_, let other)) = events[earlier], other.head < hint.head { events[earlier] = event }
+        case .device(.timerFired), .store, .server(.helloEnded), .server(.pushEnded), .server(.pullEnded),
+            .server(.hintsEnded):
             events.append(event)
         }
     }

@@ -2,11 +2,11 @@ import SyncModel
 
 extension SyncEngine {
     /// Starts a request in its own task, which posts its result to the mailbox.
-    func begin(_ action: SyncAction) {
+    func begin(_ request: ServerRequest, as serial: Serial) {
         let mailbox = mailbox
         let transport = transport
-        switch action {
-        case .sendHello(let serial):
+        switch request {
+        case .hello:
             tasks[serial] = runtime.spawn {
                 let result: Result<ServerHello, TransportFailure>
                 do throws(TransportFailure) {
@@ -14,9 +14,9 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.post(.helloEnded(serial, result))
+                mailbox.post(.server(.helloEnded(serial, result)))
             }
-        case .push(let serial, let request):
+        case .push(let request):
             tasks[serial] = runtime.spawn {
                 let result: Result<PushReply, TransportFailure>
                 do throws(TransportFailure) {
@@ -24,9 +24,9 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.post(.pushEnded(serial, result))
+                mailbox.post(.server(.pushEnded(serial, result)))
             }
-        case .pull(let serial, let request):
+        case .pull(let request):
             tasks[serial] = runtime.spawn {
                 let result: Result<PullReply, TransportFailure>
                 do throws(TransportFailure) {
@@ -34,24 +34,21 @@ extension SyncEngine {
                 } catch {
                     result = .failure(error)
                 }
-                mailbox.post(.pullEnded(serial, request.space, result))
+                mailbox.post(.server(.pullEnded(serial, request.space, result)))
             }
-        case .openHints(let serial, let spaces):
+        case .hints(let spaces):
             tasks[serial] = runtime.spawn {
                 let wanted = Set(spaces)
                 do {
                     for try await hint in transport.hints(for: spaces) where wanted.contains(hint.space) {
-                        mailbox.post(.hint(serial, hint))
+                        mailbox.post(.server(.hint(serial, hint)))
                     }
-                    mailbox.post(.hintsEnded(serial, "the server closed the stream"))
+                    mailbox.post(.server(.hintsEnded(serial, "the server closed the stream")))
                 } catch {
                     let pause = (error as? TransportFailure)?.retryAfter
-                    mailbox.post(.hintsEnded(serial, "\(error)", retryAfter: pause))
+                    mailbox.post(.server(.hintsEnded(serial, "\(error)", retryAfter: pause)))
                 }
             }
-        case .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
-            .renewIdentity, .note, .checkpoint, .arm, .disarm, .finish:
-            preconditionFailure("\(action) is not a request")
         }
     }
 }

@@ -3,38 +3,38 @@ import SyncModel
 
 extension SyncEngine {
     /// Calls the store synchronously and returns its result as an event.
-    func ask(_ action: SyncAction) -> SyncEvent? {
+    func ask(_ action: StoreAction) -> StoreEvent {
         switch action {
         case .countOutbox:
-            answer(.countingOutbox) { () throws(StoreFailure) in .outboxCounted(try store.outboxSummary()) }
+            answer(.session(.countingOutbox)) { () throws(StoreFailure) in .outboxCounted(try store.outboxSummary()) }
         case .takeBatch(let limit):
-            answer(.takingBatch) { () throws(StoreFailure) in
+            answer(.outbox(.takingBatch)) { () throws(StoreFailure) in
                 if let batch = try store.takeBatch(limit, now: runtime.now()) { return .batchTaken(batch) }
                 return .nothingToPush(try store.outboxSummary())
             }
         case .record(let results, let identity, let serverTime):
-            answer(.recordingResults) { () throws(StoreFailure) in
+            answer(.outbox(.recordingResults)) { () throws(StoreFailure) in
                 try store.observe(serverTime, now: runtime.now())
                 return .resultsRecorded(try store.record(results, of: identity, now: runtime.now()))
             }
         case .withdraw(let number, let rejection, let identity):
-            answer(.withdrawing) { () throws(StoreFailure) in
+            answer(.outbox(.withdrawing)) { () throws(StoreFailure) in
                 logger.warning(
                     "The server refuses to take a transaction.",
                     metadata: ["number": "\(number)", "code": "\(rejection.code)", "reason": "\(rejection.message)"])
                 return .transactionWithdrawn(try store.withdraw(number, of: identity, because: rejection))
             }
         case .apply(let page, let cursor, let brake):
-            answer(.applyingPage(page.space)) { () throws(StoreFailure) in
+            answer(.space(page.space, .applyingPage)) { () throws(StoreFailure) in
                 .pageApplied(page.space, try store.apply(page, after: cursor, brake: brake, now: runtime.now()))
             }
         case .resetCursor(let space):
-            answer(.resettingCursor(space)) { () throws(StoreFailure) in
+            answer(.space(space, .resettingCursor)) { () throws(StoreFailure) in
                 try store.resetCursor(of: space)
                 return .cursorReset(space)
             }
         case .vacate(let space, let epoch, let brake):
-            answer(.vacatingSpace(space)) { () throws(StoreFailure) in
+            answer(.space(space, .vacating)) { () throws(StoreFailure) in
                 let result = try store.vacate(space, of: epoch, brake: brake)
                 if case .vacated(let vacated) = result, vacated.removedRecords > 0 {
                     logger.notice(
@@ -44,51 +44,45 @@ extension SyncEngine {
                 return .spaceVacated(space, result)
             }
         case .adopt(let epoch, let account):
-            answer(.adopting) { () throws(StoreFailure) in .sessionChanged(try store.adopt(epoch, as: account)) }
+            answer(.session(.adopting)) { () throws(StoreFailure) in
+                .sessionChanged(try store.adopt(epoch, as: account))
+            }
         case .renewIdentity:
-            answer(.renewingIdentity) { () throws(StoreFailure) in
+            answer(.outbox(.renewingIdentity)) { () throws(StoreFailure) in
                 var random = runtime.generator
                 return .sessionChanged(
                     try store.renewIdentity(as: ClientID.make(at: runtime.now(), random: &random)))
             }
-        case .note(let news):
-            note(news)
-        case .checkpoint:
-            checkpoint()
-        case .sendHello, .push, .pull, .openHints, .closeHints, .abandon, .arm, .disarm, .finish:
-            preconditionFailure("\(action) is not for the store")
         }
     }
 
-    private func answer(_ task: StoreTask, _ body: () throws(StoreFailure) -> SyncEvent) -> SyncEvent {
+    private func answer(_ task: StoreTask, _ body: () throws(StoreFailure) -> StoreEvent) -> StoreEvent {
         do throws(StoreFailure) {
             return try body()
         } catch {
             logger.error(
                 "The local store failed.", metadata: ["task": "\(task)", "code": "\(error.code)", "reason": "\(error)"])
-            return .storeFailed(task, error)
+            return .failed(task, error)
         }
     }
 
     /// Records news of the contact. If the store cannot write it, only this run knows it.
-    private func note(_ news: ContactNews) -> SyncEvent? {
+    func note(_ news: ContactNews) {
         let now = runtime.now()
-        guard contact.note(news, now: now) else { return nil }
+        guard contact.note(news, now: now) else { return }
         do {
             try store.note(news, now: now)
         } catch {
             logger.debug("The state of the contact was not written down.", metadata: ["reason": "\(error)"])
         }
-        return nil
     }
 
     /// Runs a checkpoint. A failure costs disk space, not data: the next checkpoint makes up for it.
-    private func checkpoint() -> SyncEvent? {
+    func checkpoint() {
         do {
             try store.checkpoint()
         } catch {
-            logger.warning("The log was not written back.", metadata: ["reason": "\(error)"])
+            logger.warning("The WAL checkpoint failed.", metadata: ["reason": "\(error)"])
         }
-        return nil
     }
 }

@@ -74,24 +74,24 @@ public actor SyncEngine {
 
     /// Requests a push and a pull now. Ends a wait early, unless the server asked for it.
     public nonisolated func syncNow() {
-        mailbox.post(.syncRequested)
+        mailbox.post(.host(.syncRequested))
     }
 
     /// Tells the engine that the credentials are new.
     ///
     /// The engine tries again with a server that refused the old ones, at once unless the server asked for a pause.
     public nonisolated func credentialsChanged() {
-        mailbox.post(.credentialsChanged)
+        mailbox.post(.host(.credentialsChanged))
     }
 
     /// Agrees to the deletions that the mass-delete brake held back in this space.
     public nonisolated func allowDeletes(in space: SpaceID) {
-        mailbox.post(.deletesAllowed(space))
+        mailbox.post(.host(.deletesAllowed(space)))
     }
 
     /// Ends `run()` gracefully: requests in flight get a few seconds to finish.
     public nonisolated func requestStop() {
-        mailbox.post(.stopRequested)
+        mailbox.post(.host(.stopRequested))
     }
 
     // MARK: The loop
@@ -116,12 +116,12 @@ public actor SyncEngine {
         var start = try store.session()
         contact = try store.contact()
         start.pause = contact.pause(at: runtime.now(), atMost: policy.backoff.longestRetryAfter)
-        var isFinished = handle(.started(start, reachability.current))
+        var isFinished = handle(.host(.started(start, reachability.current)))
         var iterator = events.makeAsyncIterator()
         while !isFinished, !Task.isCancelled, let waiting = await iterator.next(isolation: self) {
             for event in waiting.events where !isFinished && !Task.isCancelled { isFinished = handle(event) }
         }
-        if !isFinished { _ = handle(.aborted) }
+        if !isFinished { _ = handle(.host(.aborted)) }
         pendingSave?.cancel()
         recorder?.save()
     }
@@ -196,10 +196,10 @@ public actor SyncEngine {
         let links = reachability.changes.subscribe()
         return [
             runtime.spawn {
-                for await change in commits where change.touchesOutbox { mailbox.post(.outboxTouched) }
+                for await change in commits where change.touchesOutbox { mailbox.post(.device(.outboxTouched)) }
             },
             runtime.spawn {
-                for await state in links { mailbox.post(.linkChanged(state)) }
+                for await state in links { mailbox.post(.device(.linkChanged(state))) }
             },
         ]
     }
@@ -209,13 +209,13 @@ public actor SyncEngine {
     /// Carries out one order. A store call returns its result at once; all other results arrive through the mailbox.
     private func carryOut(_ action: SyncAction) -> SyncEvent? {
         switch action {
-        case .sendHello, .push, .pull, .openHints: begin(action)
-        case .abandon(let serial), .closeHints(let serial), .disarm(let serial):
+        case .server(.send(let serial, let request)): begin(request, as: serial)
+        case .server(.abandon(let serial)), .server(.closeHints(let serial)), .timer(.disarm(let serial)):
             tasks.removeValue(forKey: serial)?.cancel()
-        case .arm(let serial, let delay): arm(serial, after: delay)
-        case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt, .renewIdentity,
-            .note, .checkpoint:
-            return ask(action)
+        case .timer(.arm(let serial, let delay)): arm(serial, after: delay)
+        case .store(let action): return .store(ask(action))
+        case .note(let news): note(news)
+        case .checkpoint: checkpoint()
         case .finish: break
         }
         return nil
@@ -224,14 +224,9 @@ public actor SyncEngine {
     /// Removes the task of a request that has ended or a timer that has fired.
     private func forget(_ event: SyncEvent) {
         switch event {
-        case .timerFired(let serial), .helloEnded(let serial, _), .pushEnded(let serial, _),
-            .pullEnded(let serial, _, _),
-            .hintsEnded(let serial, _, _):
-            tasks[serial] = nil
-        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .hint, .batchTaken, .nothingToPush, .resultsRecorded, .transactionWithdrawn,
-            .pageApplied, .cursorReset, .spaceVacated, .sessionChanged, .storeFailed:
-            break
+        case .device(.timerFired(let serial)): tasks[serial] = nil
+        case .server(let event): if let serial = event.endedRequest { tasks[serial] = nil }
+        case .host, .device(.linkChanged), .device(.outboxTouched), .store: break
         }
     }
 
@@ -241,7 +236,7 @@ public actor SyncEngine {
         tasks[serial] = runtime.spawn {
             // A cancelled sleep means that the timer was disarmed.
             guard (try? await clock.sleep(for: delay)) != nil else { return }
-            mailbox.post(.timerFired(serial))
+            mailbox.post(.device(.timerFired(serial)))
         }
     }
 

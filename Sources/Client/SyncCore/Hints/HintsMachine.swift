@@ -37,7 +37,7 @@ package struct HintsMachine: Hashable, Sendable {
     /// Opens a new stream, because a stream only covers the spaces that it was opened for.
     mutating func spacesAdded(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         guard let stream else { return [] }
-        return [.closeHints(stream)] + open(spaces, &turn)
+        return [.server(.closeHints(stream))] + open(spaces, &turn)
     }
 
     /// Returns whether the hint belongs to the current stream. Such a hint proves that the stream works.
@@ -66,15 +66,15 @@ package struct HintsMachine: Hashable, Sendable {
         defer { state = .closed }
         return switch state {
         case .closed: []
-        case .opening(let stream), .open(let stream): [.closeHints(stream)]
-        case .waiting(let timer): [.disarm(timer.serial)]
+        case .opening(let stream), .open(let stream): [.server(.closeHints(stream))]
+        case .waiting(let timer): [.timer(.disarm(timer.serial))]
         }
     }
 
     private mutating func open(_ spaces: [SpaceID], _ turn: inout Turn) -> [SyncAction] {
         let stream = turn.makeSerial()
         state = .opening(stream)
-        return [.openHints(stream, spaces)]
+        return [.server(.send(stream, .hints(spaces)))]
     }
 
     private var stream: Serial? {

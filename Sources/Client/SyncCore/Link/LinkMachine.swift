@@ -70,7 +70,7 @@ package struct LinkMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<ServerHello, TransportFailure>, account: AccountID?, _ turn: inout Turn
     ) -> [SyncAction] {
         guard case .awaitingHello(request, let deadline) = state else { return [] }
-        let disarm = SyncAction.disarm(deadline.serial)
+        let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(let hello):
             if let refusal = hello.refusal(for: account) { return [disarm] + wait(after: refusal, &turn) }
@@ -86,7 +86,7 @@ package struct LinkMachine: Hashable, Sendable {
         case .awaitingHello(let request, let deadline) where deadline.serial == timer:
             let failure = TransportFailure(
                 .timedOut, "the server did not answer a hello in \(turn.policy.requestDeadline)")
-            return [.abandon(request)] + wait(after: failure, &turn)
+            return [.server(.abandon(request))] + wait(after: failure, &turn)
         case .waiting(let armed, _) where armed.serial == timer, .refused(let armed, _) where armed.serial == timer:
             return sendHello(&turn)
         case .down, .awaitingHello, .online, .waiting, .refused:
@@ -142,7 +142,7 @@ package struct LinkMachine: Hashable, Sendable {
     private mutating func sendHello(_ turn: inout Turn) -> [SyncAction] {
         var actions = leave()
         let request = turn.makeSerial()
-        actions.append(.sendHello(request))
+        actions.append(.server(.send(request, .hello)))
         state = .awaitingHello(request: request, deadline: turn.arm(after: turn.policy.requestDeadline, &actions))
         return actions
     }
@@ -164,8 +164,8 @@ package struct LinkMachine: Hashable, Sendable {
     /// Cancels the request or timer of the current state.
     private func leave() -> [SyncAction] {
         switch state {
-        case .awaitingHello(let request, let deadline): [.abandon(request), .disarm(deadline.serial)]
-        case .waiting(let timer, _), .refused(let timer, _): [.disarm(timer.serial)]
+        case .awaitingHello(let request, let deadline): [.server(.abandon(request)), .timer(.disarm(deadline.serial))]
+        case .waiting(let timer, _), .refused(let timer, _): [.timer(.disarm(timer.serial))]
         case .down, .online: []
         }
     }

@@ -158,7 +158,7 @@ package struct OutboxMachine: Hashable, Sendable {
             return wait(for: .identity(reason), &turn)
         }
         state = .renewing
-        return [.renewIdentity]
+        return [.store(.renewIdentity)]
     }
 
     /// Assumes that something waits, because a write happened and counting failed. The machine then requests a batch,
@@ -173,11 +173,12 @@ package struct OutboxMachine: Hashable, Sendable {
         state = .taking
         let wanted = shrunkLimit ?? turn.policy.batch
         return [
-            .takeBatch(
-                BatchLimit(
-                    transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
-                    // Leave room for the envelope of the batch.
-                    bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2)), models: hello.models))
+            .store(
+                .takeBatch(
+                    BatchLimit(
+                        transactions: max(1, min(wanted.transactions, hello.limits.pushTransactions)),
+                        // Leave room for the envelope of the batch.
+                        bytes: max(1, min(wanted.bytes, hello.limits.pushBytes / 2)), models: hello.models)))
         ]
     }
 
@@ -208,11 +209,14 @@ package struct OutboxMachine: Hashable, Sendable {
         summary = batch.outbox
         let request = turn.makeSerial()
         var actions: [SyncAction] = [
-            .push(
-                request,
-                PushRequest(
-                    identity: batch.identity, epoch: hello.epoch, account: hello.account,
-                    cursors: batch.cursors, acknowledged: batch.acknowledged, transactions: batch.transactions))
+            .server(
+                .send(
+                    request,
+                    .push(
+                        PushRequest(
+                            identity: batch.identity, epoch: hello.epoch, account: hello.account,
+                            cursors: batch.cursors, acknowledged: batch.acknowledged,
+                            transactions: batch.transactions))))
         ]
         state = .inFlight(
             request: request, deadline: turn.arm(after: deadline(of: batch, turn.policy), &actions),
@@ -231,14 +235,14 @@ package struct OutboxMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .inFlight(request, let deadline, let load) = state else { return ([], nil) }
-        let disarm = SyncAction.disarm(deadline.serial)
+        let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(.answered(let results, _, let serverTime)):
             if let failure = load.fault(of: results) {
                 return ([disarm] + wait(for: .transport(failure), &turn), nil)
             }
             state = .recording(spaces: load.spaces)
-            return ([disarm, .record(results, of: load.identity, serverTime: serverTime)], nil)
+            return ([disarm, .store(.record(results, of: load.identity, serverTime: serverTime))], nil)
         case .success(.refused(.epochChanged)):
             state = .resting
             return ([disarm], .epochDoubted)
@@ -287,13 +291,15 @@ package struct OutboxMachine: Hashable, Sendable {
         if case .renewing = state { state = .resting }
     }
 
-    mutating func storeFailed(_ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
+    mutating func storeFailed(
+        _ task: StoreTask.OutboxTask, _ failure: StoreFailure, _ turn: inout Turn
+    ) -> [SyncAction] {
         switch (task, state) {
         case (.takingBatch, .taking), (.recordingResults, .recording), (.withdrawing, .withdrawing),
             (.renewingIdentity, .renewing):
             // Nothing is lost: the server remembers the outcomes, and the same numbers are sent again.
             wait(for: .store(failure), &turn)
-        default:
+        case (.takingBatch, _), (.recordingResults, _), (.withdrawing, _), (.renewingIdentity, _):
             []
         }
     }
@@ -303,11 +309,11 @@ package struct OutboxMachine: Hashable, Sendable {
         case .inFlight(let request, let deadline, let load) where deadline.serial == timer:
             let failure = TransportFailure(.timedOut, "the server did not answer a push in time")
             let (actions, news) = failed(failure, load, &turn)
-            return ([.abandon(request)] + actions, news)
+            return ([.server(.abandon(request))] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             if case .identity = obstacle {
                 state = .renewing
-                return ([.renewIdentity], nil)
+                return ([.store(.renewIdentity)], nil)
             }
             state = .resting
             return ([], nil)
@@ -323,7 +329,7 @@ package struct OutboxMachine: Hashable, Sendable {
         case .waiting(_, .identity): return []
         case .waiting(let timer, _):
             state = .resting
-            return [.disarm(timer.serial)]
+            return [.timer(.disarm(timer.serial))]
         case .resting, .taking, .inFlight, .recording, .withdrawing, .renewing: return []
         }
     }
@@ -332,8 +338,8 @@ package struct OutboxMachine: Hashable, Sendable {
     mutating func stop() -> [SyncAction] {
         defer { state = .resting }
         return switch state {
-        case .inFlight(let request, let deadline, _): [.abandon(request), .disarm(deadline.serial)]
-        case .waiting(let timer, _): [.disarm(timer.serial)]
+        case .inFlight(let request, let deadline, _): [.server(.abandon(request)), .timer(.disarm(deadline.serial))]
+        case .waiting(let timer, _): [.timer(.disarm(timer.serial))]
         case .resting, .taking, .recording, .withdrawing, .renewing: []
         }
     }
@@ -361,7 +367,7 @@ package struct OutboxMachine: Hashable, Sendable {
             guard refusals >= Self.refusalsBeforeWithdrawal else { return (wait(for: .transport(failure), &turn), nil) }
             refusals = 0
             state = .withdrawing
-            return ([.withdraw(first, failure.rejection, of: load.identity)], nil)
+            return ([.store(.withdraw(first, failure.rejection, of: load.identity))], nil)
         case .unreachable, .unauthorized, .otherAccount, .incompatible:
             state = .resting
             return ([], .contactLost(failure))
@@ -382,7 +388,7 @@ package struct OutboxMachine: Hashable, Sendable {
         renewals += 1
         guard renewals <= turn.policy.freeResets else { return wait(for: .identity(reason), &turn) }
         state = .renewing
-        return [.renewIdentity]
+        return [.store(.renewIdentity)]
     }
 
     private mutating func wait(for obstacle: Obstacle, _ turn: inout Turn) -> [SyncAction] {

@@ -132,7 +132,7 @@ package struct PullMachine: Hashable, Sendable {
             return []
         case .waiting(let timer, let obstacle):
             guard reason == .request, !obstacle.isBinding else { return [] }
-            return [.disarm(timer.serial)] + pull(hello, &turn)
+            return [.timer(.disarm(timer.serial))] + pull(hello, &turn)
         case .braked:
             return []
         }
@@ -151,7 +151,7 @@ package struct PullMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<PullReply, TransportFailure>, epoch: Epoch?, _ turn: inout Turn
     ) -> (actions: [SyncAction], news: News?) {
         guard case .pulling(request, let deadline, let cursor, let then) = state else { return ([], nil) }
-        let disarm = SyncAction.disarm(deadline.serial)
+        let disarm = SyncAction.timer(.disarm(deadline.serial))
         switch result {
         case .success(.page(let page)):
             // Another server, which has not received a hello yet, may have answered.
@@ -169,7 +169,7 @@ package struct PullMachine: Hashable, Sendable {
                 return ([disarm] + contradicted(fault, &turn), nil)
             }
             state = .applying(page, then: then)
-            return ([disarm, .apply(page, after: stored.cursor, brake: turn.policy.deleteBrake)], nil)
+            return ([disarm, .store(.apply(page, after: stored.cursor, brake: turn.policy.deleteBrake))], nil)
         case .success(.mustReset(.epoch)):
             state = .resting(poll: nil)
             return ([disarm], .epochDoubted)
@@ -179,7 +179,7 @@ package struct PullMachine: Hashable, Sendable {
                 return ([disarm] + wait(for: .reset(reason), &turn), nil)
             }
             state = .resetting(then: then)
-            return ([disarm, .resetCursor(space)], nil)
+            return ([disarm, .store(.resetCursor(space))], nil)
         case .success(.noAccess(let told)):
             // Only the history that the device follows can take away what it has shown.
             guard told == epoch else {
@@ -189,7 +189,7 @@ package struct PullMachine: Hashable, Sendable {
             // Until the space is vacated, the device holds data that it may not hold.
             hasCaughtUp = false
             state = .vacating(then: then)
-            return ([disarm, .vacate(space, of: told, brake: turn.policy.deleteBrake)], nil)
+            return ([disarm, .store(.vacate(space, of: told, brake: turn.policy.deleteBrake))], nil)
         case .failure(let failure):
             let (actions, news) = failed(failure, &turn)
             return ([disarm] + actions, news)
@@ -234,7 +234,7 @@ package struct PullMachine: Hashable, Sendable {
         case .braked(let deletes, let total):
             if let epoch = hello?.epoch, hasConsent(to: deletes) {
                 state = .vacating(then: then)
-                return ([.vacate(space, of: epoch, brake: nil)], nil)
+                return ([.store(.vacate(space, of: epoch, brake: nil))], nil)
             }
             return (brake(nil, deletes: deletes, of: total, &turn), nil)
         }
@@ -271,7 +271,7 @@ package struct PullMachine: Hashable, Sendable {
         case .braked(let deletes, let total):
             if hasConsent(to: deletes) {
                 state = .applying(page, then: then)
-                return ([.apply(page, after: self.stored.cursor, brake: nil)], nil)
+                return ([.store(.apply(page, after: self.stored.cursor, brake: nil))], nil)
             }
             return (brake(page, deletes: deletes, of: total, &turn), nil)
         }
@@ -286,11 +286,11 @@ package struct PullMachine: Hashable, Sendable {
         }
         if let page {
             state = .applying(page, then: .rest)
-            return disarm(poll) + [.apply(page, after: stored.cursor, brake: nil)]
+            return disarm(poll) + [.store(.apply(page, after: stored.cursor, brake: nil))]
         }
         guard let epoch else { return [] }
         state = .vacating(then: .rest)
-        return disarm(poll) + [.vacate(space, of: epoch, brake: nil)]
+        return disarm(poll) + [.store(.vacate(space, of: epoch, brake: nil))]
     }
 
     /// Returns whether a person has agreed to this many deletions, and if so uses up the consent.
@@ -300,11 +300,14 @@ package struct PullMachine: Hashable, Sendable {
         return true
     }
 
-    mutating func storeFailed(_ failure: StoreFailure, _ turn: inout Turn) -> [SyncAction] {
-        switch state {
-        case .applying where failure.code == .contradiction: contradicted(failure.message, &turn)
-        case .applying, .resetting, .vacating: wait(for: .store(failure), &turn)
-        case .resting, .pulling, .waiting, .braked: []
+    mutating func storeFailed(
+        _ task: StoreTask.SpaceTask, _ failure: StoreFailure, _ turn: inout Turn
+    ) -> [SyncAction] {
+        switch (task, state) {
+        case (.applyingPage, .applying) where failure.code == .contradiction: contradicted(failure.message, &turn)
+        case (.applyingPage, .applying), (.resettingCursor, .resetting), (.vacating, .vacating):
+            wait(for: .store(failure), &turn)
+        case (.applyingPage, _), (.resettingCursor, _), (.vacating, _): []
         }
     }
 
@@ -330,11 +333,11 @@ package struct PullMachine: Hashable, Sendable {
             let failure = TransportFailure(
                 .timedOut, "the server did not answer a pull in \(self.deadline(turn.policy))")
             let (actions, news) = failed(failure, &turn)
-            return ([.abandon(request)] + actions, news)
+            return ([.server(.abandon(request))] + actions, news)
         case .waiting(let armed, let obstacle) where armed.serial == timer:
             guard obstacle.needsSnapshot(after: contradictions) else { return (pull(hello, &turn), nil) }
             state = .resetting(then: .rest)
-            return ([.resetCursor(space)], nil)
+            return ([.store(.resetCursor(space))], nil)
         case .resting, .pulling, .applying, .resetting, .vacating, .waiting, .braked:
             return ([], nil)
         }
@@ -372,8 +375,8 @@ package struct PullMachine: Hashable, Sendable {
         defer { state = .resting(poll: nil) }
         return switch state {
         case .resting(let poll): disarm(poll)
-        case .pulling(let request, let deadline, _, _): [.abandon(request), .disarm(deadline.serial)]
-        case .waiting(let timer, _): [.disarm(timer.serial)]
+        case .pulling(let request, let deadline, _, _): [.server(.abandon(request)), .timer(.disarm(deadline.serial))]
+        case .waiting(let timer, _): [.timer(.disarm(timer.serial))]
         case .braked(_, _, _, let poll): disarm(poll)
         case .applying, .resetting, .vacating: []
         }
@@ -407,11 +410,13 @@ package struct PullMachine: Hashable, Sendable {
         let request = turn.makeSerial()
         let limit = max(1, min(shrunkPage ?? turn.policy.pageRows, hello.limits.pageRows))
         var actions: [SyncAction] = [
-            .pull(
-                request,
-                PullRequest(
-                    space: space, cursor: stored.cursor, receipt: stored.receipt?.cursor, limit: limit,
-                    account: hello.account, notices: stored.notices))
+            .server(
+                .send(
+                    request,
+                    .pull(
+                        PullRequest(
+                            space: space, cursor: stored.cursor, receipt: stored.receipt?.cursor, limit: limit,
+                            account: hello.account, notices: stored.notices))))
         ]
         state = .pulling(
             request: request, deadline: turn.arm(after: deadline(turn.policy), &actions), cursor: stored.cursor,
@@ -519,7 +524,7 @@ package struct PullMachine: Hashable, Sendable {
     }
 
     private func disarm(_ timer: ArmedTimer?) -> [SyncAction] {
-        timer.map { [.disarm($0.serial)] } ?? []
+        timer.map { [.timer(.disarm($0.serial))] } ?? []
     }
 }
 

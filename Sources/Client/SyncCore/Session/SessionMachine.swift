@@ -52,19 +52,19 @@ package struct SessionMachine: Hashable, Sendable {
         var turn = Turn(now: now, policy: policy, random: random, nextSerial: nextSerial)
         defer { nextSerial = turn.serialAfter }
         switch phase {
-        case .running where event == .aborted, .stopping where event == .aborted:
+        case .running where event == .host(.aborted), .stopping where event == .host(.aborted):
             return finish()
         case .notStarted:
-            guard case .started(let session, let linkState) = event else { return [] }
+            guard case .host(.started(let session, let linkState)) = event else { return [] }
             phase = .running
             adopt(session)
             return link.started(linkState, pause: session.pause, &turn)
         case .running:
             return run(event, &turn) + proceed(&turn) + notes(after: event, &turn)
         case .stopping(let deadline):
-            if case .timerFired(deadline.serial) = event { return finish() }
+            if case .device(.timerFired(deadline.serial)) = event { return finish() }
             let actions = run(event, &turn)
-            return isQuiet ? actions + [.disarm(deadline.serial)] + finish() : actions
+            return isQuiet ? actions + [.timer(.disarm(deadline.serial))] + finish() : actions
         case .finished:
             return []
         }
@@ -74,6 +74,15 @@ package struct SessionMachine: Hashable, Sendable {
 
     private mutating func run(_ event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
         switch event {
+        case .host(let event): run(event, &turn)
+        case .device(let event): run(event, &turn)
+        case .server(let event): run(event, &turn)
+        case .store(let event): run(event, &turn)
+        }
+    }
+
+    private mutating func run(_ event: HostEvent, _ turn: inout Turn) -> [SyncAction] {
+        switch event {
         case .started, .aborted: return []
         case .syncRequested: return progressRequested(&turn)
         case .credentialsChanged: return link.contactRequested(&turn)
@@ -81,20 +90,35 @@ package struct SessionMachine: Hashable, Sendable {
             let epoch = epoch
             return atPull(of: space) { $0.deletesAllowed(epoch: epoch) } ?? []
         case .stopRequested: return stopRequested(&turn)
-        case .linkChanged(let state): return linkChanged(state, &turn)
+        }
+    }
+
+    private mutating func run(_ event: DeviceEvent, _ turn: inout Turn) -> [SyncAction] {
+        switch event {
+        case .linkChanged(let state): linkChanged(state, &turn)
         case .outboxTouched:
             // Count now: a count taken elsewhere may be older than what is already known here. Checkpoint even while
             // the device is offline for months, or the write-ahead log would grow forever.
-            return [.countOutbox, .checkpoint]
+            [.store(.countOutbox), .checkpoint]
+        case .timerFired(let timer): timerFired(timer, &turn)
+        }
+    }
+
+    private mutating func run(_ event: ServerEvent, _ turn: inout Turn) -> [SyncAction] {
+        switch event {
+        case .helloEnded(let request, let result): helloEnded(request, result, &turn)
+        case .pushEnded(let request, let result): pushEnded(request, result, &turn)
+        case .pullEnded(let request, let space, let result): pullEnded(request, space, result, &turn)
+        case .hint(let stream, let hint): hinted(stream, hint, &turn)
+        case .hintsEnded(let stream, _, let retryAfter): hintsEnded(stream, retryAfter, &turn)
+        }
+    }
+
+    private mutating func run(_ event: StoreEvent, _ turn: inout Turn) -> [SyncAction] {
+        switch event {
         case .outboxCounted(let summary):
             outbox.outboxChanged(summary)
             return []
-        case .timerFired(let timer): return timerFired(timer, &turn)
-        case .helloEnded(let request, let result): return helloEnded(request, result, &turn)
-        case .pushEnded(let request, let result): return pushEnded(request, result, &turn)
-        case .pullEnded(let request, let space, let result): return pullEnded(request, space, result, &turn)
-        case .hint(let stream, let hint): return hinted(stream, hint, &turn)
-        case .hintsEnded(let stream, _, let retryAfter): return hintsEnded(stream, retryAfter, &turn)
         case .batchTaken(let batch): return batchTaken(batch, &turn)
         case .nothingToPush(let summary):
             outbox.nothingToPush(summary)
@@ -109,7 +133,7 @@ package struct SessionMachine: Hashable, Sendable {
             return atPull(of: space) { $0.cursorReset(hello: hello, &turn) } ?? []
         case .spaceVacated(let space, let result): return spaceVacated(space, result, &turn)
         case .sessionChanged(let session): return sessionChanged(session, &turn)
-        case .storeFailed(let task, let failure): return storeFailed(task, failure, &turn)
+        case .failed(let task, let failure): return storeFailed(task, failure, &turn)
         }
     }
 
@@ -125,7 +149,7 @@ package struct SessionMachine: Hashable, Sendable {
         let actions = link.helloEnded(request, result, account: account, &turn)
         guard let hello = link.hello, case .success(hello) = result, !actions.isEmpty else { return actions }
         // The server has another history. Nothing is pushed or pulled before the store has recorded it.
-        if hello.epoch != epoch || account == nil { return actions + [.adopt(hello.epoch, hello.account)] }
+        if hello.epoch != epoch || account == nil { return actions + [.store(.adopt(hello.epoch, hello.account))] }
         return actions + contactMade(&turn)
     }
 
@@ -157,7 +181,7 @@ package struct SessionMachine: Hashable, Sendable {
         _ request: Serial, _ result: Result<PushReply, TransportFailure>, _ turn: inout Turn
     ) -> [SyncAction] {
         let (actions, news) = outbox.pushEnded(request, result, &turn)
-        for case .record(let results, _, _) in actions {
+        for case .store(.record(let results, _, _)) in actions {
             for receipt in results.compactMap(\.receipt) { atPull(of: receipt.space) { $0.confirmed(by: receipt) } }
         }
         return actions + respond(news, &turn)
@@ -266,14 +290,14 @@ package struct SessionMachine: Hashable, Sendable {
         _ task: StoreTask, _ failure: StoreFailure, _ turn: inout Turn
     ) -> [SyncAction] {
         switch task {
-        case .countingOutbox:
+        case .session(.countingOutbox):
             outbox.countFailed()
             return []
-        case .takingBatch, .recordingResults, .withdrawing, .renewingIdentity:
+        case .outbox(let task):
             return outbox.storeFailed(task, failure, &turn)
-        case .applyingPage(let space), .resettingCursor(let space), .vacatingSpace(let space):
-            return atPull(of: space) { $0.storeFailed(failure, &turn) } ?? []
-        case .adopting:
+        case .space(let space, let task):
+            return atPull(of: space) { $0.storeFailed(task, failure, &turn) } ?? []
+        case .session(.adopting):
             // The hello is sent again later, and the adoption is tried again with it.
             return link.contactLost(TransportFailure(.cancelled, failure.message), &turn) + hints.contactLost()
         }
@@ -312,35 +336,48 @@ package struct SessionMachine: Hashable, Sendable {
     /// Returns what to record about this event for later runs and other programs.
     private func notes(after event: SyncEvent, _ turn: inout Turn) -> [SyncAction] {
         switch event {
+        case .server(let event): notes(after: event, turn.policy)
+        case .store(let event): notes(after: event)
+        case .host, .device: []
+        }
+    }
+
+    private func notes(after event: ServerEvent, _ policy: SyncPolicy) -> [SyncAction] {
+        switch event {
         case .helloEnded(_, .failure(let failure)), .pushEnded(_, .failure(let failure)),
             .pullEnded(_, _, .failure(let failure)):
             guard failure.code != .cancelled else { return [] }
             var actions = [SyncAction.note(.failed(code: failure.code.rawValue, message: failure.message))]
             if failure.asksForPause, let pause = failure.retryAfter {
-                actions.append(.note(.paused(min(pause, turn.policy.backoff.longestRetryAfter))))
+                actions.append(.note(.paused(min(pause, policy.backoff.longestRetryAfter))))
             }
             return actions
         case .helloEnded(_, .success):
             guard case .refused(_, let failure) = link.state else { return [] }
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
-        case .storeFailed(_, let failure):
+        case .pullEnded(_, let space, .success):
+            guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state
+            else { return [] }
+            return [.note(.failed(code: obstacle.code, message: obstacle.words))]
+        case .pushEnded(_, .success), .hint, .hintsEnded:
+            return []
+        }
+    }
+
+    private func notes(after event: StoreEvent) -> [SyncAction] {
+        switch event {
+        case .failed(_, let failure):
             return [.note(.failed(code: failure.code.rawValue, message: failure.message))]
         case .pageApplied(let space, .braked(let deletes, let total)),
             .spaceVacated(let space, .braked(let deletes, let total)):
             let message =
                 "the server's data of \(space) would delete \(deletes) of the \(total) records here, and nothing proves that it is right: a person has to agree"
             return [.note(.failed(code: "braked", message: message))]
-        case .pageApplied, .spaceVacated, .resultsRecorded, .transactionWithdrawn:
+        case .pageApplied(_, .applied), .spaceVacated(_, .vacated), .resultsRecorded, .transactionWithdrawn:
             // Results may be recorded after the page that shows them. No later page would then report that everything
             // is in sync.
             return contact != nil && outbox.summary.count == 0 && pulls.allSatisfy(\.isInSync) ? [.note(.inSync)] : []
-        case .pullEnded(_, let space, .success):
-            guard let pull = pulls.first(where: { $0.space == space }), case .waiting(_, let obstacle) = pull.state
-            else { return [] }
-            return [.note(.failed(code: obstacle.code, message: obstacle.words))]
-        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .timerFired, .pushEnded, .hint, .hintsEnded, .batchTaken, .nothingToPush,
-            .cursorReset, .sessionChanged:
+        case .outboxCounted, .batchTaken, .nothingToPush, .cursorReset, .sessionChanged:
             return []
         }
     }

@@ -1,20 +1,40 @@
 package import SyncModel
 
-/// An order from the session to the engine that runs it.
+/// An order from the session to the engine that runs it, grouped by the part that carries it out.
 ///
 /// It is a plain value, so that it can be printed, compared, and replayed.
 package enum SyncAction: Hashable, Sendable {
-    // Requests to the server. Each one ends with an event that carries the same serial.
-    case sendHello(Serial)
-    case push(Serial, PushRequest)
-    case pull(Serial, PullRequest)
-    /// Listen until `closeHints`, or until the connection ends.
-    case openHints(Serial, [SpaceID])
+    case server(ServerAction)
+    case store(StoreAction)
+    case timer(TimerAction)
+    /// Remember this fact about the contact with the server. No event answers it.
+    case note(ContactNews)
+    /// Write the write-ahead log (WAL) into the database file, if that is due. No event answers it.
+    case checkpoint
+    /// End the run: nothing is in flight anymore.
+    case finish
+}
+
+/// An order to the transport.
+package enum ServerAction: Hashable, Sendable {
+    /// Begin a request. It ends with an event that carries the same serial.
+    case send(Serial, ServerRequest)
+    /// End this stream of hints.
     case closeHints(Serial)
     /// Cancel this request: its result is no longer needed.
     case abandon(Serial)
+}
 
-    // Calls of the store. One event answers each of them before the next order is carried out.
+package enum ServerRequest: Hashable, Sendable {
+    case hello
+    case push(PushRequest)
+    case pull(PullRequest)
+    /// Listen until `closeHints`, or until the connection ends.
+    case hints([SpaceID])
+}
+
+/// A call of the store. One event answers it before the next order is carried out.
+package enum StoreAction: Hashable, Sendable {
     case countOutbox
     case takeBatch(BatchLimit)
     /// The identity is the one that the transactions were pushed under.
@@ -28,15 +48,9 @@ package enum SyncAction: Hashable, Sendable {
     case vacate(SpaceID, of: Epoch, brake: DeleteBrake?)
     case adopt(Epoch, AccountID)
     case renewIdentity
-    /// Remember this fact about the contact with the server. No event answers it.
-    case note(ContactNews)
-    /// Write the write-ahead log (WAL) into the database file, if that is due. No event answers it.
-    case checkpoint
+}
 
-    // Timers.
+package enum TimerAction: Hashable, Sendable {
     case arm(Serial, after: Duration)
     case disarm(Serial)
-
-    /// End the run: nothing is in flight anymore.
-    case finish
 }

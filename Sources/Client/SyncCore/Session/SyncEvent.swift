@@ -1,47 +1,42 @@
-package import SyncModel
-
-/// An event of the session. Nothing else reaches the session.
+/// An event of the session, grouped by its origin. Nothing else reaches the session.
 package enum SyncEvent: Hashable, Sendable {
-    // From the host.
-    case started(StoredSession, LinkState)
-    case syncRequested
-    case credentialsChanged
-    /// The user has agreed to the deletions that the mass-delete brake held back.
-    case deletesAllowed(SpaceID)
-    case stopRequested
-    /// The host has cancelled the run, so the session waits for nothing.
-    case aborted
-
-    // From the device.
-    case linkChanged(LinkState)
-    /// A commit in the store, by this process or another, touched the outbox or the journal.
-    case outboxTouched
-    case timerFired(Serial)
-
-    // From the server.
-    case helloEnded(Serial, Result<ServerHello, TransportFailure>)
-    case pushEnded(Serial, Result<PushReply, TransportFailure>)
-    case pullEnded(Serial, SpaceID, Result<PullReply, TransportFailure>)
-    case hint(Serial, Hint)
-    case hintsEnded(Serial, String, retryAfter: Duration? = nil)
-
-    // From the store, in response to an action.
-    case batchTaken(PushBatch)
-    /// Every transaction in the outbox is answered or held back.
-    case nothingToPush(OutboxSummary)
-    case outboxCounted(OutboxSummary)
-    case resultsRecorded(OutboxSummary)
-    case transactionWithdrawn(OutboxSummary)
-    case pageApplied(SpaceID, ApplyResult)
-    case cursorReset(SpaceID)
-    case spaceVacated(SpaceID, VacateResult)
-    /// The epoch was adopted or the identity renewed. The value is what is stored now.
-    case sessionChanged(StoredSession)
-    case storeFailed(StoreTask, StoreFailure)
+    case host(HostEvent)
+    case device(DeviceEvent)
+    case server(ServerEvent)
+    case store(StoreEvent)
 }
 
-/// The store call that failed.
-package enum StoreTask: Hashable, Sendable {
-    case countingOutbox, takingBatch, recordingResults, withdrawing, applyingPage(SpaceID), resettingCursor(SpaceID),
-        vacatingSpace(SpaceID), adopting, renewingIdentity
+extension SyncEvent: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .host(let event): event.label.description
+        case .device(let event): event.label.description
+        case .server(let event): event.label.description
+        case .store(let event): event.label.description
+        }
+    }
+}
+
+/// The name of an event and what is known about it.
+///
+/// It is the only source of the words for an event: its printed text consists of both, and its name in recordings is
+/// the raw value of `name`. It contains no messages, so that the same text stands in a trace, a log, and a replay.
+package struct EventLabel<Name: RawRepresentable<String>>: CustomStringConvertible {
+    package let name: Name
+    /// Facts, each with the separator that precedes it.
+    private let facts: String
+
+    init(_ name: Name, _ facts: String = "") {
+        self.name = name
+        self.facts = facts
+    }
+
+    package var description: String { name.words + facts }
+}
+
+extension RawRepresentable<String> {
+    /// The raw value with spaces instead of underscores.
+    var words: String {
+        String(rawValue.map { $0 == "_" ? " " : $0 })
+    }
 }

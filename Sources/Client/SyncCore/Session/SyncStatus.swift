@@ -58,17 +58,17 @@ public struct SyncStatus: Hashable, Sendable, Coalescing {
         public var historyIsInDoubt: Bool
 
         /// Whether the device holds everything of the space that it may hold.
-        public var isInStep: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
+        public var isInSync: Bool { hasCaughtUp && (!hasAccess || (isComplete && version >= head)) }
     }
 
     /// Whether the server has confirmed everything written here, and everything that the account may read is here.
     public var isInSync: Bool {
-        outbox.count == 0 && spaces.allSatisfy(\.isInStep)
+        outbox.count == 0 && spaces.allSatisfy(\.isInSync)
     }
 
     /// Whether all that is left to send is held back until the server knows its collections and fields.
     public var waitsForNewerServer: Bool {
-        outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInStep)
+        outbox.held > 0 && outbox.held == outbox.count && spaces.allSatisfy(\.isInSync)
     }
 
     /// The later status replaces the earlier one.

@@ -51,7 +51,7 @@ package struct ArmedTimer: Hashable, Sendable {
 extension Turn {
     mutating func arm(after delay: Duration, _ actions: inout [SyncAction]) -> ArmedTimer {
         let timer = ArmedTimer(serial: makeSerial(), due: now + delay)
-        actions.append(.arm(timer.serial, after: delay))
+        actions.append(.timer(.arm(timer.serial, after: delay)))
         return timer
     }
 }

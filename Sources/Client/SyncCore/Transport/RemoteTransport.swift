@@ -5,22 +5,46 @@ public import SyncModel
 /// An implementation gives up when its task is cancelled, and limits how much it reads. It may take longer than the
 /// caller wants to wait, because the engine has its own deadlines.
 public protocol RemoteTransport: Sendable {
-    /// Returns the server's hello: the protocol versions that it speaks, its history, and its limits.
-    func hello() async throws(TransportFailure) -> ServerHello
-
-    /// Sends transactions.
+    /// Sends a request, and returns the response to it.
     ///
-    /// When this throws, the server may or may not have applied them. Send the same transactions again.
-    func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply
-
-    func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply
-
-    /// Returns one record as the server has it now, or nil when it has none that this principal may see.
-    func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record?
+    /// When this throws, the server may or may not have carried out the request.
+    func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse
 
     /// Returns a stream of hints about commits in `spaces`, which ends with the connection.
     ///
     /// The stream begins with the newest version of each space, so that it covers commits made before it was opened.
     /// The engine polls less often only after a stream has delivered a hint.
     func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error>
+}
+
+extension RemoteTransport {
+    /// Returns the server's hello: the protocol versions that it speaks, its history, and its limits.
+    public func hello() async throws(TransportFailure) -> ServerHello {
+        guard case .hello(let hello) = try await send(.hello) else { throw .otherCall }
+        return hello
+    }
+
+    /// Sends transactions.
+    ///
+    /// When this throws, the server may or may not have applied them. Send the same transactions again.
+    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
+        guard case .push(let reply) = try await send(.push(request)) else { throw .otherCall }
+        return reply
+    }
+
+    /// Returns the next page of changes in a space.
+    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
+        guard case .pull(let reply) = try await send(.pull(request)) else { throw .otherCall }
+        return reply
+    }
+
+    /// Returns one record as the server has it now, or nil when it has none that this principal may see.
+    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
+        guard case .fetch(let record) = try await send(.fetch(request)) else { throw .otherCall }
+        return record
+    }
+}
+
+extension TransportFailure {
+    fileprivate static let otherCall = TransportFailure(.notUnderstood, "the response is one to another call")
 }

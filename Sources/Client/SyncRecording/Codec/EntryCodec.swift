@@ -30,7 +30,7 @@ package enum EntryCodec {
 
     /// Decodes one line. Keys that this build does not know are ignored.
     ///
-    /// - Throws: What was found in the line and what was expected.
+    /// - Throws: an error that says what was found in the line and what was expected.
     package static func entry(_ line: String) throws(RecordingProblem) -> RecordingEntry {
         try entry(try node(Array(line.utf8)))
     }

@@ -87,7 +87,7 @@ struct RecordingNode {
     // MARK: Values of the engine
 
     func duration() throws(RecordingProblem) -> Duration {
-        guard let duration = DurationWords.duration(try text()) else {
+        guard let duration = SecondsText.duration(try text()) else {
             throw wrong("seconds such as \"0.25\", less than \(RecordingBounds.longestDuration),")
         }
         return duration
@@ -151,7 +151,7 @@ extension JSONWriter {
     }
 
     mutating func member(_ key: StaticString, _ duration: Duration) {
-        member(key, DurationWords.text(duration))
+        member(key, SecondsText.text(duration))
     }
 
     /// Writes a member, or nothing when there is no value.

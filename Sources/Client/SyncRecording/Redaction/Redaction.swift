@@ -117,15 +117,6 @@ package struct Redaction: Sendable {
             number: number, hash: PayloadHash(rawValue: ""), transaction: Transaction(space: space, mutations: []))
     }
 
-    func task(_ task: StoreTask) -> StoreTask {
-        switch task {
-        case .applyingPage(let name): .applyingPage(space(name))
-        case .resettingCursor(let name): .resettingCursor(space(name))
-        case .vacatingSpace(let name): .vacatingSpace(space(name))
-        case .countingOutbox, .takingBatch, .recordingResults, .withdrawing, .adopting, .renewingIdentity: task
-        }
-    }
-
     func vacated(_ result: VacateResult) -> VacateResult {
         switch result {
         case .vacated(let vacated):

@@ -55,7 +55,7 @@ package struct Replay {
         var session = session ?? SessionMachine()
         let random = RecordedRandom(turn.draws)
         let actions = session.handle(turn.event, now: turn.at, policy: policy, random: random)
-            .map { ActionWords.text(Redaction.wordless.action($0)) }
+            .map { Redaction.wordless.action($0).recordedText }
         self.session = session
         let step = Step.turn(number: turns, turn, actions: actions, status: session.status(now: turn.at))
         if let what = Self.difference(then: turn.actions, now: actions) {

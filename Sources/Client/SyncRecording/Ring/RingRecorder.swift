@@ -47,7 +47,7 @@ package struct RingRecorder: FlightRecorder {
         }
         let recorded = RecordedTurn(
             at: turn.at, event: redaction.event(turn.event), carried: turn.event.carried, draws: turn.draws,
-            actions: turn.actions.map { ActionWords.text(redaction.action($0)) })
+            actions: turn.actions.map { redaction.action($0).recordedText })
         add(.turn(EntryCodec.line(.turn(recorded))))
         segment?.turns += 1
         if unsaved.count >= RecordingBounds.unsavedLines || unsavedBytes >= RecordingBounds.unsavedBytes { save() }

@@ -61,3 +61,12 @@ package struct RecordedTurn: Hashable, Sendable {
     /// The redacted actions as text. Two actions have the same text exactly when they are the same.
     package var actions: [String]
 }
+
+extension RecordedTurn {
+    /// The event as text in a replay.
+    package var replayText: String {
+        // The event no longer contains the records of its page.
+        if case .server(.pullEnded(_, _, .success(.page))) = event { return "\(event), \(carried) records" }
+        return event.description
+    }
+}

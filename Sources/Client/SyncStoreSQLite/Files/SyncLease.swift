@@ -1,4 +1,5 @@
 import Glibc
+import SQLiteDatabase
 public import SyncCore
 import SyncModel
 
@@ -9,7 +10,7 @@ import SyncModel
 public final class SyncLease: Sendable {
     private let lock: FileLock
 
-    private init(_ lock: consuming FileLock) {
+    private init(_ lock: FileLock) {
         self.lock = lock
     }
 
@@ -25,7 +26,8 @@ public final class SyncLease: Sendable {
     ///   whether the lease is free.
     public static func tryAcquire(file: String, within patience: Duration = .zero) throws(StoreFailure) -> Attempt {
         let path = DatabaseFiles(path: file).syncLock
-        guard let lock = try FileLock(locking: path, within: patience) else {
+        let lock = try StoreFailure.converting { try FileLock.locking(path, within: patience) }
+        guard let lock else {
             let text = FileLock.text(in: path)?.split(whereSeparator: \.isNewline).first
             return .held(by: text.flatMap { Int32($0) })
         }

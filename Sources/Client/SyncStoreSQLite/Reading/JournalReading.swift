@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -5,14 +6,14 @@ import SyncModel
 enum JournalReading {
     private static let columns = "number, at, sequence, event, state, payload, code, message, mutation, bytes, records"
 
-    static func entry(_ number: Int64, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
+    static func entry(_ number: Int64, _ connection: Connection) throws -> JournalEntry? {
         let statement = try connection.statement(composed: "SELECT \(columns) FROM sync_journal WHERE number = ?1")
         statement.bind(1, number)
         return try entries(statement, connection).first
     }
 
     /// Returns the space of an entry.
-    static func space(of number: Int64, _ connection: Connection) throws(StoreFailure) -> SpaceID {
+    static func space(of number: Int64, _ connection: Connection) throws -> SpaceID {
         let statement = try connection.statement("SELECT space FROM sync_journal WHERE number = ?1")
         statement.bind(1, number)
         defer { statement.reset() }
@@ -23,7 +24,7 @@ enum JournalReading {
     }
 
     /// Returns the newest journal entry of an outbox entry that is neither merged nor overwritten.
-    static func entry(of sequence: OutboxSequence, _ connection: Connection) throws(StoreFailure) -> JournalEntry? {
+    static func entry(of sequence: OutboxSequence, _ connection: Connection) throws -> JournalEntry? {
         let statement = try connection.statement(
             composed:
                 """
@@ -37,7 +38,7 @@ enum JournalReading {
     /// Returns a page, newest first, limited in entries and bytes.
     static func page(
         state: JournalEntry.State?, after number: Int64?, limit: Int, bytes: Int64, _ connection: Connection
-    ) throws(StoreFailure) -> [JournalEntry] {
+    ) throws -> [JournalEntry] {
         // The condition repeats those of the partial indexes, so that SQLite uses them.
         let condition =
             switch state {
@@ -56,7 +57,7 @@ enum JournalReading {
 
     private static func entries(
         _ statement: Statement, bytes limit: Int64 = .max, _ connection: Connection
-    ) throws(StoreFailure) -> [JournalEntry] {
+    ) throws -> [JournalEntry] {
         defer { statement.reset() }
         var entries: [JournalEntry] = []
         var bytes: Int64 = 0
@@ -68,7 +69,7 @@ enum JournalReading {
         return entries
     }
 
-    private static func entry(_ row: Statement, _ connection: Connection) throws(StoreFailure) -> JournalEntry {
+    private static func entry(_ row: Statement, _ connection: Connection) throws -> JournalEntry {
         let number = row.integer(0)
         guard let state = JournalEntry.State(rawValue: row.text(4)) else {
             throw StoreFailure(.corrupt, "journal entry \(number) has the state '\(row.text(4))', which is none")
@@ -100,7 +101,7 @@ enum JournalReading {
                 ? nil : try StoredForm.transaction(from: row.bytes(10), of: "the records of journal entry \(number)"))
     }
 
-    static func conflicts(of journal: Int64, _ connection: Connection) throws(StoreFailure) -> [FieldConflict] {
+    static func conflicts(of journal: Int64, _ connection: Connection) throws -> [FieldConflict] {
         let statement = try connection.statement(
             composed:
                 """
@@ -128,13 +129,13 @@ enum JournalReading {
 
     private static func value(
         _ row: Statement, _ column: Int32, _ field: FieldName, _ journal: Int64
-    ) throws(StoreFailure) -> FieldValue {
+    ) throws -> FieldValue {
         try StoredForm.patch(from: row.bytes(column), of: "a conflict of journal entry \(journal)")[field] ?? .null
     }
 
     private static func contender(
         _ row: Statement, _ column: Int32, _ field: FieldName, _ journal: Int64
-    ) throws(StoreFailure) -> Contender {
+    ) throws -> Contender {
         guard let client = ClientID(row.text(column + 2)) else {
             throw StoreFailure(.corrupt, "a conflict of journal entry \(journal) names no client")
         }

@@ -1,3 +1,4 @@
+import SQLiteDatabase
 public import SyncCore
 public import SyncModel
 
@@ -6,15 +7,14 @@ extension SQLiteStore: LocalStore {
 
     public func record(_ collection: CollectionName, _ key: RecordKey) throws(StoreFailure) -> Record? {
         let table = try table(collection)
-        return try read { connection throws(StoreFailure) in
-            let statements = connection.table(table.position)
+        return try read { connection in
             let statement: Statement
             switch key {
             case .id(let id):
-                statement = try statements.statement(.selectByID, on: connection)
+                statement = try table.statement(.selectByID, on: connection)
                 statement.bind(1, id)
             case .uid(let uid):
-                statement = try statements.statement(.selectByUID, on: connection)
+                statement = try table.statement(.selectByUID, on: connection)
                 statement.bind(1, uid.rawValue)
             }
             defer { statement.reset() }
@@ -25,7 +25,7 @@ extension SQLiteStore: LocalStore {
     public func records(matching query: RecordQuery) throws(StoreFailure) -> [Record] {
         let table = try table(query.collection)
         let sql = try QuerySQL(query, table: table)
-        return try read { connection throws(StoreFailure) in
+        return try read { connection in
             let statement = try connection.statement(composed: sql.select)
             defer { statement.reset() }
             sql.bindSelect(to: statement)
@@ -37,7 +37,7 @@ extension SQLiteStore: LocalStore {
 
     public func count(matching query: RecordQuery) throws(StoreFailure) -> Int {
         let sql = try QuerySQL(query, table: try table(query.collection))
-        return try read { connection throws(StoreFailure) in
+        return try read { connection in
             let statement = try connection.statement(composed: sql.count)
             defer { statement.reset() }
             sql.bindCount(to: statement)
@@ -60,14 +60,14 @@ extension SQLiteStore: LocalStore {
 
     public func space(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> SpaceID? {
         let table = try table(collection)
-        return try read { connection throws(StoreFailure) in
-            try connection.table(table.position).space(of: id, on: connection)
+        return try read { connection in
+            try table.space(of: id, on: connection)
         }
     }
 
     public func isPending(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> Bool {
         let table = try table(collection)
-        return try read { connection throws(StoreFailure) in
+        return try read { connection in
             let statement = try connection.statement(
                 "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
             statement.bind(1, table.name)
@@ -90,7 +90,7 @@ extension SQLiteStore: LocalStore {
     public func commit(
         _ edits: [RecordEdit], in space: SpaceID, now: WallTime
     ) throws(StoreFailure) -> OutboxSequence? {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             try transaction.checkRoomInJournal()
             let sequence = try transaction.commit(edits, in: space, now: now)
             if sequence == nil { transaction.rollsBack = true }
@@ -101,7 +101,7 @@ extension SQLiteStore: LocalStore {
     // MARK: Outbox
 
     public func outbox(after sequence: OutboxSequence?, limit: Int) throws(StoreFailure) -> [OutboxEntry] {
-        try read { connection throws(StoreFailure) in
+        try read { connection in
             let statement = try connection.statement(
                 """
                 SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
@@ -117,11 +117,11 @@ extension SQLiteStore: LocalStore {
     }
 
     public func outboxSummary() throws(StoreFailure) -> OutboxSummary {
-        try read { connection throws(StoreFailure) in try Meta.load(connection)?.outbox ?? OutboxSummary() }
+        try read { connection in try Meta.load(connection)?.outbox ?? OutboxSummary() }
     }
 
     public func fate(of sequence: OutboxSequence) throws(StoreFailure) -> TransactionFate {
-        try read(inTransaction: true) { connection throws(StoreFailure) in
+        try read(inTransaction: true) { connection in
             let pending = try connection.statement(
                 """
                 SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1
@@ -145,7 +145,7 @@ extension SQLiteStore: LocalStore {
     }
 
     public func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
-        try write { transaction throws(StoreFailure) in try transaction.cancel(sequence, now: now) }
+        try write { transaction in try transaction.cancel(sequence, now: now) }
     }
 
     // MARK: Journal
@@ -154,13 +154,13 @@ extension SQLiteStore: LocalStore {
         state: JournalEntry.State?, after number: Int64?, limit: Int
     ) throws(StoreFailure) -> [JournalEntry] {
         let bytes = configuration.limits.journalPageBytes
-        return try read(inTransaction: true) { connection throws(StoreFailure) in
+        return try read(inTransaction: true) { connection in
             try JournalReading.page(state: state, after: number, limit: limit, bytes: bytes, connection)
         }
     }
 
     public func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry? {
-        try read(inTransaction: true) { connection throws(StoreFailure) in
+        try read(inTransaction: true) { connection in
             try JournalReading.entry(number, connection)
         }
     }
@@ -168,16 +168,16 @@ extension SQLiteStore: LocalStore {
     public func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
     ) throws(StoreFailure) -> [OutboxSequence] {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             try transaction.resend(journal: number, now: now, newID: newID)
         }
     }
 
     public func dismiss(journal number: Int64) throws(StoreFailure) {
-        try write { transaction throws(StoreFailure) in try transaction.dismiss(journal: number) }
+        try write { transaction in try transaction.dismiss(journal: number) }
     }
 
     public func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
-        try write { transaction throws(StoreFailure) in try transaction.dismissJournal(upTo: number) }
+        try write { transaction in try transaction.dismissJournal(upTo: number) }
     }
 }

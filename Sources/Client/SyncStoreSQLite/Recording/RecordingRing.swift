@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 
 /// The ring of the flight recorder: its tables, inside one transaction.
@@ -12,7 +13,7 @@ struct RecordingRing {
 
     // MARK: Writing
 
-    mutating func append(_ parts: [RecordingPart]) throws(StoreFailure) {
+    mutating func append(_ parts: [RecordingPart]) throws {
         end = try newest()
         for part in parts {
             switch part {
@@ -25,14 +26,14 @@ struct RecordingRing {
         }
     }
 
-    private func newest() throws(StoreFailure) -> (segment: Int64, position: Int64)? {
+    private func newest() throws -> (segment: Int64, position: Int64)? {
         let select = try connection.statement(
             "SELECT segment, turns FROM sync_recording_segment ORDER BY segment DESC LIMIT 1")
         defer { select.reset() }
         return try select.step() ? (select.integer(0), select.integer(1)) : nil
     }
 
-    private func begin(_ line: String) throws(StoreFailure) -> Int64 {
+    private func begin(_ line: String) throws -> Int64 {
         let insert = try connection.statement(
             "INSERT INTO sync_recording_segment (start, bytes) VALUES (?1, ?2) RETURNING segment")
         insert.bind(1, line)
@@ -44,7 +45,7 @@ struct RecordingRing {
         return insert.integer(0)
     }
 
-    private func insert(_ line: String, _ place: (segment: Int64, position: Int64)) throws(StoreFailure) {
+    private func insert(_ line: String, _ place: (segment: Int64, position: Int64)) throws {
         let insert = try connection.statement(
             "INSERT INTO sync_recording_turn (segment, position, line) VALUES (?1, ?2, ?3)")
         insert.bind(1, place.segment)
@@ -58,7 +59,7 @@ struct RecordingRing {
         try count.run()
     }
 
-    func shrink(to limits: RecordingLimits) throws(StoreFailure) {
+    func shrink(to limits: RecordingLimits) throws {
         var rest = try summary()
         while rest.segments > 1, rest.turns > limits.turns || rest.bytes > limits.bytes {
             guard let oldest = try oldest() else { return }
@@ -69,14 +70,14 @@ struct RecordingRing {
         }
     }
 
-    private func oldest() throws(StoreFailure) -> (segment: Int64, turns: Int, bytes: Int)? {
+    private func oldest() throws -> (segment: Int64, turns: Int, bytes: Int)? {
         let select = try connection.statement(
             "SELECT segment, turns, bytes FROM sync_recording_segment ORDER BY segment LIMIT 1")
         defer { select.reset() }
         return try select.step() ? (select.integer(0), Int(select.integer(1)), Int(select.integer(2))) : nil
     }
 
-    private func remove(_ segment: Int64) throws(StoreFailure) {
+    private func remove(_ segment: Int64) throws {
         let turns = try connection.statement("DELETE FROM sync_recording_turn WHERE segment = ?1")
         turns.bind(1, segment)
         try turns.run()
@@ -85,13 +86,13 @@ struct RecordingRing {
         try start.run()
     }
 
-    func clear() throws(StoreFailure) {
+    func clear() throws {
         try connection.execute("DELETE FROM sync_recording_turn; DELETE FROM sync_recording_segment;")
     }
 
     // MARK: Reading
 
-    func summary() throws(StoreFailure) -> RecordingSummary {
+    func summary() throws -> RecordingSummary {
         let select = try connection.statement(
             "SELECT count(*), coalesce(sum(turns), 0), coalesce(sum(bytes), 0) FROM sync_recording_segment")
         defer { select.reset() }
@@ -100,7 +101,7 @@ struct RecordingRing {
             segments: Int(select.integer(0)), turns: Int(select.integer(1)), bytes: Int(select.integer(2)))
     }
 
-    func segments() throws(StoreFailure) -> [RecordingSegment] {
+    func segments() throws -> [RecordingSegment] {
         var starts: [(segment: Int64, line: String)] = []
         let select = try connection.statement("SELECT segment, start FROM sync_recording_segment ORDER BY segment")
         defer { select.reset() }
@@ -112,7 +113,7 @@ struct RecordingRing {
         return segments
     }
 
-    private func turns(of segment: Int64) throws(StoreFailure) -> [String] {
+    private func turns(of segment: Int64) throws -> [String] {
         let select = try connection.statement(
             "SELECT line FROM sync_recording_turn WHERE segment = ?1 ORDER BY position")
         select.bind(1, segment)

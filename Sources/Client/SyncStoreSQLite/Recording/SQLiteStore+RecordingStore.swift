@@ -2,7 +2,7 @@ public import SyncCore
 
 extension SQLiteStore: RecordingStore {
     public func append(_ parts: [RecordingPart], keeping limits: RecordingLimits) throws(StoreFailure) {
-        try writeUnlessBusy { connection throws(StoreFailure) in
+        try writeUnlessBusy { connection in
             var ring = RecordingRing(connection)
             try ring.append(parts)
             try ring.shrink(to: limits)
@@ -10,17 +10,17 @@ extension SQLiteStore: RecordingStore {
     }
 
     public func recording() throws(StoreFailure) -> [RecordingSegment] {
-        try read(inTransaction: true) { connection throws(StoreFailure) in
+        try read(inTransaction: true) { connection in
             try RecordingRing(connection).segments()
         }
     }
 
     public func recordingSummary() throws(StoreFailure) -> RecordingSummary {
-        try read { connection throws(StoreFailure) in try RecordingRing(connection).summary() }
+        try read { connection in try RecordingRing(connection).summary() }
     }
 
     /// Deletes the recording. Waits for other programs, like every write that a person requests.
     public func clearRecording() throws(StoreFailure) {
-        try write { transaction throws(StoreFailure) in try RecordingRing(transaction.connection).clear() }
+        try write { transaction in try RecordingRing(transaction.connection).clear() }
     }
 }

@@ -12,7 +12,7 @@ enum FormerNumbers {
         return numbers.map { "\($0.identity)/\($0.number)/\($0.hash)" }.joined(separator: " ")
     }
 
-    static func read(_ text: String?, of place: @autoclosure () -> String) throws(StoreFailure) -> [FormerNumber] {
+    static func read(_ text: String?, of place: @autoclosure () -> String) throws -> [FormerNumber] {
         guard let text else { return [] }
         var numbers: [FormerNumber] = []
         for item in text.split(separator: " ") {

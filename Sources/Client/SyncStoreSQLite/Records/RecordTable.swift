@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -71,14 +72,14 @@ struct StoredRow {
 
 extension RecordTable {
     /// Reads the current row of a statement that selects `columns`.
-    func row(_ statement: Statement) throws(StoreFailure) -> StoredRow {
+    func row(_ statement: Statement) throws -> StoredRow {
         StoredRow(record: try record(statement), space: space(statement))
     }
 
     /// Returns the key of the space in the current row of a statement that selects `columns`.
     func space(_ statement: Statement) -> Int64 { statement.integer(4) }
 
-    func record(_ statement: Statement) throws(StoreFailure) -> Record {
+    func record(_ statement: Statement) throws -> Record {
         let id = try statement.recordID(1)
         let version = Version(statement.integer(3))
         var record = Record(id: id, uid: UID(statement.integer(2)), version: version, values: [])
@@ -105,7 +106,7 @@ extension RecordTable {
 
     private func value(
         _ statement: Statement, _ column: Int32, _ field: FieldSchema
-    ) throws(StoreFailure) -> FieldValue {
+    ) throws -> FieldValue {
         if statement.isNull(column) { return .null }
         return switch field.type {
         case .boolean: .boolean(statement.integer(column) != 0)
@@ -120,7 +121,7 @@ extension RecordTable {
     /// Binds a record to `upsert`.
     ///
     /// - Throws: `contradiction` when a value does not have its field's type, because only a server can have sent it.
-    func bind(_ row: StoredRow, to statement: Statement) throws(StoreFailure) {
+    func bind(_ row: StoredRow, to statement: Statement) throws {
         let record = row.record
         guard record.values.count == model.fields.count else {
             throw StoreFailure(
@@ -155,45 +156,32 @@ extension RecordTable {
     }
 }
 
-/// The cached statements of one table on one connection. A lookup hashes no text.
-final class TableStatements {
+extension RecordTable {
+    /// A statement that each connection caches for each table.
     enum Use: Int, CaseIterable {
         case selectByID, selectByUID, selectSpace, upsert, deleteByID, selectHolder
     }
 
-    let table: RecordTable
-    private var kept = [Statement?](repeating: nil, count: Use.allCases.count)
-
-    init(_ table: RecordTable) {
-        self.table = table
+    /// Returns the connection's cached statement for one use of this table.
+    func statement(_ use: Use, on connection: Connection) throws(DatabaseError) -> Statement {
+        try connection.statement(numbered: position * Use.allCases.count + use.rawValue, sql(for: use))
     }
 
-    /// Returns the statement for one use, and prepares it on first use.
-    func statement(_ use: Use, on connection: Connection) throws(StoreFailure) -> Statement {
-        if let statement = kept[use.rawValue] { return statement }
-        let sql =
-            switch use {
-            case .selectByID: table.selectByID
-            case .selectByUID: table.selectByUID
-            case .selectSpace: table.selectSpace
-            case .upsert: table.upsert
-            case .deleteByID: table.deleteByID
-            case .selectHolder: table.selectHolder
-            }
-        let statement = try connection.prepare(sql)
-        kept[use.rawValue] = statement
-        return statement
+    private func sql(for use: Use) -> String {
+        switch use {
+        case .selectByID: selectByID
+        case .selectByUID: selectByUID
+        case .selectSpace: selectSpace
+        case .upsert: upsert
+        case .deleteByID: deleteByID
+        case .selectHolder: selectHolder
+        }
     }
 
     /// Returns the space in which a record lives; nil when the record does not exist.
-    func space(of id: RecordID, on connection: Connection) throws(StoreFailure) -> SpaceID? {
+    func space(of id: RecordID, on connection: Connection) throws -> SpaceID? {
         let statement = try statement(.selectSpace, on: connection)
         statement.bind(1, id)
-        defer { statement.reset() }
-        return try statement.step() ? SpaceID(rawValue: statement.text(0)) : nil
-    }
-
-    func forget() {
-        for index in kept.indices { kept[index] = nil }
+        return try statement.first { SpaceID(rawValue: $0.text(0)) } ?? nil
     }
 }

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import SQLiteDatabase
 import SyncCore
 
 /// A copy of a damaged database that reads the rows around the damage.
@@ -6,9 +6,8 @@ final class DamagedDatabase {
     private let connection: Connection
 
     /// Opens the file even if its header or schema is damaged.
-    init(_ path: String) throws(StoreFailure) {
-        connection = try Connection(
-            opening: URIText.make(StoreConfiguration(file: path), creating: false), tables: [], busyTimeout: .zero)
+    init(_ path: String) throws {
+        connection = try Connection(opening: DatabaseURI.make(path), busyTimeout: .zero)
         // A partly unreadable schema or a file that is too short must not stop the reading. No code in the file's own
         // schema is trusted.
         try connection.execute(
@@ -16,10 +15,6 @@ final class DamagedDatabase {
             PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;
             PRAGMA locking_mode = EXCLUSIVE
             """)
-    }
-
-    deinit {
-        connection.close()
     }
 
     /// Whether the table exists, as far as the schema can be read.
@@ -49,11 +44,11 @@ final class DamagedDatabase {
     /// - Returns: whether SQLite found no damage.
     func forEachRow(
         of table: String, by key: String, last: Int64? = nil,
-        _ body: (DamagedRow) throws(StoreFailure) -> Void
-    ) throws(StoreFailure) -> Bool {
+        _ body: (DamagedRow) throws -> Void
+    ) throws -> Bool {
         let rows = "SELECT * FROM \(table) WHERE \(key)"
         var low: Int64 = 0
-        let isWhole = try walk("\(rows) > ?1 ORDER BY \(key)", from: 0, key) { row, found throws(StoreFailure) in
+        let isWhole = try walk("\(rows) > ?1 ORDER BY \(key)", from: 0, key) { row, found in
             guard found > low else { return false }
             low = found
             try body(row)
@@ -62,7 +57,7 @@ final class DamagedDatabase {
         if isWhole { return true }
         var high: Int64?
         let isJoined = try walk("\(rows) > ?1 ORDER BY \(key) DESC", from: low, key) {
-            row, found throws(StoreFailure) in
+            row, found in
             guard found > low, found < high ?? .max else { return false }
             high = found
             try body(row)
@@ -83,9 +78,9 @@ final class DamagedDatabase {
     ///
     /// - Returns: whether all of them could be read.
     func forEachRow(
-        of table: String, where column: String, is number: Int64, _ body: (DamagedRow) throws(StoreFailure) -> Void
-    ) throws(StoreFailure) -> Bool {
-        try walk("SELECT * FROM \(table) WHERE \(column) = ?1", from: number, column) { row, _ throws(StoreFailure) in
+        of table: String, where column: String, is number: Int64, _ body: (DamagedRow) throws -> Void
+    ) throws -> Bool {
+        try walk("SELECT * FROM \(table) WHERE \(column) = ?1", from: number, column) { row, _ in
             try body(row)
             return true
         }
@@ -100,8 +95,8 @@ final class DamagedDatabase {
     /// - Returns: whether the end was reached.
     private func walk(
         _ sql: String, from start: Int64, _ key: String,
-        _ body: (DamagedRow, Int64) throws(StoreFailure) -> Bool
-    ) throws(StoreFailure) -> Bool {
+        _ body: (DamagedRow, Int64) throws -> Bool
+    ) throws -> Bool {
         guard let statement = try? connection.prepare(sql) else { return false }
         defer { statement.reset() }
         statement.bind(1, start)

@@ -1,4 +1,5 @@
 import Glibc
+import SQLiteDatabase
 import SyncCore
 
 extension DatabaseFiles {
@@ -9,16 +10,16 @@ extension DatabaseFiles {
     ///
     /// A connection in WAL mode holds a shared lock on the file for its whole lifetime (https://sqlite.org/wal.html).
     /// This process must have closed the database: closing the file here releases all of its own locks.
-    func checkUnused() throws(StoreFailure) {
+    func checkUnused() throws {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        guard file >= 0 else { throw Self.failure("open", path) }
+        guard file >= 0 else { throw DatabaseError.file("open", path) }
         defer { close(file) }
         var lock = flock()
         lock.l_type = Int16(F_WRLCK)
         lock.l_whence = Int16(SEEK_SET)
         lock.l_start = Self.lockedBytes.lowerBound
         lock.l_len = off_t(Self.lockedBytes.count)
-        guard fcntl(file, F_GETLK, &lock) == 0 else { throw Self.failure("look for locks on", path) }
+        guard fcntl(file, F_GETLK, &lock) == 0 else { throw DatabaseError.file("look for locks on", path) }
         guard lock.l_type == Int16(F_UNLCK) else {
             throw StoreFailure(.busy, "process \(lock.l_pid) has \(path) open")
         }
@@ -33,31 +34,33 @@ extension DatabaseFiles {
     }
 
     /// Returns the contents of the file. Only for new databases, which are small.
-    func bytes() throws(StoreFailure) -> [UInt8] {
+    func bytes() throws -> [UInt8] {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard file >= 0 else { throw Self.failure("read", path) }
+        guard file >= 0 else { throw DatabaseError.file("read", path) }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw Self.failure("look at", path) }
+        guard fstat(file, &status) == 0 else { throw DatabaseError.file("look at", path) }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        guard read(file, &bytes, bytes.count) == bytes.count else { throw Self.failure("read", path) }
+        guard read(file, &bytes, bytes.count) == bytes.count else { throw DatabaseError.file("read", path) }
         return bytes
     }
 
     /// Moves this database, which must be closed and flushed, over another one.
-    func replace(_ other: DatabaseFiles) throws(StoreFailure) {
+    func replace(_ other: DatabaseFiles) throws {
         // SQLite would replay the other database's WAL into this one.
-        for name in other.companions where unlink(name) != 0 && errno != ENOENT { throw Self.failure("remove", name) }
+        for name in other.companions where unlink(name) != 0 && errno != ENOENT {
+            throw DatabaseError.file("remove", name)
+        }
         try Self.flush(folder)
-        guard rename(path, other.path) == 0 else { throw Self.failure("replace", other.path) }
+        guard rename(path, other.path) == 0 else { throw DatabaseError.file("replace", other.path) }
         try Self.flush(folder)
     }
 
-    private static func flush(_ folder: String) throws(StoreFailure) {
+    private static func flush(_ folder: String) throws {
         let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard place >= 0 else { throw failure("open", folder) }
+        guard place >= 0 else { throw DatabaseError.file("open", folder) }
         defer { close(place) }
         // Some file systems do not support flushing a folder.
-        guard fsync(place) == 0 || errno == EINVAL else { throw failure("flush", folder) }
+        guard fsync(place) == 0 || errno == EINVAL else { throw DatabaseError.file("flush", folder) }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import SQLiteDatabase
 import SyncCore
 
 /// Rebuilds the upper B-tree pages of a table from its leaves, which it recognizes by the form of their rows.
@@ -14,9 +15,9 @@ struct LeafPages: ~Copyable {
     private var free: Set<Int> = []
 
     /// Opens the copy; nil when its header does not give a valid page size.
-    init?(of path: String) throws(StoreFailure) {
+    init?(of path: String) throws {
         let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw DatabaseFiles.failure("open", path) }
+        guard descriptor >= 0 else { throw DatabaseError.file("open", path) }
         var header = [UInt8](repeating: 0, count: 100)
         var status = stat()
         let size = pread(descriptor, &header, 100, 0) == 100 ? FilePage.number(header, at: 16, bytes: 2) : 0
@@ -38,7 +39,7 @@ struct LeafPages: ~Copyable {
     /// Makes a page the root of all leaves whose rows have the shape.
     ///
     /// - Returns: false when there are no such leaves. Nothing is changed then.
-    mutating func join(_ shape: FilePage.Shape, under root: Int) throws(StoreFailure) -> Bool {
+    mutating func join(_ shape: FilePage.Shape, under root: Int) throws -> Bool {
         guard root > 1, root <= pageCount else { return false }
         var leaves: [(page: Int, keys: ClosedRange<Int64>)] = []
         for number in 2...pageCount where number != root && !free.contains(number) {
@@ -75,13 +76,13 @@ struct LeafPages: ~Copyable {
         return FilePage(bytes: bytes)
     }
 
-    private func write(_ page: FilePage, to number: Int) throws(StoreFailure) {
+    private func write(_ page: FilePage, to number: Int) throws {
         guard pwrite(descriptor, page.bytes, pageSize, off_t((number - 1) * pageSize)) == pageSize else {
-            throw DatabaseFiles.failure("write", path)
+            throw DatabaseError.file("write", path)
         }
         // The header contains the number of pages.
         let count = FilePage.bytes(of: pageCount, 4)
-        guard pwrite(descriptor, count, 4, 28) == 4 else { throw DatabaseFiles.failure("write", path) }
+        guard pwrite(descriptor, count, 4, 28) == 4 else { throw DatabaseError.file("write", path) }
     }
 
     private func freePages(from first: Int) -> Set<Int> {

@@ -1,3 +1,4 @@
+import SQLiteDatabase
 public import SyncCore
 public import SyncModel
 
@@ -17,14 +18,15 @@ extension SQLiteStore {
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator
     ) throws(StoreFailure) -> SalvageReport {
-        let files = DatabaseFiles(path: configuration.file)
-        try files.prepare(creatingIfMissing: false, forSalvage: true)
-        try files.checkWritable()
-        guard let lock = try FileLock(locking: files.openLock, within: configuration.limits.busyTimeout) else {
-            throw StoreFailure(.busy, "another program is opening the database: \(files.openLock)")
+        let newClient = ClientID.make(at: now, random: &random)
+        return try StoreFailure.converting {
+            let files = DatabaseFiles(path: configuration.file)
+            try files.prepareForClient(creatingIfMissing: false, forSalvage: true)
+            guard let lock = try FileLock.locking(files.openLock, within: configuration.limits.busyTimeout) else {
+                throw StoreFailure(.busy, "another program is opening the database: \(files.openLock)")
+            }
+            defer { withExtendedLifetime(lock) {} }
+            return try Salvage.run(configuration, catalog: catalog, newClient: newClient, now: now)
         }
-        defer { withExtendedLifetime(lock) {} }
-        return try Salvage.run(
-            configuration, catalog: catalog, newClient: ClientID.make(at: now, random: &random), now: now)
     }
 }

@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -33,7 +34,7 @@ struct Salvage {
     ///   - newClient: the client id to use if the former identity cannot be read or kept.
     static func run(
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, newClient: ClientID, now: WallTime
-    ) throws(StoreFailure) -> SalvageReport {
+    ) throws -> SalvageReport {
         let files = DatabaseFiles(path: configuration.file)
         try files.checkUnused()
         let work = DatabaseFiles(path: files.path + ".salvage")
@@ -53,11 +54,11 @@ struct Salvage {
         let report: SalvageReport
         do {
             let writer = try Writer(
-                uri: URIText.make(configuration, creating: true), configuration: configuration, tables: tables,
+                uri: SQLiteStore.uri(configuration, creating: true), configuration: configuration, tables: tables,
                 newClient: newClient)
             try writer.checkpointAlone()
             let (damaged, repaired) = try open(kept, as: copy, schemaOf: work)
-            report = try writer.inTransaction { connection throws(StoreFailure) in
+            report = try writer.inTransaction { connection in
                 let transaction = try WriteTransaction(
                     on: connection, catalog: catalog, tables: tables, limits: configuration.limits)
                 let salvage = Salvage(
@@ -75,7 +76,7 @@ struct Salvage {
     /// Opens a copy of the damaged database, after repairing the pages that lead to its rows.
     private static func open(
         _ kept: KeptFiles, as copy: DatabaseFiles, schemaOf new: DatabaseFiles
-    ) throws(StoreFailure) -> (DamagedDatabase, repaired: Set<String>) {
+    ) throws -> (DamagedDatabase, repaired: Set<String>) {
         try kept.copy(to: copy.path)
         var repaired: Set<String> = []
         if !isReadable(copy) {
@@ -113,7 +114,7 @@ struct Salvage {
     /// Rebuilds the upper pages of a table that cannot be read to its end.
     ///
     /// - Returns: whether anything was rebuilt.
-    private static func repair(_ tree: Tree, in copy: DatabaseFiles) throws(StoreFailure) -> Bool {
+    private static func repair(_ tree: Tree, in copy: DatabaseFiles) throws -> Bool {
         let root: Int64?
         do {
             let damaged = try DamagedDatabase(copy.path)
@@ -126,7 +127,7 @@ struct Salvage {
 
     // MARK: Rows
 
-    private func run(newClient: ClientID, now: WallTime) throws(StoreFailure) -> SalvageReport {
+    private func run(newClient: ClientID, now: WallTime) throws -> SalvageReport {
         let old = try oldMeta()
         try takeOverFormerClients()
         try takeOverSpaces()
@@ -177,9 +178,9 @@ struct Salvage {
         var journalEntries: Int?
     }
 
-    private func oldMeta() throws(StoreFailure) -> OldMeta? {
+    private func oldMeta() throws -> OldMeta? {
         var meta: OldMeta?
-        _ = try damaged.forEachRow(of: "sync_meta", by: "one", last: 1) { row throws(StoreFailure) in
+        _ = try damaged.forEachRow(of: "sync_meta", by: "one", last: 1) { row in
             guard let client = row.text("client").flatMap({ ClientID($0) }),
                 let incarnation = row.integer("incarnation"),
                 (0...Meta.largestIncarnation).contains(incarnation), let next = row.integer("next_number"), next >= 0,
@@ -198,8 +199,8 @@ struct Salvage {
         return meta
     }
 
-    private func takeOverFormerClients() throws(StoreFailure) {
-        _ = try damaged.forEachRow(of: "sync_former_client", by: "position") { row throws(StoreFailure) in
+    private func takeOverFormerClients() throws {
+        _ = try damaged.forEachRow(of: "sync_former_client", by: "position") { row in
             guard let client = row.text("client").flatMap({ ClientID($0) }) else { return }
             try FormerClients.remember(client, connection)
         }
@@ -207,8 +208,8 @@ struct Salvage {
 
     /// Copies the spaces without their cursors, so that each is downloaded again, and with their receipts, which prove
     /// the commits that the server has confirmed (I15).
-    private func takeOverSpaces() throws(StoreFailure) {
-        _ = try damaged.forEachRow(of: "sync_space", by: "key") { row throws(StoreFailure) in
+    private func takeOverSpaces() throws {
+        _ = try damaged.forEachRow(of: "sync_space", by: "key") { row in
             guard let name = row.text("name").flatMap({ SpaceID(rawValue: $0) }) else { return }
             var space = try SpaceRow.load(name, connection)
             space.notice = max(row.integer("notice") ?? 0, 0)
@@ -221,7 +222,7 @@ struct Salvage {
     }
 
     /// Whether the numbers in the outbox are contiguous up to the next number to assign.
-    private func hasNumbersWithoutGaps() throws(StoreFailure) -> Bool {
+    private func hasNumbersWithoutGaps() throws -> Bool {
         let next = transaction.meta.nextNumber.rawValue
         let statement = try connection.prepare(
             "SELECT count(number), coalesce(min(number), ?1), coalesce(max(number), ?1 - 1) FROM sync_outbox")
@@ -235,7 +236,7 @@ struct Salvage {
 
     private func takeOverOutbox(
         expecting expected: Int?, now: WallTime
-    ) throws(StoreFailure) -> (count: SalvageReport.Count, numbered: Int) {
+    ) throws -> (count: SalvageReport.Count, numbered: Int) {
         let last = try keepSequence(of: "sync_outbox")
         let insert = try connection.prepare(
             """
@@ -246,7 +247,7 @@ struct Salvage {
         var unreadable = 0
         var numbers: Set<Int64> = []
         let isWhole = try damaged.forEachRow(of: "sync_outbox", by: "sequence", last: last) {
-            row throws(StoreFailure) in
+            row in
             guard let sequence = row.integer("sequence"), let entry = transaction(in: row) else {
                 unreadable += 1
                 return
@@ -307,9 +308,9 @@ struct Salvage {
     }
 
     /// Links the entries to the records that they change, and recomputes those records.
-    private func connectOutbox() throws(StoreFailure) {
+    private func connectOutbox() throws {
         var places: Set<RecordPlace> = []
-        try transaction.forEachEntry { entry throws(StoreFailure) in
+        try transaction.forEachEntry { entry in
             try transaction.link(entry)
             places.formUnion(try transaction.changedPlaces(of: entry.transaction))
         }
@@ -318,11 +319,11 @@ struct Salvage {
 
     // MARK: Journal
 
-    private func takeOverJournal(expecting expected: Int?, now: WallTime) throws(StoreFailure) -> SalvageReport.Count {
+    private func takeOverJournal(expecting expected: Int?, now: WallTime) throws -> SalvageReport.Count {
         let last = try keepSequence(of: "sync_journal")
         var unreadable = 0
         var saved = 0
-        let isWhole = try damaged.forEachRow(of: "sync_journal", by: "number", last: last) { row throws(StoreFailure) in
+        let isWhole = try damaged.forEachRow(of: "sync_journal", by: "number", last: last) { row in
             if try takeOverJournalEntry(row) { saved += 1 } else { unreadable += 1 }
         }
         return SalvageReport.Count(
@@ -333,7 +334,7 @@ struct Salvage {
     /// Copies a journal entry and its conflicts.
     ///
     /// - Returns: false when the entry cannot be read.
-    private func takeOverJournalEntry(_ row: DamagedRow) throws(StoreFailure) -> Bool {
+    private func takeOverJournalEntry(_ row: DamagedRow) throws -> Bool {
         guard let number = row.integer("number") else { return false }
         let columns = [
             "number", "at", "sequence", "event", "state", "payload", "code", "message", "mutation", "space", "bytes",
@@ -346,10 +347,10 @@ struct Salvage {
             "winner_account", "loser", "loser_time", "loser_client", "loser_account",
         ]
         var isReadable = try damaged.forEachRow(of: "sync_conflict", where: "journal", is: number) {
-            row throws(StoreFailure) in
+            row in
             _ = try copy(row, conflicts, into: "sync_conflict")
         }
-        do throws(StoreFailure) {
+        do {
             let entry = try JournalReading.entry(number, connection)
             // A merge without its conflicting values is useless.
             switch entry?.event {
@@ -358,8 +359,7 @@ struct Salvage {
             case .overwritten, .rejected, .cancelled, .forgotten: isReadable = true
             case nil: isReadable = false
             }
-        } catch {
-            guard error.code == .corrupt else { throw error }
+        } catch let error as StoreFailure where error.code == .corrupt {
             isReadable = false
         }
         guard isReadable else {
@@ -383,17 +383,17 @@ struct Salvage {
     /// Copies a row unchanged.
     ///
     /// - Returns: false when the row violates the table's constraints.
-    private func copy(_ row: DamagedRow, _ columns: [String], into table: String) throws(StoreFailure) -> Bool {
+    private func copy(_ row: DamagedRow, _ columns: [String], into table: String) throws -> Bool {
         let names = columns.filter(row.has)
         let places = names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
         let insert = try connection.statement(
             composed: "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(places))")
         for (index, name) in names.enumerated() { row.bind(name, to: insert, at: Int32(index + 1)) }
-        do throws(StoreFailure) {
+        do {
             try insert.run()
             return true
         } catch {
-            guard error.code == .contradiction else { throw error }
+            guard error.code == .constraint else { throw error }
             return false
         }
     }
@@ -401,7 +401,7 @@ struct Salvage {
     /// Makes the AUTOINCREMENT sequence of a table continue from its former value.
     ///
     /// - Returns: the last number that was assigned; nil when it cannot be read.
-    private func keepSequence(of table: String) throws(StoreFailure) -> Int64? {
+    private func keepSequence(of table: String) throws -> Int64? {
         guard let last = damaged.integer("SELECT seq FROM sqlite_sequence WHERE name = '\(table)'"),
             (0...Self.largestSequence).contains(last)
         else { return nil }

@@ -1,4 +1,5 @@
 import Glibc
+import SQLiteDatabase
 import SyncCore
 
 /// The pages of a new database that give the location of its tables: the header and the schema's B-tree.
@@ -16,7 +17,7 @@ struct SchemaPages {
     ///
     /// - Parameter template: the bytes of a new database, without a WAL.
     /// - Throws: `corrupt` when they are not a database.
-    init(of template: [UInt8]) throws(StoreFailure) {
+    init(of template: [UInt8]) throws {
         guard template.count > 100 else { throw Self.unexpected }
         pageSize = FilePage.number(template, at: 16, bytes: 2)
         pageCount = template.count / pageSize
@@ -36,7 +37,7 @@ struct SchemaPages {
 
     /// Returns the child pages of an interior page of a table; none for a leaf
     /// (https://sqlite.org/fileformat2.html#b_tree_pages).
-    private static func children(of page: [UInt8], isFirst: Bool) throws(StoreFailure) -> [Int] {
+    private static func children(of page: [UInt8], isFirst: Bool) throws -> [Int] {
         let header = isFirst ? 100 : 0
         switch page[header] {
         case 13: return []
@@ -55,15 +56,15 @@ struct SchemaPages {
     }
 
     /// Overwrites the pages of the same numbers in a file.
-    func write(to path: String) throws(StoreFailure) {
+    func write(to path: String) throws {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-        guard file >= 0 else { throw DatabaseFiles.failure("open", path) }
+        guard file >= 0 else { throw DatabaseError.file("open", path) }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw DatabaseFiles.failure("look at", path) }
+        guard fstat(file, &status) == 0 else { throw DatabaseError.file("look at", path) }
         // In a file that was too short, the added pages are zero. Rows are then read only from pages that the WAL has.
         let count = max(Int(status.st_size) / pageSize, pageCount)
-        guard ftruncate(file, off_t(count * pageSize)) == 0 else { throw DatabaseFiles.failure("write", path) }
+        guard ftruncate(file, off_t(count * pageSize)) == 0 else { throw DatabaseError.file("write", path) }
         for (number, page) in pages.sorted(by: { $0.key < $1.key }) {
             var page = page
             if number == 1 { Self.set(UInt32(clamping: count), inHeader: &page) }
@@ -82,9 +83,9 @@ struct SchemaPages {
         }
     }
 
-    private static func write(_ bytes: [UInt8], at offset: Int, to file: Int32, _ path: String) throws(StoreFailure) {
+    private static func write(_ bytes: [UInt8], at offset: Int, to file: Int32, _ path: String) throws {
         guard pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count else {
-            throw DatabaseFiles.failure("write", path)
+            throw DatabaseError.file("write", path)
         }
     }
 }

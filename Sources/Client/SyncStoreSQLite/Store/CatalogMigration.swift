@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -10,14 +11,14 @@ struct CatalogMigration {
     let connection: Connection
 
     /// Whether the tables match this schema.
-    func isDone() throws(StoreFailure) -> Bool {
+    func isDone() throws -> Bool {
         let wanted = tables.map { ($0.name, $0.model.fields.map(Column.init)) }
         guard try storedFields() == Dictionary(uniqueKeysWithValues: wanted) else { return false }
         return try storedIndexes() == wantedIndexes
     }
 
     /// Creates and extends the tables. Must run inside a transaction.
-    func run() throws(StoreFailure) {
+    func run() throws {
         try checkNames()
         let stored = try storedFields()
         for name in stored.keys.sorted() where !tables.contains(where: { $0.name == name }) {
@@ -38,10 +39,10 @@ struct CatalogMigration {
 
     // MARK: Names
 
-    private func checkNames() throws(StoreFailure) {
+    private func checkNames() throws {
         let names = Set(tables.map(\.name))
         for table in tables {
-            for prefix in ["sync_", "sqlite_", "grdb_"] where table.name.hasPrefix(prefix) {
+            for prefix in ["sync_", "sqlite_"] where table.name.hasPrefix(prefix) {
                 throw StoreFailure(.otherSchema, "a collection may not be called \(table.name): \(prefix) is reserved")
             }
             if names.contains(table.name + "_shown") {
@@ -78,7 +79,7 @@ struct CatalogMigration {
         var words: String { target.map { "\(name): \(type) to \($0)" } ?? "\(name): \(type)" }
     }
 
-    private func storedFields() throws(StoreFailure) -> [String: [Column]] {
+    private func storedFields() throws -> [String: [Column]] {
         let select = try connection.prepare(
             "SELECT collection, field, type, target FROM sync_field ORDER BY collection, position")
         defer { select.reset() }
@@ -96,7 +97,7 @@ struct CatalogMigration {
 
     // MARK: Tables
 
-    private func create(_ table: RecordTable) throws(StoreFailure) {
+    private func create(_ table: RecordTable) throws {
         let columns = table.model.fields.map { ",\n    \(Self.column($0))" }.joined()
         try connection.execute(
             """
@@ -116,7 +117,7 @@ struct CatalogMigration {
         try createView(of: table)
     }
 
-    private func extend(_ table: RecordTable, having stored: [Column]) throws(StoreFailure) {
+    private func extend(_ table: RecordTable, having stored: [Column]) throws {
         let wanted = table.model.fields.map(Column.init)
         for (stored, wanted) in zip(stored, wanted) where stored != wanted {
             throw StoreFailure(
@@ -154,7 +155,7 @@ struct CatalogMigration {
 
     /// Indexes the required references. Each delete checks whether a required reference points at the record; other
     /// references are never searched.
-    private func index(_ table: RecordTable, from first: Int) throws(StoreFailure) {
+    private func index(_ table: RecordTable, from first: Int) throws {
         for field in table.model.fields[first...] where field.isRequired && field.type == .reference {
             let name = RecordTable.quote("sync_ref_\(table.name)_\(field.name)")
             let column = RecordTable.quote(field.name.rawValue)
@@ -185,7 +186,7 @@ struct CatalogMigration {
 
     private var wantedIndexes: Set<String> { Set(declaredIndexes.map(\.name)) }
 
-    private func storedIndexes() throws(StoreFailure) -> Set<String> {
+    private func storedIndexes() throws -> Set<String> {
         let select = try connection.prepare(
             "SELECT name FROM sqlite_schema WHERE type = 'index' AND name GLOB '\(FieldIndex.prefix)*'")
         defer { select.reset() }
@@ -195,7 +196,7 @@ struct CatalogMigration {
     }
 
     /// Creates the indexes that the models declare, and drops those that they declare no longer.
-    private func updateIndexes() throws(StoreFailure) {
+    private func updateIndexes() throws {
         let stored = try storedIndexes()
         for name in stored.subtracting(wantedIndexes).sorted() {
             try connection.execute("DROP INDEX \(RecordTable.quote(name))")
@@ -207,7 +208,7 @@ struct CatalogMigration {
         }
     }
 
-    private func describe(_ table: RecordTable, from first: Int) throws(StoreFailure) {
+    private func describe(_ table: RecordTable, from first: Int) throws {
         let insert = try connection.prepare(
             "INSERT INTO sync_field (collection, position, field, type, target) VALUES (?1, ?2, ?3, ?4, ?5)")
         if table.model.fields.isEmpty {
@@ -229,7 +230,7 @@ struct CatalogMigration {
     }
 
     /// Creates a view for people in the sqlite3 shell. It shows ids as text, and whether a record has pending changes.
-    private func createView(of table: RecordTable) throws(StoreFailure) {
+    private func createView(of table: RecordTable) throws {
         let fields = table.model.fields.map { field in
             let name = RecordTable.quote(field.name.rawValue)
             return field.type == .reference
@@ -257,8 +258,7 @@ struct CatalogMigration {
 
     /// Moves the records of a new table's collection out of `sync_foreign`. The server may have sent them to a build
     /// that did not know the collection.
-    private func adoptForeignRows(_ table: RecordTable) throws(StoreFailure) {
-        let statements = TableStatements(table)
+    private func adoptForeignRows(_ table: RecordTable) throws {
         let select = try connection.prepare(
             "SELECT id, space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id > ?2 ORDER BY id LIMIT 1"
         )
@@ -283,14 +283,13 @@ struct CatalogMigration {
                     space: select.integer(1))
             }
             row.record.takeKnownFields(of: table.model)
-            let upsert = try statements.statement(.upsert, on: connection)
-            do throws(StoreFailure) {
+            let upsert = try table.statement(.upsert, on: connection)
+            do {
                 try table.bind(row, to: upsert)
                 try upsert.run()
-            } catch {
+            } catch let error as DatabaseError where error.code == .constraint {
                 // Two records have the same uid. The next snapshot decides which one keeps it; opening the database
                 // must not fail.
-                guard error.code == .contradiction else { throw error }
                 row.record.uid = .none
                 try table.bind(row, to: upsert)
                 try upsert.run()
@@ -303,8 +302,7 @@ struct CatalogMigration {
 
     /// Moves the values of new columns out of `sync_unknown`. The server may have sent them to a build that did not
     /// know the field.
-    private func fillFromUnknown(_ table: RecordTable) throws(StoreFailure) {
-        let statements = TableStatements(table)
+    private func fillFromUnknown(_ table: RecordTable) throws {
         let select = try connection.prepare(
             "SELECT \(table.columns) FROM \(table.quoted) WHERE sync_row > ?1 AND sync_unknown IS NOT NULL ORDER BY sync_row LIMIT 1"
         )
@@ -319,7 +317,7 @@ struct CatalogMigration {
                 row = try table.row(select)
             }
             row.record.takeKnownFields(of: table.model)
-            let upsert = try statements.statement(.upsert, on: connection)
+            let upsert = try table.statement(.upsert, on: connection)
             try table.bind(row, to: upsert)
             try upsert.run()
         }

@@ -1,13 +1,14 @@
+import SQLiteDatabase
 public import SyncCore
 public import SyncModel
 
 extension SQLiteStore {
     public func contact() throws(StoreFailure) -> ServerContact {
-        try read { connection throws(StoreFailure) in try ServerContact.load(connection) }
+        try read { connection in try ServerContact.load(connection) }
     }
 
     public func note(_ news: ContactNews, now: WallTime) throws(StoreFailure) {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             var contact = try ServerContact.load(transaction.connection)
             if contact.note(news, now: now) {
                 try contact.save(transaction.connection)
@@ -19,7 +20,7 @@ extension SQLiteStore {
 }
 
 extension ServerContact {
-    fileprivate static func load(_ connection: Connection) throws(StoreFailure) -> ServerContact {
+    fileprivate static func load(_ connection: Connection) throws -> ServerContact {
         let statement = try connection.statement(
             "SELECT last_sync, failure_code, failure_message, failure_at, paused_until FROM sync_contact")
         defer { statement.reset() }
@@ -34,7 +35,7 @@ extension ServerContact {
             pausedUntil: statement.optionalInteger(4).map(WallTime.init(milliseconds:)))
     }
 
-    fileprivate func save(_ connection: Connection) throws(StoreFailure) {
+    fileprivate func save(_ connection: Connection) throws {
         let statement = try connection.statement(
             """
             INSERT OR REPLACE INTO sync_contact

@@ -3,7 +3,7 @@ public import SyncModel
 
 extension SQLiteStore: EngineStore {
     public func session() throws(StoreFailure) -> StoredSession {
-        try read(inTransaction: true) { connection throws(StoreFailure) in
+        try read(inTransaction: true) { connection in
             guard let meta = try Meta.load(connection) else {
                 throw StoreFailure.withoutIdentity
             }
@@ -15,7 +15,7 @@ extension SQLiteStore: EngineStore {
     }
 
     public func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             let batch = try transaction.takeBatch(limit, now: now)
             if batch == nil, !transaction.change.touchesOutbox { transaction.rollsBack = true }
             return batch
@@ -25,13 +25,13 @@ extension SQLiteStore: EngineStore {
     public func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
     ) throws(StoreFailure) -> OutboxSummary {
-        try write { transaction throws(StoreFailure) in try transaction.record(results, of: identity, now: now) }
+        try write { transaction in try transaction.record(results, of: identity, now: now) }
     }
 
     public func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
     ) throws(StoreFailure) -> OutboxSummary {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             try transaction.withdraw(number, of: identity, because: rejection)
         }
     }
@@ -39,36 +39,36 @@ extension SQLiteStore: EngineStore {
     public func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
     ) throws(StoreFailure) -> ApplyResult {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             try transaction.apply(page, after: cursor, brake: brake, now: now)
         }
     }
 
     public func resetCursor(of space: SpaceID) throws(StoreFailure) {
-        try write { transaction throws(StoreFailure) in try transaction.resetCursor(of: space) }
+        try write { transaction in try transaction.resetCursor(of: space) }
     }
 
     public func vacate(
         _ space: SpaceID, of epoch: Epoch, brake: DeleteBrake?
     ) throws(StoreFailure) -> VacateResult {
-        let (result, isDone) = try write { transaction throws(StoreFailure) in
+        let (result, isDone) = try write { transaction in
             let result = try transaction.vacate(space, of: epoch, brake: brake)
             return (result, !transaction.rollsBack)
         }
-        if isDone { truncateLogSoon() }
+        if isDone { truncateWALSoon() }
         return result
     }
 
     public func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
-        try write { transaction throws(StoreFailure) in try transaction.adopt(epoch, as: account) }
+        try write { transaction in try transaction.adopt(epoch, as: account) }
     }
 
     public func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
-        try write { transaction throws(StoreFailure) in try transaction.renewIdentity(as: client) }
+        try write { transaction in try transaction.renewIdentity(as: client) }
     }
 
     public func observe(_ serverTime: HybridTime, now: WallTime) throws(StoreFailure) {
-        try write { transaction throws(StoreFailure) in
+        try write { transaction in
             try transaction.hear(serverTime, now: now)
         }
     }

@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import Schemas
 public import SyncConcurrency
 public import SyncCore
@@ -18,11 +19,11 @@ public final class SQLiteStore: Sendable {
 
     let tables: [RecordTable]
     /// The SQLite URI of the database, for opening further connections.
-    let uri: String
+    private let uri: String
     let files: DatabaseFiles
     private let writer: Guarded<WriterState>
     /// The connections for readers; nil when one connection does everything.
-    private let readers: ReadConnections?
+    private let readers: ReaderPool?
     /// The identity of the opened file; nil with a custom VFS.
     private let identity: DatabaseFiles.Identity?
 
@@ -37,16 +38,20 @@ public final class SQLiteStore: Sendable {
         self.configuration = configuration
         self.catalog = catalog
         self.tables = tables
-        uri = URIText.make(configuration, creating: false)
-        files = DatabaseFiles(path: configuration.file)
+        let uri = Self.uri(configuration, creating: false)
+        let files = DatabaseFiles(path: configuration.file)
         let identity = configuration.vfs == nil ? files.identity() : nil
+        self.uri = uri
+        self.files = files
         self.identity = identity
         switch configuration.connections {
         case .pool(let count):
-            readers = ReadConnections(
-                count: count, uri: uri, tables: tables, busyTimeout: configuration.limits.busyTimeout
-            ) { [files] () throws(StoreFailure) in
-                guard identity == nil || files.identity() == identity else { throw .replaced(configuration.file) }
+            readers = ReaderPool(count: count) {
+                let connection = try Connection(opening: uri, busyTimeout: configuration.limits.busyTimeout)
+                try Self.check(files, are: identity)
+                try connection.harden()
+                try connection.turnOffCheckpoints()
+                return connection
             }
         case .single, .exclusive:
             readers = nil
@@ -65,30 +70,44 @@ public final class SQLiteStore: Sendable {
         _ configuration: StoreConfiguration, catalog: SchemaCatalog, now: WallTime,
         random: inout some RandomNumberGenerator
     ) throws(StoreFailure) -> SQLiteStore {
+        let newClient = ClientID.make(at: now, random: &random)
+        return try StoreFailure.converting { try open(configuration, catalog: catalog, newClient: newClient) }
+    }
+
+    private static func open(
+        _ configuration: StoreConfiguration, catalog: SchemaCatalog, newClient: ClientID
+    ) throws -> SQLiteStore {
         let tables = RecordTable.all(of: catalog)
         let files = DatabaseFiles(path: configuration.file)
-        let uri = URIText.make(configuration, creating: configuration.createsIfMissing)
-        let newClient = ClientID.make(at: now, random: &random)
+        let creates = configuration.createsIfMissing
+        let uri = uri(configuration, creating: creates)
         if configuration.vfs != nil {
             let writer = try Writer(
                 uri: uri, configuration: configuration, tables: tables, newClient: newClient)
             return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
         }
-        try files.prepare(creatingIfMissing: configuration.createsIfMissing)
-        try files.checkWritable()
+        try files.prepareForClient(creatingIfMissing: creates)
         // The lock keeps a second process from seeing the tables of an unfinished creation or migration.
-        let patience = configuration.limits.busyTimeout
-        guard let lock = try FileLock(locking: files.openLock, within: patience) else {
+        let timeout = configuration.limits.busyTimeout
+        guard let lock = try FileLock.locking(files.openLock, within: timeout) else {
             throw StoreFailure(
-                .busy, "another program has been opening the database for \(patience): \(files.openLock)")
+                .busy, "another program has been opening the database for \(timeout): \(files.openLock)")
         }
         defer { withExtendedLifetime(lock) {} }
-        if configuration.createsIfMissing { try files.createIfMissing() }
-        try files.checkSize(creatingIfMissing: configuration.createsIfMissing)
+        if creates { try files.createWithMark() }
+        try files.checkContents(creatingIfMissing: creates)
         let writer = try Writer(
             uri: uri, configuration: configuration, tables: tables, newClient: newClient)
         files.created()
         return SQLiteStore(writer: writer, configuration: configuration, catalog: catalog, tables: tables)
+    }
+
+    /// Returns the SQLite URI of a database file.
+    ///
+    /// SQLite itself never creates a file, because the store creates it first with its own permissions. A custom VFS
+    /// has no permissions, so there SQLite may create it.
+    static func uri(_ configuration: StoreConfiguration, creating: Bool) -> String {
+        DatabaseURI.make(configuration.file, vfs: configuration.vfs, creating: creating && configuration.vfs != nil)
     }
 
     /// Closes all connections and ends the broadcast of changes. Later calls throw.
@@ -104,38 +123,31 @@ public final class SQLiteStore: Sendable {
 
     /// Runs a call that changes something, and publishes the change once it is durable.
     func write<Value: Sendable>(
-        _ body: @Sendable (WriteTransaction) throws(StoreFailure) -> Value
+        _ body: @Sendable (WriteTransaction) throws -> Value
     ) throws(StoreFailure) -> Value {
         try checkFileIsThere()
-        let (value, change) = try writer.withLock { state throws(StoreFailure) in
-            let writer = try Self.open(state)
-            return try Self.run(body, on: writer, catalog, tables, configuration.limits)
+        let (value, change) = try withWriter { [catalog, tables, limits = configuration.limits] writer in
+            try writer.inTransaction { connection in
+                let transaction = try WriteTransaction(
+                    on: connection, catalog: catalog, tables: tables, limits: limits)
+                let value = try body(transaction)
+                if transaction.rollsBack { return .rollBack((value, StoreChange())) }
+                try transaction.finish()
+                return .commit((value, transaction.change))
+            }
         }
         if !change.isEmpty { changes.publish(change) }
         return value
     }
 
-    private static func run<Value: Sendable>(
-        _ body: @Sendable (WriteTransaction) throws(StoreFailure) -> Value, on writer: Writer,
-        _ catalog: SchemaCatalog, _ tables: [RecordTable], _ limits: StoreLimits
-    ) throws(StoreFailure) -> (Value, StoreChange) {
-        try writer.inTransaction { connection throws(StoreFailure) in
-            let transaction = try WriteTransaction(on: connection, catalog: catalog, tables: tables, limits: limits)
-            let value = try body(transaction)
-            if transaction.rollsBack { return .rollBack((value, StoreChange())) }
-            try transaction.finish()
-            return .commit((value, transaction.change))
-        }
-    }
-
     /// Runs a write that nobody observes and that can wait. Throws `busy` at once when another program is writing.
     func writeUnlessBusy<Value: Sendable>(
-        _ body: @Sendable (Connection) throws(StoreFailure) -> Value
+        _ body: @Sendable (Connection) throws -> Value
     ) throws(StoreFailure) -> Value {
         try checkFileIsThere()
-        return try writer.withLock { [timeout = configuration.limits.busyTimeout] state throws(StoreFailure) in
-            try Self.open(state).withoutWaiting(restoring: timeout) { writer throws(StoreFailure) in
-                try writer.inTransaction { connection throws(StoreFailure) in .commit(try body(connection)) }
+        return try withWriter { [timeout = configuration.limits.busyTimeout] writer in
+            try writer.withoutWaiting(restoring: timeout) { writer in
+                try writer.inTransaction { connection in .commit(try body(connection)) }
             }
         }
     }
@@ -145,75 +157,57 @@ public final class SQLiteStore: Sendable {
     /// A single statement sees one snapshot by itself. Pass `inTransaction` to give several statements the same
     /// snapshot.
     func read<Value: Sendable>(
-        inTransaction: Bool = false, _ body: @Sendable (Connection) throws(StoreFailure) -> Value
+        inTransaction: Bool = false, _ body: @Sendable (Connection) throws -> Value
     ) throws(StoreFailure) -> Value {
         guard let readers else {
-            return try writer.withLock { state throws(StoreFailure) in
-                let writer = try Self.open(state)
-                return try writer.outsideTransaction { connection throws(StoreFailure) in
-                    try Self.read(connection, inTransaction: inTransaction, body)
-                }
+            return try withWriter { writer in
+                inTransaction ? try writer.connection.readSnapshot(body) : try body(writer.connection)
             }
         }
-        return try readers.read { connection throws(StoreFailure) in
-            try Self.read(connection, inTransaction: inTransaction, body)
+        return try StoreFailure.converting {
+            try readers.read { connection in
+                inTransaction ? try connection.readSnapshot(body) : try body(connection)
+            }
         }
     }
 
-    private static func read<Value: Sendable>(
-        _ connection: Connection, inTransaction: Bool, _ body: @Sendable (Connection) throws(StoreFailure) -> Value
-    ) throws(StoreFailure) -> Value {
-        guard inTransaction else { return try body(connection) }
-        try connection.statement("BEGIN DEFERRED").run()
-        do throws(StoreFailure) {
-            let value = try body(connection)
-            try connection.statement("COMMIT").run()
-            return value
-        } catch {
-            try? connection.execute("ROLLBACK")
-            throw error
+    /// Calls `body` with the writer, while no other thread uses it.
+    private func withWriter<Value: Sendable>(_ body: @Sendable (Writer) throws -> Value) throws(StoreFailure) -> Value {
+        try StoreFailure.converting {
+            try writer.withLock { state in
+                guard let writer = state.writer else { throw StoreFailure.closed }
+                return try body(writer)
+            }
         }
-    }
-
-    private static func open(_ state: WriterState) throws(StoreFailure) -> Writer {
-        guard let writer = state.writer else {
-            throw .closed
-        }
-        return writer
     }
 
     /// Throws when the database file was deleted or replaced, because writes to it would be lost.
     private func checkFileIsThere() throws(StoreFailure) {
-        guard let identity else { return }
-        guard files.identity() == identity else {
-            throw .replaced(configuration.file)
-        }
+        try Self.check(files, are: identity)
+    }
+
+    private static func check(_ files: DatabaseFiles, are identity: DatabaseFiles.Identity?) throws(StoreFailure) {
+        guard identity == nil || files.identity() == identity else { throw .replaced(files.path) }
     }
 
     // MARK: Maintenance
 
     public func checkpoint() throws(StoreFailure) {
         let pages = configuration.limits.checkpointPages
-        let isDue = try writer.withLock { state throws(StoreFailure) in
-            try Self.open(state).isCheckpointDue(at: pages)
-        }
-        if isDue { try checkpointNow() }
+        if try withWriter({ $0.isCheckpointDue(at: pages) }) { try checkpointNow() }
     }
 
     /// Empties the WAL file now, or with a later checkpoint if a reader still uses the WAL or the disk fails.
-    func truncateLogSoon() {
-        try? writer.withLock { state throws(StoreFailure) in try Self.open(state).needsTruncation = true }
+    func truncateWALSoon() {
+        try? withWriter { $0.needsTruncation = true }
         try? checkpoint()
     }
 
     /// Checkpoints the WAL into the database file, whether or not a checkpoint is due.
     package func checkpointNow() throws(StoreFailure) {
-        guard readers != nil else {
-            return try writer.withLock { state throws(StoreFailure) in try Self.open(state).checkpointAlone() }
-        }
-        try writer.withLock { [uri, limits = configuration.limits] state throws(StoreFailure) in
-            let other = try Connection(opening: uri, tables: [], busyTimeout: limits.busyTimeout)
-            try Self.open(state).checkpoint(through: other)
+        guard readers != nil else { return try withWriter { try $0.checkpointAlone() } }
+        try withWriter { [uri, timeout = configuration.limits.busyTimeout] writer in
+            try writer.checkpoint(through: Connection(opening: uri, busyTimeout: timeout))
         }
     }
 
@@ -222,33 +216,27 @@ public final class SQLiteStore: Sendable {
     /// It is read under the write lock. The WAL file changes a moment before the commit is visible, so a caller woken
     /// by that change must wait for the commit to finish.
     func foreignCommits() throws(StoreFailure) -> Int64 {
-        try writer.withLock { state throws(StoreFailure) in
-            try Self.open(state).inTransaction { connection throws(StoreFailure) in
-                let statement = try connection.statement("PRAGMA data_version")
-                defer { statement.reset() }
-                return .rollBack(try statement.step() ? statement.integer(0) : 0)
+        try withWriter { writer in
+            try writer.inTransaction { connection in
+                .rollBack(try connection.statement("PRAGMA data_version").first { $0.integer(0) } ?? 0)
             }
         }
     }
 
     /// Returns the value of a pragma on the writer's connection.
     package func setting(_ pragma: String) throws(StoreFailure) -> String {
-        try writer.withLock { state throws(StoreFailure) in
-            try Self.open(state).outsideTransaction { connection throws(StoreFailure) in
-                try connection.text(of: "PRAGMA \(pragma)")
-            }
-        }
+        try withWriter { try $0.connection.text(of: "PRAGMA \(pragma)") }
     }
 
     /// Checks the whole file for damage, and decodes every unconfirmed write. Takes seconds for gigabytes.
     ///
     /// - Throws: `corrupt`, with the first finding.
     public func verify() throws(StoreFailure) {
-        let finding = try read { connection throws(StoreFailure) in try connection.text(of: "PRAGMA quick_check(1)") }
+        let finding = try read { connection in try connection.text(of: "PRAGMA quick_check(1)") }
         guard finding == "ok" else {
             throw StoreFailure(.corrupt, "\(configuration.file) is damaged: \(finding)")
         }
-        let (found, counted) = try read(inTransaction: true) { connection throws(StoreFailure) in
+        let (found, counted) = try read(inTransaction: true) { connection in
             guard let meta = try Meta.load(connection) else { throw StoreFailure.withoutIdentity }
             let statement = try connection.prepare("SELECT \(StoredEntry.columns) FROM sync_outbox ORDER BY sequence")
             defer { statement.reset() }
@@ -263,28 +251,5 @@ public final class SQLiteStore: Sendable {
             throw StoreFailure(
                 .corrupt, "\(configuration.file) is damaged: the outbox holds \(found) entries, \(counted) expected")
         }
-    }
-}
-
-/// Builds the SQLite URI of a database file.
-///
-/// SQLite itself never creates a file, because the store creates it first with its own permissions. A custom VFS has no
-/// permissions, so there SQLite may create it.
-enum URIText {
-    static func make(_ configuration: StoreConfiguration, creating: Bool) -> String {
-        var uri = "file:"
-        for byte in configuration.file.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"):
-                uri.unicodeScalars.append(UnicodeScalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                uri += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        guard let vfs = configuration.vfs else { return uri + "?mode=rw" }
-        return uri + "?mode=\(creating ? "rwc" : "rw")&vfs=\(vfs)"
     }
 }

@@ -1,3 +1,5 @@
+public import SyncModel
+
 /// The options for opening a local cache.
 public struct StoreConfiguration: Hashable, Sendable {
     /// The path of the database file. The WAL (`-wal`), its shared-memory index (`-shm`), and two lock files are
@@ -10,14 +12,6 @@ public struct StoreConfiguration: Hashable, Sendable {
     /// The name of a registered SQLite VFS to use instead of the file system. That VFS is then responsible for
     /// permissions and locking.
     public var vfs: String?
-
-    /// The failures that a commit survives.
-    public enum Durability: String, Hashable, Sendable, CaseIterable {
-        /// A committed write survives a crash of the process. A power loss may lose the newest writes.
-        case normal
-        /// A committed write also survives a power loss. Costs one fsync per commit.
-        case full
-    }
 
     public enum Connections: Hashable, Sendable {
         /// One writer, and separate connections for readers, which never wait for the writer.

@@ -25,15 +25,15 @@ public struct StoreLimits: Hashable, Sendable {
 
     /// Pages that the WAL file keeps when SQLite restarts it from the beginning. Twice the checkpoint threshold, so
     /// that an ordinary WAL is not truncated only to grow again.
-    var keptLogPages: Int { 2 * checkpointPages }
+    var keptWALPages: Int { 2 * checkpointPages }
 
     /// Maximum bytes kept of a rejection's message. The journal entry of each dependent transaction repeats the
     /// message.
     static let rejectionMessageBytes = 1_000
+    /// Number of own commits whose versions are kept, to recognize this device's values after the server was restored
+    /// from a backup: months of one person's edits in a few hundred kilobytes.
+    static let confirmedVersions: Int64 = 10_000
     /// Maximum number of decoded transactions cached while a page is applied. A page touches few transactions, each
     /// many times.
     static let decodedTransactions = 64
-    /// Maximum number of cached statements with composed SQL per connection. More than the distinct queries of any
-    /// screen.
-    static let composedStatements = 100
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SQLiteDatabase
 import SyncConcurrency
 public import SyncCore
 import SyncModel
@@ -22,16 +23,16 @@ public final class ExternalChangeWatcher: Sendable {
     public init(watching store: SQLiteStore, pollInterval: Duration = .seconds(30)) throws(StoreFailure) {
         let folder = store.files.folder
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw DatabaseFiles.failure("watch", folder) }
+        guard descriptor >= 0 else { throw StoreFailure(DatabaseError.file("watch", folder)) }
         // This watches the folder because the WAL is deleted when the last process closes it, and is created again
         // under the same name.
         guard inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO)) >= 0 else {
             let code = errno
             close(descriptor)
-            throw DatabaseFiles.failure("watch", folder, code)
+            throw StoreFailure(DatabaseError.file("watch", folder, code))
         }
         let look: Look
-        do throws(StoreFailure) {
+        do {
             look = Look(store: store, last: try store.foreignCommits())
         } catch {
             close(descriptor)
@@ -39,10 +40,10 @@ public final class ExternalChangeWatcher: Sendable {
         }
 
         let queue = DispatchQueue(label: "tombolo.store.watch")
-        let log = store.files.logName
+        let wal = store.files.walName
         let events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         events.setEventHandler { @Sendable in
-            if Self.drain(descriptor, tellsOf: log) { look.again() }
+            if Self.drain(descriptor, tellsOf: wal) { look.again() }
         }
         events.setCancelHandler { @Sendable in close(descriptor) }
         let poll = DispatchSource.makeTimerSource(queue: queue)
@@ -71,7 +72,7 @@ public final class ExternalChangeWatcher: Sendable {
     }
 
     /// Reads all pending inotify events. Returns true if one is about the WAL, or if events were lost.
-    private static func drain(_ descriptor: Int32, tellsOf log: String) -> Bool {
+    private static func drain(_ descriptor: Int32, tellsOf wal: String) -> Bool {
         let header = MemoryLayout<inotify_event>.size
         var concerns = false
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -83,7 +84,7 @@ public final class ExternalChangeWatcher: Sendable {
                     let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
                     let end = min(offset + header + Int(event.len), count)
                     let name = String(decoding: buffer[(offset + header)..<end].prefix { $0 != 0 }, as: UTF8.self)
-                    if name == log || event.mask & UInt32(IN_Q_OVERFLOW) != 0 { concerns = true }
+                    if name == wal || event.mask & UInt32(IN_Q_OVERFLOW) != 0 { concerns = true }
                     offset = end
                 }
             }

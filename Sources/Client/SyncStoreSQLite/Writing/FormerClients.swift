@@ -1,10 +1,11 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
 /// Reads and writes `sync_former_client`: the client ids that the device had before its current one.
 enum FormerClients {
     /// Returns the current client id, followed by the former ones, newest first.
-    static func all(of client: ClientID, _ connection: Connection) throws(StoreFailure) -> [ClientID] {
+    static func all(of client: ClientID, _ connection: Connection) throws -> [ClientID] {
         let statement = try connection.statement(
             "SELECT client FROM sync_former_client ORDER BY position DESC LIMIT ?1")
         statement.bind(1, Int64(SchemaLimits.formerClients))
@@ -19,7 +20,7 @@ enum FormerClients {
         return clients
     }
 
-    static func remember(_ client: ClientID, _ connection: Connection) throws(StoreFailure) {
+    static func remember(_ client: ClientID, _ connection: Connection) throws {
         let insert = try connection.statement("INSERT OR IGNORE INTO sync_former_client (client) VALUES (?1)")
         insert.bind(1, client.description)
         try insert.run()

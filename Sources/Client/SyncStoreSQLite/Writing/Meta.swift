@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -28,7 +29,7 @@ extension Meta {
     static let largestIncarnation = Int64(Int32.max)
 
     /// Returns the row; nil in a database that has not been initialized.
-    static func load(_ connection: Connection) throws(StoreFailure) -> Meta? {
+    static func load(_ connection: Connection) throws -> Meta? {
         let statement = try connection.statement(
             """
             SELECT client, incarnation, next_number, epoch, clock, waiting, sent, answered, outbox_bytes, unseen,
@@ -60,7 +61,7 @@ extension Meta {
                 entries: Int(statement.integer(11)), bytes: statement.integer(12), unseenBytes: statement.integer(13)))
     }
 
-    func save(_ connection: Connection) throws(StoreFailure) {
+    func save(_ connection: Connection) throws {
         let statement = try connection.statement(
             """
             INSERT INTO sync_meta

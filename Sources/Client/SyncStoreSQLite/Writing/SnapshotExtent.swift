@@ -19,7 +19,7 @@ struct SnapshotExtent: Hashable {
     /// Advances the progress by one group of a page of `space`.
     ///
     /// - Throws: `contradiction` when its rows are out of order, or are more than the space can have.
-    mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws(StoreFailure) {
+    mutating func extend(by group: SnapshotRows, of space: SpaceID, head: Version) throws {
         guard !group.records.isEmpty else { return }
         if group.collection != collections.last {
             guard !collections.contains(group.collection), collections.count < Self.mostCollections else {

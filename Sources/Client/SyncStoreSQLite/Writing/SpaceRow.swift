@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -62,7 +63,7 @@ struct SpaceRow: Hashable {
         "key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version, "
         + "shown_collections, shown_last, shown_rows, notice, held_before"
 
-    private init(_ row: Statement) throws(StoreFailure) {
+    private init(_ row: Statement) throws {
         guard let space = SpaceID(rawValue: row.text(1)), let phase = Phase(rawValue: row.text(4)) else {
             throw StoreFailure(.corrupt, "a row of sync_space cannot be read: '\(row.text(1))', '\(row.text(4))'")
         }
@@ -85,7 +86,7 @@ struct SpaceRow: Hashable {
     }
 
     /// Returns the row of a space, and inserts it if it is missing. Must be called inside a write.
-    static func load(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow {
+    static func load(_ space: SpaceID, _ connection: Connection) throws -> SpaceRow {
         if let row = try find(space, connection) { return row }
         let insert = try connection.statement("INSERT INTO sync_space (name) VALUES (?1)")
         insert.bind(1, space.rawValue)
@@ -96,7 +97,7 @@ struct SpaceRow: Hashable {
         return row
     }
 
-    private static func find(_ space: SpaceID, _ connection: Connection) throws(StoreFailure) -> SpaceRow? {
+    private static func find(_ space: SpaceID, _ connection: Connection) throws -> SpaceRow? {
         let select = try connection.statement(
             """
             SELECT key, name, cursor, version, phase, complete_at, marks, has_access, receipt, receipt_version,
@@ -109,7 +110,7 @@ struct SpaceRow: Hashable {
     }
 
     /// Returns all spaces, ordered by name.
-    static func all(_ connection: Connection) throws(StoreFailure) -> [SpaceRow] {
+    static func all(_ connection: Connection) throws -> [SpaceRow] {
         let select = try connection.statement(composed: "SELECT \(columns) FROM sync_space ORDER BY name")
         defer { select.reset() }
         var rows: [SpaceRow] = []
@@ -118,12 +119,12 @@ struct SpaceRow: Hashable {
     }
 
     /// Returns all spaces as the engine sees them.
-    static func allStored(of meta: Meta, _ connection: Connection) throws(StoreFailure) -> [StoredSpace] {
+    static func allStored(of meta: Meta, _ connection: Connection) throws -> [StoredSpace] {
         let clients = try FormerClients.all(of: meta.identity.client, connection)
         return try all(connection).map { $0.stored(for: clients) }
     }
 
-    func save(_ connection: Connection) throws(StoreFailure) {
+    func save(_ connection: Connection) throws {
         let update = try connection.statement(
             """
             UPDATE sync_space SET cursor = ?2, version = ?3, phase = ?4, complete_at = ?5, marks = ?6, has_access = ?7,

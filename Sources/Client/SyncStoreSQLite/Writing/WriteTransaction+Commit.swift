@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -6,7 +7,7 @@ extension WriteTransaction {
     /// Writes the edits and their outbox entry.
     ///
     /// - Returns: the sequence of the outbox entry; nil when the edits change nothing.
-    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws(StoreFailure) -> OutboxSequence? {
+    func commit(_ edits: [RecordEdit], in space: SpaceID, now: WallTime) throws -> OutboxSequence? {
         let spaceKey = try key(of: space)
         let drafts = try drafts(of: edits, in: space, spaceKey)
         guard !drafts.isEmpty else { return nil }
@@ -59,7 +60,7 @@ extension WriteTransaction {
 
     private func drafts(
         of edits: [RecordEdit], in space: SpaceID, _ spaceKey: Int64
-    ) throws(StoreFailure) -> [Draft] {
+    ) throws -> [Draft] {
         var drafts: [Draft] = []
         var indices: [RecordPlace: Int] = [:]
         for edit in edits {
@@ -103,7 +104,7 @@ extension WriteTransaction {
     /// - Parameter before: the record with the earlier edits of this transaction; nil when it does not exist.
     private func draft(
         _ edit: RecordEdit, place: RecordPlace, table: RecordTable, before: Draft?, in space: SpaceID
-    ) throws(StoreFailure) -> Draft {
+    ) throws -> Draft {
         switch edit {
         case .create(_, let id, let patch):
             // The id of a deleted record cannot be used again.
@@ -153,7 +154,7 @@ extension WriteTransaction {
         }
     }
 
-    private static func valid(_ check: () throws(InvalidValue) -> Void) throws(StoreFailure) {
+    private static func valid(_ check: () throws(InvalidValue) -> Void) throws {
         do throws(InvalidValue) {
             try check()
         } catch {
@@ -163,7 +164,7 @@ extension WriteTransaction {
 
     // MARK: Writing
 
-    private func write(_ draft: Draft, wasPending: Bool, in space: Int64) throws(StoreFailure) {
+    private func write(_ draft: Draft, wasPending: Bool, in space: Int64) throws {
         if let original = draft.original, !wasPending {
             try setBase(draft.place, .shown(original.record), in: space)
         }
@@ -177,7 +178,7 @@ extension WriteTransaction {
     /// Checks references against the rows after all edits. Inside a transaction, the order of edits does not matter.
     private func checkReferences(
         of drafts: [Draft], in space: SpaceID, _ spaceKey: Int64
-    ) throws(StoreFailure) {
+    ) throws {
         for draft in drafts {
             let table = tables[draft.place.table]
             switch draft.kind {
@@ -199,7 +200,7 @@ extension WriteTransaction {
     /// other.
     private func checkTargets(
         _ patch: Patch, of table: RecordTable, _ id: RecordID, in space: SpaceID, _ spaceKey: Int64
-    ) throws(StoreFailure) {
+    ) throws {
         for (name, value) in patch {
             guard case .reference(let target) = value, let collection = table.model.field(named: name)?.target
             else { continue }
@@ -215,14 +216,14 @@ extension WriteTransaction {
     }
 
     /// Returns the key of the space in which a record lives; nil when it does not exist.
-    private func space(of place: RecordPlace) throws(StoreFailure) -> Int64? {
-        let statement = try connection.table(place.table).statement(.selectByID, on: connection)
+    private func space(of place: RecordPlace) throws -> Int64? {
+        let statement = try tables[place.table].statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
         return try statement.step() ? tables[place.table].space(statement) : nil
     }
 
-    private func checkUnreferenced(_ place: RecordPlace) throws(StoreFailure) {
+    private func checkUnreferenced(_ place: RecordPlace) throws {
         let target = tables[place.table].model.collection
         for table in tables {
             for field in table.model.fields where field.isRequired && field.target == target {
@@ -251,7 +252,7 @@ extension WriteTransaction {
     /// their edited fields again. Returns nil when the two stay separate.
     private func joinedToNewestEntry(
         _ transaction: Transaction, now: WallTime
-    ) throws(StoreFailure) -> OutboxSequence? {
+    ) throws -> OutboxSequence? {
         guard meta.outbox.waiting > 0, let newest = try newestEntry(), newest.isUnsent,
             newest.space == transaction.space
         else { return nil }

@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -16,7 +17,7 @@ extension WriteTransaction {
         catalog[collection] != nil
     }
 
-    func foreignRow(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> ForeignRow? {
+    func foreignRow(_ collection: CollectionName, _ id: RecordID) throws -> ForeignRow? {
         let statement = try connection.statement(
             "SELECT space, uid, version, fields FROM sync_foreign WHERE collection = ?1 AND id = ?2")
         statement.bind(1, collection.rawValue)
@@ -32,7 +33,7 @@ extension WriteTransaction {
     }
 
     /// Stores a snapshot's records of a collection that this build does not know.
-    func applyForeign(_ group: SnapshotRows, to space: SpaceRow) throws(StoreFailure) {
+    func applyForeign(_ group: SnapshotRows, to space: SpaceRow) throws {
         let seen = try connection.statement(
             "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
         for record in group.records {
@@ -52,7 +53,7 @@ extension WriteTransaction {
     }
 
     /// Applies a commit's change to a record of a collection that this build does not know.
-    func applyForeign(_ change: RecordChange, at version: Version, in space: SpaceRow) throws(StoreFailure) {
+    func applyForeign(_ change: RecordChange, at version: Version, in space: SpaceRow) throws {
         let old = try foreignRow(change.collection, change.id)
         if old?.record.version == .zero, old?.space != space.key {
             guard case .created = change.effect else { return }
@@ -85,7 +86,7 @@ extension WriteTransaction {
         try write(ForeignRow(collection: change.collection, record: record, space: space.key))
     }
 
-    private func write(_ row: ForeignRow) throws(StoreFailure) {
+    private func write(_ row: ForeignRow) throws {
         let statement = try connection.statement(
             """
             INSERT OR REPLACE INTO sync_foreign (collection, id, space, uid, version, fields)
@@ -100,7 +101,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    private func deleteForeign(_ collection: CollectionName, _ id: RecordID) throws(StoreFailure) {
+    private func deleteForeign(_ collection: CollectionName, _ id: RecordID) throws {
         let statement = try connection.statement("DELETE FROM sync_foreign WHERE collection = ?1 AND id = ?2")
         statement.bind(1, collection.rawValue)
         statement.bind(2, id)
@@ -108,7 +109,7 @@ extension WriteTransaction {
     }
 
     /// Deletes the records that a completed snapshot of the space did not contain.
-    func sweepForeign(in space: SpaceRow) throws(StoreFailure) {
+    func sweepForeign(in space: SpaceRow) throws {
         let statement = try connection.statement(
             """
             DELETE FROM sync_foreign WHERE space = ?1 AND NOT EXISTS
@@ -119,7 +120,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    func holdsForeign(in space: SpaceRow) throws(StoreFailure) -> Bool {
+    func holdsForeign(in space: SpaceRow) throws -> Bool {
         let statement = try connection.statement("SELECT 1 FROM sync_foreign WHERE space = ?1 LIMIT 1")
         statement.bind(1, space.key)
         defer { statement.reset() }
@@ -127,7 +128,7 @@ extension WriteTransaction {
     }
 
     /// Deletes all records of a space to which the account has lost access.
-    func vacateForeign(in space: SpaceRow) throws(StoreFailure) {
+    func vacateForeign(in space: SpaceRow) throws {
         let statement = try connection.statement("DELETE FROM sync_foreign WHERE space = ?1")
         statement.bind(1, space.key)
         try statement.run()

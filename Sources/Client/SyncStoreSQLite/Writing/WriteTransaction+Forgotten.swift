@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -7,7 +8,8 @@ import SyncModel
 // whether a missing record was lost or has been deleted since. Bringing it back automatically could undo a deletion.
 extension WriteTransaction {
     /// Saves the versions of all records and fields, before those of the lost history are cleared.
-    func rememberFormerVersions() throws(StoreFailure) {
+    func rememberFormerVersions() throws {
+        try loseConfirmedVersions()
         for table in tables {
             let statement = try connection.statement(
                 composed:
@@ -24,7 +26,7 @@ extension WriteTransaction {
     }
 
     /// Whether some records still have former versions that the current history has not been compared with.
-    func followsLostHistory() throws(StoreFailure) -> Bool {
+    func followsLostHistory() throws -> Bool {
         let statement = try connection.statement("SELECT 1 FROM sync_former LIMIT 1")
         defer { statement.reset() }
         return try statement.step()
@@ -37,7 +39,7 @@ extension WriteTransaction {
     ///   - space: the key of the space in which it does.
     func edits(
         lostFrom record: Record, at place: RecordPlace, in space: Int64, isPending: Bool
-    ) throws(StoreFailure) -> Mutation? {
+    ) throws -> Mutation? {
         let model = tables[place.table].model
         guard let former = try takeFormerVersions(of: place), let old = try shown(place, isPending: isPending),
             old.record.version == .zero
@@ -46,7 +48,8 @@ extension WriteTransaction {
         // cannot be compared.
         let isElsewhere = old.space != space
         let edits = old.record.edits(
-            lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former, schema: model
+            lostBy: record, former: isElsewhere ? former.map { _ in Version(.max) } : former,
+            own: try lostConfirmedVersions(of: space), schema: model
         ).filter { !isElsewhere || !$0.value.isNull }
         guard !edits.isEmpty else { return nil }
         return Mutation(collection: model.collection, record: place.id, time: .zero, intent: .update(edits))
@@ -55,14 +58,14 @@ extension WriteTransaction {
     /// Returns a record as the server has shown it, and the key of its space; nil when the server has not shown it.
     private func shown(
         _ place: RecordPlace, isPending: Bool
-    ) throws(StoreFailure) -> (record: Record, space: Int64?)? {
+    ) throws -> (record: Record, space: Int64?)? {
         guard isPending else { return try row(place).map { ($0.record, $0.space) } }
         let (base, space) = try storedBase(place)
         return base.record.map { ($0, space) }
     }
 
     /// Offers records that only a lost history has shown, and deletes their former versions.
-    func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws(StoreFailure) {
+    func offer(lost places: [RecordPlace], in space: SpaceID, now: WallTime) throws {
         let positions = Dictionary(places.indices.map { (places[$0].id, $0) }) { first, _ in first }
         var references: [[Int]] = []
         references.reserveCapacity(places.count)
@@ -85,7 +88,7 @@ extension WriteTransaction {
 
     /// Returns a create of a record that only a lost history has shown; nil when the user has deleted it here, or when
     /// its creation in this space is still in the outbox.
-    private func creation(ofLost place: RecordPlace, in space: SpaceID) throws(StoreFailure) -> Mutation? {
+    private func creation(ofLost place: RecordPlace, in space: SpaceID) throws -> Mutation? {
         guard let row = try row(place)?.record else { return nil }
         let model = tables[place.table].model
         for transaction in try pendingTransactions(of: place) where transaction.space == space {
@@ -99,7 +102,7 @@ extension WriteTransaction {
     }
 
     /// Returns the versions that a record's fields had in the lost history, and deletes them.
-    private func takeFormerVersions(of place: RecordPlace) throws(StoreFailure) -> [Version]? {
+    private func takeFormerVersions(of place: RecordPlace) throws -> [Version]? {
         let table = tables[place.table]
         let statement = try connection.statement(
             "DELETE FROM sync_former WHERE collection = ?1 AND id = ?2 RETURNING version, field_versions")
@@ -124,7 +127,7 @@ extension WriteTransaction {
     }
 
     /// Offers edits that only a lost history had.
-    func offer(lost edits: [Mutation], in space: SpaceID, now: WallTime) throws(StoreFailure) {
+    func offer(lost edits: [Mutation], in space: SpaceID, now: WallTime) throws {
         var entry = TransactionPacker(space: space)
         for edit in edits {
             if let full = entry.add([edit]) { try note(forgotten: full, now: now) }

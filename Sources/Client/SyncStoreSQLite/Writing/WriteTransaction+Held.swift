@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -5,7 +6,7 @@ import SyncModel
 extension WriteTransaction {
     /// Releases everything held back if the server knows other collections and fields than it did when the entries were
     /// held back.
-    func releaseHeld(for models: ServerModels?) throws(StoreFailure) {
+    func releaseHeld(for models: ServerModels?) throws {
         guard meta.outbox.held > 0 else { return }
         let statement = try connection.statement("SELECT names FROM sync_server_models")
         var names: String?
@@ -17,7 +18,7 @@ extension WriteTransaction {
     }
 
     /// Releases everything held back. The next batch decides again.
-    func releaseHeld() throws(StoreFailure) {
+    func releaseHeld() throws {
         guard meta.outbox.held > 0 else { return }
         try connection.execute("UPDATE sync_outbox SET held_for = NULL WHERE held_for IS NOT NULL")
         meta.outbox.held = 0
@@ -29,7 +30,7 @@ extension WriteTransaction {
     /// held entry.
     ///
     /// - Returns: whether it is held back.
-    func holdBack(_ entry: StoredEntry, from models: ServerModels) throws(StoreFailure) -> Bool {
+    func holdBack(_ entry: StoredEntry, from models: ServerModels) throws -> Bool {
         guard entry.isUnsent else { return false }
         var unknown = models.firstUnknown(in: entry.transaction)
         if unknown == nil { unknown = try reasonOfDependency(entry) }
@@ -44,7 +45,7 @@ extension WriteTransaction {
         return true
     }
 
-    func mark(_ entry: StoredEntry, heldFor unknown: String) throws(StoreFailure) {
+    func mark(_ entry: StoredEntry, heldFor unknown: String) throws {
         let mark = try connection.statement("UPDATE sync_outbox SET held_for = ?2 WHERE sequence = ?1")
         mark.bind(1, entry.sequence)
         mark.bind(2, unknown)
@@ -55,7 +56,7 @@ extension WriteTransaction {
 
     /// Returns the reason for holding back an earlier entry that changes the same record, or that creates a record
     /// which this entry refers to.
-    private func reasonOfDependency(_ entry: StoredEntry) throws(StoreFailure) -> String? {
+    private func reasonOfDependency(_ entry: StoredEntry) throws -> String? {
         guard meta.outbox.held > 0 else { return nil }
         for place in try changedPlaces(of: entry.transaction) {
             if let held = try heldEntry(changing: place, before: entry) { return held.heldFor }
@@ -74,7 +75,7 @@ extension WriteTransaction {
     /// its record.
     private func heldEntry(
         changing place: RecordPlace, before entry: StoredEntry
-    ) throws(StoreFailure) -> StoredEntry? {
+    ) throws -> StoredEntry? {
         for sequence in try sequences(linkedTo: place, onlyChanging: true, upTo: entry.sequence - 1) {
             if let other = try self.entry(sequence), other.heldFor != nil, other.space == entry.space { return other }
         }

@@ -1,16 +1,17 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
 // The identity of the database, and the server history that it follows (I15, I16).
 extension WriteTransaction {
-    func session() throws(StoreFailure) -> StoredSession {
+    func session() throws -> StoredSession {
         StoredSession(
             identity: meta.identity, epoch: meta.epoch, account: meta.account,
             spaces: try SpaceRow.allStored(of: meta, connection), outbox: meta.outbox,
             clockOffset: meta.clockOffset.map { .milliseconds($0) })
     }
 
-    func adopt(_ epoch: Epoch, as account: AccountID) throws(StoreFailure) -> StoredSession {
+    func adopt(_ epoch: Epoch, as account: AccountID) throws -> StoredSession {
         if let owner = meta.account, owner != account {
             throw StoreFailure(.otherAccount, "the database belongs to the account '\(owner)', not to '\(account)'")
         }
@@ -31,23 +32,23 @@ extension WriteTransaction {
         return try session()
     }
 
-    func renewIdentity(as client: ClientID) throws(StoreFailure) -> StoredSession {
+    func renewIdentity(as client: ClientID) throws -> StoredSession {
         try FormerClients.remember(meta.identity.client, connection)
         try sendAgain(as: ClientIdentity(client: client, incarnation: 0))
         return try session()
     }
 
     /// Returns the client ids of the device, the current one first.
-    func clients() throws(StoreFailure) -> [ClientID] {
+    func clients() throws -> [ClientID] {
         try FormerClients.all(of: meta.identity.client, connection)
     }
 
-    func resetCursor(of space: SpaceID) throws(StoreFailure) {
+    func resetCursor(of space: SpaceID) throws {
         try reset(try SpaceRow.load(space, connection), inSameHistory: true)
     }
 
     /// Resets the sync position of a space. Rows and outbox stay. At version 0, a late page of the feed is a gap.
-    func reset(_ space: SpaceRow, inSameHistory: Bool) throws(StoreFailure) {
+    func reset(_ space: SpaceRow, inSameHistory: Bool) throws {
         var space = space
         try forgetMarks(of: &space)
         space.cursor = nil
@@ -68,7 +69,7 @@ extension WriteTransaction {
 
     /// Clears the versions of the former history. They mean nothing in the new one, and an edit must not claim to have
     /// seen them.
-    private func forgetVersions() throws(StoreFailure) {
+    private func forgetVersions() throws {
         for table in tables { try connection.execute("UPDATE \(table.quoted) SET version = 0, sync_fields = NULL") }
         try connection.execute("UPDATE sync_base SET version = 0, field_versions = NULL")
         try connection.execute("UPDATE sync_foreign SET version = 0")
@@ -77,7 +78,7 @@ extension WriteTransaction {
     /// Forgets deletions of the former history, which the new one may not know (I15).
     ///
     /// A record whose create is still in the outbox is shown again, because the create will bring it to the server.
-    private func forgetDeletions() throws(StoreFailure) {
+    private func forgetDeletions() throws {
         for table in tables {
             let deleted = try connection.statement(
                 "SELECT id FROM sync_base WHERE collection = ?1 AND is_deleted = 1 ORDER BY id")
@@ -92,7 +93,7 @@ extension WriteTransaction {
     /// Returns everything unconfirmed to waiting, to be sent from number 0 under another identity.
     ///
     /// Each entry remembers its former number, because the server may have it.
-    private func sendAgain(as identity: ClientIdentity) throws(StoreFailure) {
+    private func sendAgain(as identity: ClientIdentity) throws {
         try rememberNumbers()
         meta.identity = identity
         meta.nextNumber = .first
@@ -109,9 +110,9 @@ extension WriteTransaction {
         change.addsToOutbox = change.addsToOutbox || meta.outbox.waiting > 0
     }
 
-    private func rememberNumbers() throws(StoreFailure) {
+    private func rememberNumbers() throws {
         let keep = try connection.statement("UPDATE sync_outbox SET formerly = ?2 WHERE sequence = ?1")
-        try forEachEntry { entry throws(StoreFailure) in
+        try forEachEntry { entry in
             guard let number = entry.number else { return }
             let former = FormerNumber(
                 identity: meta.identity, number: number, hash: try StoredForm.hash(of: entry.transaction))
@@ -121,8 +122,8 @@ extension WriteTransaction {
         }
     }
 
-    private func forgetSeenVersions() throws(StoreFailure) {
-        try forEachEntry { entry throws(StoreFailure) in
+    private func forgetSeenVersions() throws {
+        try forEachEntry { entry in
             let mutations = entry.transaction.mutations.map(\.havingSeenNothing)
             guard mutations != entry.transaction.mutations else { return }
             try replace(entry, with: Transaction(space: entry.space, mutations: mutations))
@@ -130,7 +131,7 @@ extension WriteTransaction {
     }
 
     /// Calls `body` for each outbox entry, oldest first, with one entry in memory at a time.
-    func forEachEntry(_ body: (StoredEntry) throws(StoreFailure) -> Void) throws(StoreFailure) {
+    func forEachEntry(_ body: (StoredEntry) throws -> Void) throws {
         var after: Int64 = 0
         let next = try connection.statement(
             composed:

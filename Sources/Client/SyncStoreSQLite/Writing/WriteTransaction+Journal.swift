@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -5,20 +6,20 @@ import SyncModel
 extension WriteTransaction {
     func note(
         rejected entry: StoredEntry, _ rejection: Rejection, now: WallTime
-    ) throws(StoreFailure) {
+    ) throws {
         try insert(event: "rejected", entry: entry, rejection: rejection, now: now)
     }
 
-    func note(cancelled entry: StoredEntry, now: WallTime) throws(StoreFailure) {
+    func note(cancelled entry: StoredEntry, now: WallTime) throws {
         try insert(event: "cancelled", entry: entry, rejection: nil, now: now)
     }
 
-    func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws(StoreFailure) {
+    func note(merged entry: StoredEntry, _ conflicts: [FieldConflict], now: WallTime) throws {
         try note(conflicts, as: "merged", in: entry.space, sequence: entry.sequence, payload: nil, now: now)
     }
 
     /// Whether the journal already has a merge of this entry with exactly these conflicts.
-    func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws(StoreFailure) -> Bool {
+    func isNoted(mergeOf entry: StoredEntry, _ conflicts: [FieldConflict]) throws -> Bool {
         let statement = try connection.statement(
             "SELECT number FROM sync_journal WHERE sequence = ?1 AND event = 'merged'")
         statement.bind(1, entry.sequence)
@@ -36,7 +37,7 @@ extension WriteTransaction {
     ///   - deleted: a transaction that creates the records again that the commit deleted; nil when it deleted none.
     func note(
         overwritten conflicts: [FieldConflict], deleted: Transaction?, in space: SpaceID, now: WallTime
-    ) throws(StoreFailure) {
+    ) throws {
         let payload: [UInt8]? = if let deleted { try StoredForm.bytes(of: deleted) } else { nil }
         try note(conflicts, as: "overwritten", in: space, sequence: nil, payload: payload, now: now)
     }
@@ -44,9 +45,9 @@ extension WriteTransaction {
     private func note(
         _ conflicts: [FieldConflict], as event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?,
         now: WallTime
-    ) throws(StoreFailure) {
-        let values = try conflicts.map { (conflict) throws(StoreFailure) in
-            try [conflict.base, conflict.winner.value, conflict.loser.value].map { (value) throws(StoreFailure) in
+    ) throws {
+        let values = try conflicts.map { (conflict) in
+            try [conflict.base, conflict.winner.value, conflict.loser.value].map { (value) in
                 try StoredForm.bytes(of: [conflict.field: value])
             }
         }
@@ -81,7 +82,7 @@ extension WriteTransaction {
     }
 
     /// Notes a record that only a lost history of the server had, with the transaction that would bring it back.
-    func note(forgotten transaction: Transaction, now: WallTime) throws(StoreFailure) {
+    func note(forgotten transaction: Transaction, now: WallTime) throws {
         try insert(
             event: "forgotten", in: transaction.space, sequence: nil, payload: try StoredForm.bytes(of: transaction),
             rejection: nil, now: now)
@@ -90,7 +91,7 @@ extension WriteTransaction {
     @discardableResult
     private func insert(
         event: String, entry: StoredEntry, rejection: Rejection?, now: WallTime
-    ) throws(StoreFailure) -> Int64 {
+    ) throws -> Int64 {
         try insert(
             event: event, in: entry.space, sequence: entry.sequence,
             payload: try StoredForm.bytes(of: entry.transaction), records: try records(changedBy: entry.transaction),
@@ -99,7 +100,7 @@ extension WriteTransaction {
 
     /// Returns creates of the records that a transaction updates, with their current values, or with those from before
     /// a server deleted them; nil when no server has shown any.
-    private func records(changedBy transaction: Transaction) throws(StoreFailure) -> [UInt8]? {
+    private func records(changedBy transaction: Transaction) throws -> [UInt8]? {
         var mutations: [Mutation] = []
         for mutation in transaction.mutations {
             guard case .update = mutation.intent,
@@ -124,7 +125,7 @@ extension WriteTransaction {
     private func insert(
         event: String, in space: SpaceID, sequence: Int64?, payload: [UInt8]?, records: [UInt8]? = nil,
         otherBytes: Int = 0, rejection: Rejection?, now: WallTime
-    ) throws(StoreFailure) -> Int64 {
+    ) throws -> Int64 {
         let message = rejection.map { $0.message.clipped(to: StoreLimits.rejectionMessageBytes) }
         let bytes = Int64((payload?.count ?? 0) + (records?.count ?? 0) + (message?.utf8.count ?? 0) + otherBytes)
         let statement = try connection.statement(
@@ -155,7 +156,7 @@ extension WriteTransaction {
     }
 
     /// Deletes the oldest handled entries while the journal exceeds its limits.
-    private func deleteHandledEntries() throws(StoreFailure) {
+    private func deleteHandledEntries() throws {
         while meta.journal.entries > limits.journalEntries || meta.journal.bytes > limits.journalBytes {
             guard meta.journal.entries > meta.outbox.journal else { return }
             let entry = try connection.statement(
@@ -192,7 +193,7 @@ extension WriteTransaction {
     /// Throws `journalFull` when the journal has too many unhandled entries for a new edit (decision 22).
     ///
     /// Entries about earlier edits are always written. The outbox bounds their number.
-    func checkRoomInJournal() throws(StoreFailure) {
+    func checkRoomInJournal() throws {
         guard
             meta.outbox.journal >= limits.unseenJournalEntries || meta.journal.unseenBytes >= limits.unseenJournalBytes
         else { return }
@@ -202,7 +203,7 @@ extension WriteTransaction {
         )
     }
 
-    func setState(_ state: JournalEntry.State, of journal: JournalEntry) throws(StoreFailure) {
+    func setState(_ state: JournalEntry.State, of journal: JournalEntry) throws {
         guard journal.state != state else { return }
         let statement = try connection.statement(
             "UPDATE sync_journal SET state = ?2 WHERE number = ?1 RETURNING bytes")
@@ -219,7 +220,7 @@ extension WriteTransaction {
 
     // MARK: Actions of the user
 
-    func cancel(_ sequence: OutboxSequence, now: WallTime) throws(StoreFailure) {
+    func cancel(_ sequence: OutboxSequence, now: WallTime) throws {
         guard let entry = try entry(sequence.rawValue) else {
             throw StoreFailure(.missingEntry, "there is no transaction \(sequence) in the outbox")
         }
@@ -233,12 +234,12 @@ extension WriteTransaction {
         try removeAndRecompute(entries)
     }
 
-    func dismiss(journal number: Int64) throws(StoreFailure) {
+    func dismiss(journal number: Int64) throws {
         let entry = try journalEntry(number)
         if entry.state == .active { try setState(.dismissed, of: entry) }
     }
 
-    func dismissJournal(upTo number: Int64) throws(StoreFailure) -> Int {
+    func dismissJournal(upTo number: Int64) throws -> Int {
         let statement = try connection.statement(
             "UPDATE sync_journal SET state = 'dismissed' WHERE number <= ?1 AND state = 'active' RETURNING bytes")
         statement.bind(1, number)
@@ -259,13 +260,15 @@ extension WriteTransaction {
 
     func resend(
         journal number: Int64, now: WallTime, newID: @Sendable () -> RecordID
-    ) throws(StoreFailure) -> [OutboxSequence] {
+    ) throws -> [OutboxSequence] {
         let entry = try journalEntry(number)
         let plan = try ResendPlan(
             of: entry, in: try JournalReading.space(of: number, connection), catalog: catalog, newID: newID,
-            replacement: { (collection, id) throws(StoreFailure) in try replacement(of: collection, id) },
+            replacement: { (collection, id) throws(StoreFailure) in
+                try StoreFailure.converting { try replacement(of: collection, id) }
+            },
             home: { (collection, id) throws(StoreFailure) in
-                try connection.table(try table(collection).position).space(of: id, on: connection)
+                try StoreFailure.converting { try table(collection).space(of: id, on: connection) }
             })
         var sequences: [OutboxSequence] = []
         for edits in plan.transactions {
@@ -282,7 +285,7 @@ extension WriteTransaction {
     }
 
     /// Returns the record that was created in place of a deleted one; nil when there is none.
-    private func replacement(of collection: CollectionName, _ id: RecordID) throws(StoreFailure) -> RecordID? {
+    private func replacement(of collection: CollectionName, _ id: RecordID) throws -> RecordID? {
         let statement = try connection.statement(
             "SELECT replacement FROM sync_replacement WHERE collection = ?1 AND id = ?2")
         statement.bind(1, collection.rawValue)
@@ -291,7 +294,7 @@ extension WriteTransaction {
         return try statement.step() ? try statement.recordID(0) : nil
     }
 
-    private func keep(_ made: ResendPlan.Replacement) throws(StoreFailure) {
+    private func keep(_ made: ResendPlan.Replacement) throws {
         let statement = try connection.statement(
             "INSERT OR REPLACE INTO sync_replacement (collection, id, replacement) VALUES (?1, ?2, ?3)")
         statement.bind(1, made.collection.rawValue)
@@ -300,7 +303,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    private func journalEntry(_ number: Int64) throws(StoreFailure) -> JournalEntry {
+    private func journalEntry(_ number: Int64) throws -> JournalEntry {
         guard let entry = try JournalReading.entry(number, connection) else {
             throw StoreFailure(.missingEntry, "there is no entry \(number) in the journal")
         }

@@ -1,10 +1,11 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
 // Conflict notices of a page: values of this device that lost to others.
 extension WriteTransaction {
     /// Writes new notices to the journal, one entry per commit.
-    func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws(StoreFailure) {
+    func note(_ notices: [ConflictNotice], in space: inout SpaceRow, now: WallTime) throws {
         guard let last = notices.last, last.number > space.notice else { return }
         let own = Set(try clients())
         var rest = notices[...].drop { $0.number <= space.notice }
@@ -25,7 +26,7 @@ extension WriteTransaction {
     /// the conflict from the response to a push, or from another history of the server.
     ///
     /// The winning value may carry a client id of this device too, if a copy of its database wrote it.
-    private func concerns(_ conflict: FieldConflict, _ own: Set<ClientID>) throws(StoreFailure) -> Bool {
+    private func concerns(_ conflict: FieldConflict, _ own: Set<ClientID>) throws -> Bool {
         guard own.contains(conflict.loser.stamp.client) else { return false }
         let known = try connection.statement(
             """
@@ -47,7 +48,7 @@ extension WriteTransaction {
     /// removes them; nil when nothing was deleted, or when the device does not have the records.
     private func creation(
         ofDeleted conflicts: [FieldConflict], in space: SpaceID
-    ) throws(StoreFailure) -> Transaction? {
+    ) throws -> Transaction? {
         var mutations: [Mutation] = []
         for conflict in conflicts
         where conflict.rule == .deleteWins && !mutations.contains(where: { $0.record == conflict.record }) {

@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -18,7 +19,7 @@ struct StoredEntry {
     static let columns = "sequence, space, payload, bytes, number, attempts, version, formerly, held_for"
 
     /// Reads the current row of a statement that selects `columns`.
-    init(_ statement: Statement) throws(StoreFailure) {
+    init(_ statement: Statement) throws {
         sequence = statement.integer(0)
         guard let space = SpaceID(rawValue: statement.text(1)) else {
             throw StoreFailure(.corrupt, "outbox entry \(sequence) has no name of a space")
@@ -51,7 +52,7 @@ struct StoredEntry {
 extension WriteTransaction {
     // MARK: Entries
 
-    func entry(_ sequence: Int64) throws(StoreFailure) -> StoredEntry? {
+    func entry(_ sequence: Int64) throws -> StoredEntry? {
         let statement = try connection.statement(
             "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE sequence = ?1"
         )
@@ -60,7 +61,7 @@ extension WriteTransaction {
         return try statement.step() ? try StoredEntry(statement) : nil
     }
 
-    func entry(numbered number: TransactionNumber) throws(StoreFailure) -> StoredEntry? {
+    func entry(numbered number: TransactionNumber) throws -> StoredEntry? {
         let statement = try connection.statement(
             "SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox WHERE number = ?1"
         )
@@ -69,7 +70,7 @@ extension WriteTransaction {
         return try statement.step() ? try StoredEntry(statement) : nil
     }
 
-    func newestEntry() throws(StoreFailure) -> StoredEntry? {
+    func newestEntry() throws -> StoredEntry? {
         let statement = try connection.statement(
             """
             SELECT sequence, space, payload, bytes, number, attempts, version, formerly, held_for FROM sync_outbox
@@ -82,7 +83,7 @@ extension WriteTransaction {
     /// Returns the entries of a space that the server has applied, oldest first.
     ///
     /// - Parameter version: only entries applied at versions up to this one; nil for all.
-    func answeredEntries(in space: SpaceID, upTo version: Version?) throws(StoreFailure) -> [StoredEntry] {
+    func answeredEntries(in space: SpaceID, upTo version: Version?) throws -> [StoredEntry] {
         guard meta.outbox.answered > 0 else { return [] }
         let statement = try connection.statement(
             """
@@ -98,7 +99,7 @@ extension WriteTransaction {
     }
 
     /// Appends a transaction and its links to the outbox, and returns its sequence.
-    func append(_ transaction: Transaction, now: WallTime) throws(StoreFailure) -> Int64 {
+    func append(_ transaction: Transaction, now: WallTime) throws -> Int64 {
         let payload = try StoredForm.bytes(of: transaction)
         guard meta.outbox.count < limits.outboxEntries else {
             throw StoreFailure(
@@ -130,7 +131,7 @@ extension WriteTransaction {
     /// Replaces the contents of a waiting entry, which keeps its sequence.
     ///
     /// - Parameter now: the time at which the new contents were written; nil keeps the old time.
-    func replace(_ entry: StoredEntry, with transaction: Transaction, now: WallTime? = nil) throws(StoreFailure) {
+    func replace(_ entry: StoredEntry, with transaction: Transaction, now: WallTime? = nil) throws {
         if entry.heldFor != nil { try releaseHeld() }
         let payload = try StoredForm.bytes(of: transaction)
         let statement = try connection.statement(
@@ -152,7 +153,7 @@ extension WriteTransaction {
     }
 
     /// Removes an entry and its links from the outbox. The records that it changed stay unchanged.
-    func remove(_ entry: StoredEntry) throws(StoreFailure) {
+    func remove(_ entry: StoredEntry) throws {
         // Entries that depend on it may be sent now.
         if entry.heldFor != nil { try releaseHeld() }
         let statement = try connection.statement("DELETE FROM sync_outbox WHERE sequence = ?1")
@@ -171,7 +172,7 @@ extension WriteTransaction {
 
     /// Removes entries that the base now includes, or that no longer apply, and recomputes the records that they
     /// changed.
-    func removeAndRecompute(_ entries: [StoredEntry]) throws(StoreFailure) {
+    func removeAndRecompute(_ entries: [StoredEntry]) throws {
         var places: [RecordPlace] = []
         var known: Set<RecordPlace> = []
         for entry in entries {
@@ -195,7 +196,7 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a transaction changes, each once, in the order of its mutations.
-    func changedPlaces(of transaction: Transaction) throws(StoreFailure) -> [RecordPlace] {
+    func changedPlaces(of transaction: Transaction) throws -> [RecordPlace] {
         var places: [RecordPlace] = []
         var known: Set<RecordPlace> = []
         for mutation in transaction.mutations {
@@ -207,7 +208,7 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a transaction's values refer to.
-    func referredPlaces(of transaction: Transaction) throws(StoreFailure) -> [RecordPlace] {
+    func referredPlaces(of transaction: Transaction) throws -> [RecordPlace] {
         var places: [RecordPlace] = []
         for mutation in transaction.mutations {
             let model = try table(mutation.collection, orElse: .corrupt).model
@@ -220,7 +221,7 @@ extension WriteTransaction {
     }
 
     /// Returns a transaction's links to records: those it changes, and those it refers to while no server has them.
-    private func links(of transaction: Transaction) throws(StoreFailure) -> [Link] {
+    private func links(of transaction: Transaction) throws -> [Link] {
         let changed = try changedPlaces(of: transaction)
         var links = changed.map { Link(place: $0, kind: .changes) }
         let own = Set(changed)
@@ -231,11 +232,11 @@ extension WriteTransaction {
     }
 
     /// Links an existing outbox entry to the records that it changes or refers to.
-    func link(_ entry: StoredEntry) throws(StoreFailure) {
+    func link(_ entry: StoredEntry) throws {
         for link in try links(of: entry.transaction) { try insert(link, entry.sequence) }
     }
 
-    private func insert(_ link: Link, _ sequence: Int64) throws(StoreFailure) {
+    private func insert(_ link: Link, _ sequence: Int64) throws {
         let statement = try connection.statement(
             "INSERT OR IGNORE INTO sync_pending (collection, id, sequence, link) VALUES (?1, ?2, ?3, ?4)")
         statement.bind(1, tables[link.place.table].name)
@@ -245,7 +246,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    private func unlink(_ entry: StoredEntry) throws(StoreFailure) {
+    private func unlink(_ entry: StoredEntry) throws {
         let statement = try connection.statement(
             "DELETE FROM sync_pending WHERE collection = ?1 AND id = ?2 AND sequence = ?3")
         for place in try changedPlaces(of: entry.transaction) + referredPlaces(of: entry.transaction) {
@@ -258,11 +259,11 @@ extension WriteTransaction {
 
     // MARK: Lookups
 
-    func anyPending() throws(StoreFailure) -> Bool {
+    func anyPending() throws -> Bool {
         meta.outbox.count > 0
     }
 
-    func hasPending(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+    func hasPending(_ place: RecordPlace) throws -> Bool {
         let statement = try connection.statement(
             "SELECT 1 FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes' LIMIT 1")
         statement.bind(1, tables[place.table].name)
@@ -272,7 +273,7 @@ extension WriteTransaction {
     }
 
     /// Whether the record was created here, and no server has shown it.
-    func isPendingCreation(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+    func isPendingCreation(_ place: RecordPlace) throws -> Bool {
         guard try hasPending(place) else { return false }
         return try base(place) == .absent
     }
@@ -284,7 +285,7 @@ extension WriteTransaction {
     ///   - end: only entries up to this one, inclusive.
     func sequences(
         linkedTo place: RecordPlace, onlyChanging: Bool, after start: Int64 = 0, upTo end: Int64 = .max
-    ) throws(StoreFailure) -> [Int64] {
+    ) throws -> [Int64] {
         let statement = try connection.statement(
             """
             SELECT DISTINCT sequence FROM sync_pending
@@ -303,7 +304,7 @@ extension WriteTransaction {
     }
 
     /// Returns the pending transactions that change a record, oldest first.
-    func pendingTransactions(of place: RecordPlace) throws(StoreFailure) -> [Transaction] {
+    func pendingTransactions(of place: RecordPlace) throws -> [Transaction] {
         var transactions: [Transaction] = []
         for sequence in try sequences(linkedTo: place, onlyChanging: true) {
             transactions.append(try transaction(at: sequence))
@@ -316,7 +317,7 @@ extension WriteTransaction {
     /// The author of an edit over a pending value has not seen anything that the server has shown since.
     func versionsSeen(
         of fields: Set<FieldName>, at place: RecordPlace, in space: SpaceID
-    ) throws(StoreFailure) -> [FieldName: Version] {
+    ) throws -> [FieldName: Version] {
         let statement = try connection.statement(
             """
             SELECT sequence FROM sync_pending WHERE collection = ?1 AND id = ?2 AND link = 'changes'
@@ -351,7 +352,7 @@ extension WriteTransaction {
     /// seen it, and a delete must not claim to.
     func versionSeen(
         of record: Record, at place: RecordPlace, in space: SpaceID
-    ) throws(StoreFailure) -> Version {
+    ) throws -> Version {
         let model = tables[place.table].model
         var version = record.version
         for (field, seen) in try versionsSeen(of: Set(model.fields.map(\.name)), at: place, in: space) {
@@ -362,7 +363,7 @@ extension WriteTransaction {
         return version
     }
 
-    private func transaction(at sequence: Int64) throws(StoreFailure) -> Transaction {
+    private func transaction(at sequence: Int64) throws -> Transaction {
         if let transaction = decoded[sequence] { return transaction }
         guard let transaction = try entry(sequence)?.transaction else {
             throw StoreFailure(.corrupt, "sync_pending names outbox entry \(sequence), which does not exist")
@@ -377,7 +378,7 @@ extension WriteTransaction {
     ///
     /// An entry depends on an earlier one if it changes the same record, or refers to a record that the earlier one
     /// creates.
-    func waitingDependants(of entry: StoredEntry) throws(StoreFailure) -> [StoredEntry] {
+    func waitingDependants(of entry: StoredEntry) throws -> [StoredEntry] {
         struct Links: Hashable {
             let place: RecordPlace
             let onlyChanging: Bool

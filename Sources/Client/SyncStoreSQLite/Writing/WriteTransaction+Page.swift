@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -5,7 +6,7 @@ import SyncModel
 extension WriteTransaction {
     func apply(
         _ page: PullPage, after cursor: Cursor?, brake: DeleteBrake?, now: WallTime
-    ) throws(StoreFailure) -> ApplyResult {
+    ) throws -> ApplyResult {
         guard meta.epoch == page.epoch else {
             throw StoreFailure(
                 .contradiction,
@@ -62,8 +63,9 @@ extension WriteTransaction {
     }
 
     /// Removes answered entries whose effects the base now includes.
-    private func confirmAnswered(in space: SpaceRow) throws(StoreFailure) {
+    private func confirmAnswered(in space: SpaceRow) throws {
         let entries = try answeredEntries(in: space.space, upTo: space.version)
+        for entry in entries { try rememberConfirmed(entry, in: space) }
         if !entries.isEmpty { try removeAndRecompute(entries) }
     }
 
@@ -71,7 +73,7 @@ extension WriteTransaction {
 
     private func applySnapshot(
         _ groups: [SnapshotRows], isFirst: Bool, of page: PullPage, to space: inout SpaceRow, now: WallTime
-    ) throws(StoreFailure) -> Int {
+    ) throws -> Int {
         if isFirst {
             let floor = max(space.version, space.phase == .empty ? space.completeAt : .zero)
             guard page.version >= floor else {
@@ -137,7 +139,7 @@ extension WriteTransaction {
         return count
     }
 
-    private func check(_ uid: UID, of id: RecordID, in table: RecordTable) throws(StoreFailure) {
+    private func check(_ uid: UID, of id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else {
             throw StoreFailure(
                 .contradiction, "the server shows \(table.name) \(id) with the uid \(uid); 0 or more expected")
@@ -145,7 +147,7 @@ extension WriteTransaction {
     }
 
     /// Whether the space already has rows that a snapshot must be compared with.
-    private func holdsShownRecords(in space: SpaceRow) throws(StoreFailure) -> Bool {
+    private func holdsShownRecords(in space: SpaceRow) throws -> Bool {
         for table in tables {
             let statement = try connection.statement(
                 composed: "SELECT 1 FROM \(table.quoted) WHERE sync_space = ?1 LIMIT 1")
@@ -161,7 +163,7 @@ extension WriteTransaction {
         return try statement.step()
     }
 
-    private func markSeen(_ place: RecordPlace, in space: SpaceRow) throws(StoreFailure) {
+    private func markSeen(_ place: RecordPlace, in space: SpaceRow) throws {
         let statement = try connection.statement(
             "INSERT OR IGNORE INTO sync_seen (space, collection, id) VALUES (?1, ?2, ?3)")
         statement.bind(1, space.key)
@@ -170,7 +172,7 @@ extension WriteTransaction {
         try statement.run()
     }
 
-    func forgetMarks(of space: inout SpaceRow) throws(StoreFailure) {
+    func forgetMarks(of space: inout SpaceRow) throws {
         guard space.marks else { return }
         let statement = try connection.statement("DELETE FROM sync_seen WHERE space = ?1")
         statement.bind(1, space.key)
@@ -179,14 +181,14 @@ extension WriteTransaction {
     }
 
     /// Returns the number of records of the space that a server has shown.
-    private func shownCount(in space: SpaceRow) throws(StoreFailure) -> Int {
+    private func shownCount(in space: SpaceRow) throws -> Int {
         var count = 0
         for table in tables { count += try shownCount(in: table, of: space) }
         return count
     }
 
     /// Returns the number of records of a collection that a server has shown in the space.
-    func shownCount(in table: RecordTable, of space: SpaceRow) throws(StoreFailure) -> Int {
+    func shownCount(in table: RecordTable, of space: SpaceRow) throws -> Int {
         let all = try connection.statement(
             composed:
                 """
@@ -201,7 +203,7 @@ extension WriteTransaction {
     }
 
     /// Returns the records that a server once showed in the space, and that the completed snapshot does not contain.
-    private func recordsNotShown(in space: SpaceRow) throws(StoreFailure) -> [RecordPlace] {
+    private func recordsNotShown(in space: SpaceRow) throws -> [RecordPlace] {
         var gone: [RecordPlace] = []
         guard space.marks else { return gone }
         for table in tables {
@@ -227,13 +229,13 @@ extension WriteTransaction {
     }
 
     /// Whether a record that the snapshot does not contain was shown before in this space.
-    private func isGone(_ place: RecordPlace, from space: SpaceRow) throws(StoreFailure) -> Bool {
+    private func isGone(_ place: RecordPlace, from space: SpaceRow) throws -> Bool {
         guard try hasPending(place) else { return true }
         let (base, home) = try storedBase(place)
         return base.record != nil && home == space.key
     }
 
-    private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws(StoreFailure) {
+    private func sweep(_ places: [RecordPlace], in space: SpaceRow, now: WallTime) throws {
         var lost: Set<RecordPlace> = []
         for place in places where try isUnheardOf(place) { lost.insert(place) }
         try offer(lost: lost.sorted(), in: space.space, now: now)
@@ -251,7 +253,7 @@ extension WriteTransaction {
     ///
     /// A server that was restored from a backup has not deleted such a record: it does not know it yet. The device that
     /// created the record may still send it (I15).
-    private func isUnheardOf(_ place: RecordPlace) throws(StoreFailure) -> Bool {
+    private func isUnheardOf(_ place: RecordPlace) throws -> Bool {
         let shown = try hasPending(place) ? try base(place).record : try row(place)?.record
         return shown?.version == .zero
     }
@@ -263,7 +265,7 @@ extension WriteTransaction {
     /// - Returns: the number of changed records; nil when the page holds nothing new.
     private func applyCommits(
         _ commits: [Commit], of page: PullPage, to space: inout SpaceRow, now: WallTime
-    ) throws(StoreFailure) -> Int? {
+    ) throws -> Int? {
         guard space.phase != .snapshot else {
             throw StoreFailure(.contradiction, "a page of the feed of \(space.space), whose snapshot is not finished")
         }
@@ -320,7 +322,7 @@ extension WriteTransaction {
     /// Returns a lost history's edits of a record that the current history creates again; nil when there are none.
     private func edits(
         lostBy change: RecordChange, at version: Version, in space: SpaceRow
-    ) throws(StoreFailure) -> Mutation? {
+    ) throws -> Mutation? {
         guard case .created(let uid, let patch) = change.effect else { return nil }
         let table = try table(change.collection, orElse: .contradiction)
         let place = RecordPlace(table: table.position, id: change.id)
@@ -330,7 +332,7 @@ extension WriteTransaction {
 
     private func apply(
         _ change: RecordChange, at version: Version, in space: SpaceRow, mayBePending: Bool
-    ) throws(StoreFailure) {
+    ) throws {
         let table = try table(change.collection, orElse: .contradiction)
         let place = RecordPlace(table: table.position, id: change.id)
         var isPending = false
@@ -364,7 +366,7 @@ extension WriteTransaction {
     ///   feed, because the pages of a snapshot are read at different times.
     private func base(
         _ base: Base, after change: RecordChange, at version: Version, in table: RecordTable, isComplete: Bool
-    ) throws(StoreFailure) -> Base {
+    ) throws -> Base {
         switch (change.effect, base) {
         case (.created(let uid, let patch), .absent):
             try check(uid, of: change.id, in: table)

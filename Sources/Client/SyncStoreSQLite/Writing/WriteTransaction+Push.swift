@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -33,7 +34,7 @@ private struct BatchDraft {
 extension WriteTransaction {
     /// Numbers and freezes the oldest transactions that have no outcome and whose collections and fields the server
     /// knows.
-    func takeBatch(_ limit: BatchLimit, now: WallTime) throws(StoreFailure) -> PushBatch? {
+    func takeBatch(_ limit: BatchLimit, now: WallTime) throws -> PushBatch? {
         try healClock(now: now)
         try releaseHeld(for: limit.models)
         var draft = BatchDraft(limit: limit)
@@ -85,7 +86,7 @@ extension WriteTransaction {
     }
 
     /// Adds entries, in the order of a statement, until the draft is full.
-    private func fill(_ draft: inout BatchDraft, from statement: Statement) throws(StoreFailure) {
+    private func fill(_ draft: inout BatchDraft, from statement: Statement) throws {
         defer { statement.reset() }
         while !draft.isFull, try statement.step() {
             var entry = try StoredEntry(statement)
@@ -98,7 +99,7 @@ extension WriteTransaction {
 
     /// Returns the newest proof of the history of each space, those of `spaces` first, up to the number that a push may
     /// carry.
-    private func proofs(startingWith spaces: [SpaceID]) throws(StoreFailure) -> [Cursor] {
+    private func proofs(startingWith spaces: [SpaceID]) throws -> [Cursor] {
         let wanted = Set(spaces)
         let rows = try SpaceRow.all(connection)
         // Other spaces send receipts only, because their own pulls send the cursors.
@@ -109,7 +110,7 @@ extension WriteTransaction {
 
     func withdraw(
         _ number: TransactionNumber, of identity: ClientIdentity, because rejection: Rejection
-    ) throws(StoreFailure) -> OutboxSummary {
+    ) throws -> OutboxSummary {
         guard identity == meta.identity, let entry = try entry(numbered: number), entry.version == nil else {
             rollsBack = true
             return meta.outbox
@@ -125,7 +126,7 @@ extension WriteTransaction {
     }
 
     /// Returns the server's reason for refusing an entry that was then withdrawn; nil for any other entry.
-    private func refusal(of entry: StoredEntry) throws(StoreFailure) -> Rejection? {
+    private func refusal(of entry: StoredEntry) throws -> Rejection? {
         let statement = try connection.statement(
             "SELECT refusal_code, refusal_message FROM sync_outbox WHERE sequence = ?1 AND refusal_code IS NOT NULL")
         statement.bind(1, entry.sequence)
@@ -136,7 +137,7 @@ extension WriteTransaction {
     }
 
     /// Returns the smallest number without an outcome. All outcomes below it are known here.
-    private func smallestUnanswered() throws(StoreFailure) -> TransactionNumber {
+    private func smallestUnanswered() throws -> TransactionNumber {
         let statement = try connection.statement(
             "SELECT number FROM sync_outbox WHERE number IS NOT NULL AND version IS NULL ORDER BY number LIMIT 1")
         defer { statement.reset() }
@@ -145,7 +146,7 @@ extension WriteTransaction {
 
     func record(
         _ results: [TransactionResult], of identity: ClientIdentity, now: WallTime
-    ) throws(StoreFailure) -> OutboxSummary {
+    ) throws -> OutboxSummary {
         guard identity == meta.identity else { return meta.outbox }
         try healClock(now: now)
         for result in results {
@@ -169,7 +170,7 @@ extension WriteTransaction {
         return meta.outbox
     }
 
-    private func keep(_ receipt: CommitReceipt) throws(StoreFailure) {
+    private func keep(_ receipt: CommitReceipt) throws {
         var space = try SpaceRow.load(receipt.space, connection)
         guard space.stored(for: []).confirmed(by: receipt).receipt == receipt else { return }
         space.receipt = receipt
@@ -178,7 +179,7 @@ extension WriteTransaction {
 
     private func recordApplied(
         _ entry: StoredEntry, _ version: Version, _ uids: [AssignedUID], _ conflicts: [FieldConflict], now: WallTime
-    ) throws(StoreFailure) {
+    ) throws {
         guard version > .zero else {
             throw StoreFailure(.contradiction, "an applied transaction has version \(version), at least 1 expected")
         }
@@ -201,11 +202,12 @@ extension WriteTransaction {
             // The page arrived before the response.
             var entry = entry
             entry.version = version
+            try rememberConfirmed(entry, in: space)
             try removeAndRecompute([entry])
         }
     }
 
-    private func assign(_ assigned: AssignedUID) throws(StoreFailure) {
+    private func assign(_ assigned: AssignedUID) throws {
         let table = try table(assigned.collection, orElse: .contradiction)
         guard assigned.uid.isValid else {
             throw StoreFailure(
@@ -231,7 +233,7 @@ extension WriteTransaction {
     /// collection or field.
     ///
     /// The number is used up. The contents are held back until another server answers.
-    private func sendLater(_ entry: StoredEntry, heldFor unknown: String) throws(StoreFailure) {
+    private func sendLater(_ entry: StoredEntry, heldFor unknown: String) throws {
         let statement = try connection.statement(
             "UPDATE sync_outbox SET number = NULL, attempts = 0, formerly = NULL WHERE sequence = ?1")
         statement.bind(1, entry.sequence)
@@ -243,7 +245,7 @@ extension WriteTransaction {
 
     private func recordRejected(
         _ entry: StoredEntry, _ rejection: Rejection, now: WallTime
-    ) throws(StoreFailure) {
+    ) throws {
         let dependants = try waitingDependants(of: entry)
         try note(rejected: entry, rejection, now: now)
         for dependant in dependants {

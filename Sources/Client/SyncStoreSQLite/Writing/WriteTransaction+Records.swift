@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -18,17 +19,17 @@ enum Base: Hashable {
 extension WriteTransaction {
     // MARK: Current
 
-    func row(_ place: RecordPlace) throws(StoreFailure) -> StoredRow? {
-        let statement = try connection.table(place.table).statement(.selectByID, on: connection)
+    func row(_ place: RecordPlace) throws -> StoredRow? {
+        let statement = try tables[place.table].statement(.selectByID, on: connection)
         statement.bind(1, place.id)
         defer { statement.reset() }
         return try statement.step() ? try tables[place.table].row(statement) : nil
     }
 
-    func write(_ row: StoredRow, to table: RecordTable) throws(StoreFailure) {
+    func write(_ row: StoredRow, to table: RecordTable) throws {
         if mayHoldOldUIDs { try release(row.record.uid, for: row.record.id, in: table) }
-        let statement = try connection.table(table.position).statement(.upsert, on: connection)
-        do throws(StoreFailure) {
+        let statement = try table.statement(.upsert, on: connection)
+        do {
             try table.bind(row, to: statement)
         } catch {
             statement.reset()
@@ -44,7 +45,7 @@ extension WriteTransaction {
     /// Such a record has version 0. A record that the current history has shown keeps its uid, and the page is refused
     /// (I13). The exception is a record that a fresh snapshot of its space has not shown yet: the snapshot decides
     /// which records exist.
-    func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws(StoreFailure) {
+    func release(_ uid: UID, for id: RecordID, in table: RecordTable) throws {
         guard uid.isValid else { return }
         // The SELECT comes first because it finds something only after a restore, and an UPDATE that finds nothing
         // takes several times as long.
@@ -68,8 +69,8 @@ extension WriteTransaction {
         let space: Int64
     }
 
-    private func holder(of uid: UID, besides id: RecordID, in table: RecordTable) throws(StoreFailure) -> Holder? {
-        let row = try connection.table(table.position).statement(.selectHolder, on: connection)
+    private func holder(of uid: UID, besides id: RecordID, in table: RecordTable) throws -> Holder? {
+        let row = try table.statement(.selectHolder, on: connection)
         row.bind(1, uid.rawValue)
         row.bind(2, id)
         guard try row.step() else { return nil }
@@ -77,7 +78,7 @@ extension WriteTransaction {
         return Holder(id: try row.recordID(0), version: Version(row.integer(1)), space: row.integer(2))
     }
 
-    private func givesWay(_ holder: Holder, in table: RecordTable) throws(StoreFailure) -> Bool {
+    private func givesWay(_ holder: Holder, in table: RecordTable) throws -> Bool {
         if holder.version == .zero { return true }
         guard holder.space == freshSnapshot else { return false }
         let seen = try connection.statement("SELECT 1 FROM sync_seen WHERE space = ?1 AND collection = ?2 AND id = ?3")
@@ -88,28 +89,28 @@ extension WriteTransaction {
         return try !seen.step()
     }
 
-    private func clearBaseUID(of id: RecordID, in table: RecordTable) throws(StoreFailure) {
+    private func clearBaseUID(of id: RecordID, in table: RecordTable) throws {
         let clearing = try connection.statement("UPDATE sync_base SET uid = -1 WHERE collection = ?1 AND id = ?2")
         clearing.bind(1, table.name)
         clearing.bind(2, id)
         try clearing.run()
     }
 
-    private func firstID(_ statement: Statement) throws(StoreFailure) -> RecordID? {
+    private func firstID(_ statement: Statement) throws -> RecordID? {
         guard try statement.step() else { return nil }
         defer { statement.reset() }
         return try statement.recordID(0)
     }
 
-    func setUID(_ uid: UID, of id: RecordID, in table: RecordTable) throws(StoreFailure) {
+    func setUID(_ uid: UID, of id: RecordID, in table: RecordTable) throws {
         let statement = try connection.statement(composed: table.setUID)
         statement.bind(1, id)
         statement.bind(2, uid.rawValue)
         try statement.run()
     }
 
-    func deleteRow(_ place: RecordPlace) throws(StoreFailure) {
-        let statement = try connection.table(place.table).statement(.deleteByID, on: connection)
+    func deleteRow(_ place: RecordPlace) throws {
+        let statement = try tables[place.table].statement(.deleteByID, on: connection)
         statement.bind(1, place.id)
         try statement.run()
         change.touch(tables[place.table].model.collection, place.id)
@@ -117,12 +118,12 @@ extension WriteTransaction {
 
     // MARK: Base
 
-    func base(_ place: RecordPlace) throws(StoreFailure) -> Base {
+    func base(_ place: RecordPlace) throws -> Base {
         try storedBase(place).base
     }
 
     /// Returns a record's base, and the key of the space in which the server has shown it; nil where it has not.
-    func storedBase(_ place: RecordPlace) throws(StoreFailure) -> (base: Base, space: Int64?) {
+    func storedBase(_ place: RecordPlace) throws -> (base: Base, space: Int64?) {
         let statement = try connection.statement(
             """
             SELECT is_deleted, uid, version, field_versions, fields, unknown, space FROM sync_base
@@ -158,7 +159,7 @@ extension WriteTransaction {
     /// Stores a record's base; `absent` deletes it.
     ///
     /// - Parameter space: the key of the space in which the server has shown the record or its deletion.
-    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws(StoreFailure) {
+    func setBase(_ place: RecordPlace, _ base: Base, in space: Int64) throws {
         let table = tables[place.table]
         let statement = try connection.statement(
             """
@@ -203,7 +204,7 @@ extension WriteTransaction {
 
     /// Returns the current values of a record with pending changes or, if a server deleted it meanwhile, the values
     /// from before; nil when no server has shown it.
-    func lastShown(_ place: RecordPlace) throws(StoreFailure) -> Patch? {
+    func lastShown(_ place: RecordPlace) throws -> Patch? {
         let table = tables[place.table]
         let statement = try connection.statement("SELECT fields FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, table.name)
@@ -215,7 +216,7 @@ extension WriteTransaction {
         return patch.isEmpty ? nil : patch
     }
 
-    func dropBase(_ place: RecordPlace) throws(StoreFailure) {
+    func dropBase(_ place: RecordPlace) throws {
         let statement = try connection.statement("DELETE FROM sync_base WHERE collection = ?1 AND id = ?2")
         statement.bind(1, tables[place.table].name)
         statement.bind(2, place.id)
@@ -223,7 +224,7 @@ extension WriteTransaction {
     }
 
     /// Returns the records of a table whose ids are in the first column of a statement.
-    func places(in table: RecordTable, from statement: Statement) throws(StoreFailure) -> [RecordPlace] {
+    func places(in table: RecordTable, from statement: Statement) throws -> [RecordPlace] {
         defer { statement.reset() }
         var places: [RecordPlace] = []
         while try statement.step() {
@@ -238,7 +239,7 @@ extension WriteTransaction {
     ///
     /// The record lives in the space where the server has shown it, or else in the space of its oldest pending change.
     /// Pending changes in another space, where this device created the same id, do not apply.
-    func recompute(_ place: RecordPlace) throws(StoreFailure) {
+    func recompute(_ place: RecordPlace) throws {
         let table = tables[place.table]
         let (base, home) = try storedBase(place)
         let pending = try pendingTransactions(of: place)

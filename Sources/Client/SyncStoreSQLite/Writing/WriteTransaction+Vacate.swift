@@ -1,9 +1,10 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
 // Removes a space from the device when the account may no longer read it (I21).
 extension WriteTransaction {
-    func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws(StoreFailure) -> VacateResult {
+    func vacate(_ name: SpaceID, of epoch: Epoch, brake: DeleteBrake?) throws -> VacateResult {
         var space = try SpaceRow.load(name, connection)
         guard meta.epoch == epoch else {
             rollsBack = true
@@ -46,7 +47,7 @@ extension WriteTransaction {
     /// Counts what only a lost history has shown of the space, until the current history has shown the whole space.
     ///
     /// Until then, nothing proves that the current history decides what may be read here.
-    private func countUnproven(in space: SpaceRow) throws(StoreFailure) -> Int {
+    private func countUnproven(in space: SpaceRow) throws -> Int {
         guard !space.showsItsVersion else { return 0 }
         var count = 0
         for table in tables {
@@ -77,7 +78,7 @@ extension WriteTransaction {
     /// changes.
     ///
     /// - Returns: the number of records that a server had shown.
-    private func removeShown(in table: RecordTable, of space: SpaceRow) throws(StoreFailure) -> Int {
+    private func removeShown(in table: RecordTable, of space: SpaceRow) throws -> Int {
         if try followsLostHistory() {
             let former = try connection.statement(
                 composed:
@@ -126,7 +127,7 @@ extension WriteTransaction {
     /// lost history.
     ///
     /// - Returns: the number of deleted entries.
-    private func forgetWhatOthersWrote(in space: SpaceID) throws(StoreFailure) -> Int {
+    private func forgetWhatOthersWrote(in space: SpaceID) throws -> Int {
         let conflicts = try connection.statement(
             """
             DELETE FROM sync_conflict WHERE journal IN
@@ -157,7 +158,7 @@ extension WriteTransaction {
     }
 
     /// Clears the records in the remaining journal entries, because they contain values that others wrote.
-    private func forgetRecords(in space: SpaceID) throws(StoreFailure) {
+    private func forgetRecords(in space: SpaceID) throws {
         let sizes = try connection.statement(
             """
             SELECT number, state = 'active', length(CAST(records AS BLOB)) FROM sync_journal

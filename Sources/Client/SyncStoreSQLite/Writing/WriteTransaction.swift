@@ -1,3 +1,4 @@
+import SQLiteDatabase
 import SyncCore
 import SyncModel
 
@@ -22,10 +23,12 @@ final class WriteTransaction {
     private var spaceKeys: [SpaceID: Int64] = [:]
     /// Transactions decoded so far, by their outbox sequence.
     var decoded: [Int64: Transaction] = [:]
+    /// The versions of this device's own commits in a lost history that were read so far, by the key of their space.
+    var lostVersions: [Int64: Set<Version>] = [:]
 
     init(
         on connection: Connection, catalog: SchemaCatalog, tables: [RecordTable], limits: StoreLimits
-    ) throws(StoreFailure) {
+    ) throws {
         guard let meta = try Meta.load(connection) else {
             throw StoreFailure.withoutIdentity
         }
@@ -38,12 +41,12 @@ final class WriteTransaction {
     }
 
     /// Saves `meta` if it has changed. Must be the last step before the commit.
-    func finish() throws(StoreFailure) {
+    func finish() throws {
         if meta != loadedMeta { try meta.save(connection) }
     }
 
     /// Returns the table of a collection.
-    func table(_ collection: CollectionName, orElse code: StoreFailure.Code = .unknownCollection) throws(StoreFailure)
+    func table(_ collection: CollectionName, orElse code: StoreFailure.Code = .unknownCollection) throws
         -> RecordTable
     {
         guard let table = tables.first(where: { $0.model.collection == collection }) else {
@@ -54,7 +57,7 @@ final class WriteTransaction {
     }
 
     /// Returns the key of a space, and creates the space's row on first use.
-    func key(of space: SpaceID) throws(StoreFailure) -> Int64 {
+    func key(of space: SpaceID) throws -> Int64 {
         if let key = spaceKeys[space] { return key }
         let key = try SpaceRow.load(space, connection).key
         spaceKeys[space] = key

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import Glibc
-import SyncBootstrap
 import SyncCore
 import SyncJSON
+import SyncProgram
 
 /// Runs two devices and a server as real processes, and shows that nothing is lost.
 struct DemoCommand: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import SyncBootstrap
 import SyncCore
 import SyncJSON
+import SyncProgram
 
 /// The steps of the demo, in order, and the time that each took.
 final class DemoStory {

@@ -30,7 +30,7 @@ final class DemoWorld {
         // The user's own configuration must not affect the demo.
         variables = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": folder, "NO_COLOR": "1",
-            "TOMBOLO_ENVIRONMENT": "test", "SWIFT_BACKTRACE": "enable=no",
+            "SYNCCTL_ENVIRONMENT": "test", "SYNCD_ENVIRONMENT": "test", "SWIFT_BACKTRACE": "enable=no",
         ]
         for name in ["server", "laptop", "kiosk", "logs"] {
             try FileManager.default.createDirectory(

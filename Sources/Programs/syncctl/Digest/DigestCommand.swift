@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Prints fingerprints of the records of this device, or of the server.
 struct DigestCommand: AsyncParsableCommand {

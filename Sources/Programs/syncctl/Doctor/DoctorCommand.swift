@@ -3,6 +3,7 @@ import Glibc
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Checks the device, and explains each result in a sentence.
 struct DoctorCommand: AsyncParsableCommand {

@@ -1,4 +1,4 @@
-import SyncBootstrap
+import SyncProgram
 
 /// One finding of `syncctl doctor`: a sentence, and what to do about it.
 struct Finding: Hashable {

@@ -5,6 +5,7 @@ import SyncBootstrap
 import SyncCore
 import SyncModel
 import SyncObjects
+import SyncProgram
 import TomboloCommunity
 
 /// Imports existing data.

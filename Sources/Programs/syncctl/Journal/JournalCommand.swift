@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Shows the journal of rejected and losing changes, so that no user input silently disappears.
 struct JournalCommand: AsyncParsableCommand {

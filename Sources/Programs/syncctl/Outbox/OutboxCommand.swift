@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Shows the transactions that the server has not confirmed, and cancels them.
 struct OutboxCommand: AsyncParsableCommand {

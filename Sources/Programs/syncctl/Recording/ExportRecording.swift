@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SyncBootstrap
 import SyncCore
+import SyncProgram
 import SyncRecording
 
 struct ExportRecording: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import SyncBootstrap
 import SyncCore
+import SyncProgram
 import SyncRecording
 
 /// Shows, exports, and clears the recording of the flight recorder.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import SyncBootstrap
 import SyncCore
 import SyncRecording
 

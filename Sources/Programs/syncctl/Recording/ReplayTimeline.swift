@@ -1,5 +1,5 @@
-import SyncBootstrap
 import SyncCore
+import SyncProgram
 import SyncRecording
 
 /// Prints a replay line by line, for people or for scripts.
@@ -14,18 +14,18 @@ struct ReplayTimeline {
                 var line = JSONLine()
                 line.set("turn", number)
                 line.set("at", Self.seconds(turn.at - began))
-                line.set("event", EventWords.text(turn))
+                line.set("event", turn.replayText)
                 line.set("actions", actions)
-                line.set("state", StatusWords.text(status))
+                line.set("state", status.replayText)
                 line.set("difference", difference?.description)
                 terminal.say(line)
                 return
             }
             let time = Self.seconds(turn.at - began)
             let margin = String(repeating: " ", count: max(0, 10 - time.count))
-            terminal.say("\(margin)\(time)  \(EventWords.text(turn))")
+            terminal.say("\(margin)\(time)  \(turn.replayText)")
             for action in actions { terminal.say("\(Self.indent)-> \(action)") }
-            terminal.say(terminal.dim("\(Self.indent)=  \(StatusWords.text(status))"))
+            terminal.say(terminal.dim("\(Self.indent)=  \(status.replayText)"))
             mark(difference)
         }
     }

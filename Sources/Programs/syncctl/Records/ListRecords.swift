@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 struct ListRecords<Kind: RecordKind>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {

@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// The commands `syncctl user`, `avatar`, and `profile`, which have the same subcommands for each collection's schema.
 struct RecordCommand<Kind: RecordKind>: AsyncParsableCommand {

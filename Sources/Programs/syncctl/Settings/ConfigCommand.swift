@@ -1,5 +1,6 @@
 import ArgumentParser
 import SyncBootstrap
+import SyncProgram
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +11,7 @@ struct ConfigCommand: AsyncParsableCommand {
 struct ShowConfig: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show every key with its value and the source of the value.",
-        discussion: ConfigurationHelp.text(for: .syncctl))
+        discussion: ConfigurationHelp.text(ClientKeys.settings, Syncctl.program))
 
     @OptionGroup var options: GlobalOptions
 
@@ -20,7 +21,7 @@ struct ShowConfig: AsyncParsableCommand {
         if terminal.isJSON {
             for entry in configuration.entries {
                 var line = JSONLine()
-                line.set("key", entry.key.name)
+                line.set("key", entry.name)
                 line.set("value", entry.shownText)
                 line.set("source", entry.source.description)
                 terminal.say(line)
@@ -29,7 +30,7 @@ struct ShowConfig: AsyncParsableCommand {
         }
         var table = Table([.init(title: "KEY"), .init(title: "VALUE"), .init(title: "SOURCE")])
         for entry in configuration.entries {
-            table.add([entry.key.name, entry.shownText ?? "-", entry.source.description])
+            table.add([entry.name, entry.shownText ?? "-", entry.source.description])
         }
         table.print(to: terminal)
     }
@@ -42,6 +43,6 @@ struct ConfigSchemaCommand: AsyncParsableCommand {
     @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        options.terminal.say(TerminalText(document: String(ConfigurationSchema.text.dropLast())))
+        options.terminal.say(TerminalText(document: String(ConfigurationSchema.text(ClientKeys.settings).dropLast())))
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SyncBootstrap
+import SyncProgram
 import TomboloCommunity
 
 /// The options of every command.
@@ -41,25 +42,24 @@ struct GlobalOptions: ParsableArguments {
 
     var terminal: Terminal { Terminal(isJSON: json, variables: variables) }
 
-    private func flags() throws(ConfigurationProblem) -> [String: ConfigurationSources.Given] {
+    private func flags() throws(ConfigurationProblem) -> ConfigurationFlags {
         var flags = try ConfigurationFlags(settings: settings)
         try flags.take(environment, for: "environment", flag: "--environment")
         try flags.take(store, for: "store.folder", flag: "--store")
         try flags.take(server, for: "server.url", flag: "--server")
         try flags.take(tokenFile, for: "server.token-file", flag: "--token-file")
         try flags.take(logLevel, for: "log.level", flag: "--log-level")
-        return flags.values
+        return flags
     }
 
-    func configuration() throws -> ResolvedConfiguration {
-        let file = try ConfigurationFile.find(named: config, variables: variables)
-        let sources = try ConfigurationSources(flags: try flags(), variables: variables, file: file)
-        return try ResolvedConfiguration(sources, for: .syncctl)
+    func configuration() throws -> ResolvedConfiguration<ClientKeys> {
+        try ResolvedConfiguration(
+            ConfigurationSources(Syncctl.program, flags: flags(), variables: variables, fileNamed: config))
     }
 
     private func client(creating: Bool, requestTimeout: Duration?) throws -> ClientComposition {
         let configuration = try configuration()
-        let recipes = try ClientRecipes.picked(by: configuration.environment)
+        let recipes = try ClientRecipes.picked(by: configuration.values.environment)
         var settings = try ClientSettings(configuration)
         if let requestTimeout, let server = settings.server {
             settings.server?.requestTimeout = min(server.requestTimeout, requestTimeout)

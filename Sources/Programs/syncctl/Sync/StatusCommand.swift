@@ -2,6 +2,7 @@ import ArgumentParser
 import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Shows the records and the outbox of this device, and whether the server is reachable.
 struct StatusCommand: AsyncParsableCommand {

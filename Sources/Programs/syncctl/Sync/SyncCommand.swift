@@ -3,6 +3,7 @@ import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// Syncs this device with the server.
 struct SyncCommand: AsyncParsableCommand {

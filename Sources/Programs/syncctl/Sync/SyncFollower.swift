@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// The way a run of the engine ended.
 enum SyncEnding: Sendable {

@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncModel
+import SyncProgram
 
 /// The result of a sync.
 struct SyncReport {

@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncCore
 import SyncObjects
+import SyncProgram
 
 /// The failure of a command: one line about the problem, one line of advice, and an exit status.
 struct CommandFailure: Error {

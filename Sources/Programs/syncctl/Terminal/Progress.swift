@@ -1,6 +1,6 @@
-import SyncBootstrap
 import SyncConcurrency
 import SyncCore
+import SyncProgram
 
 /// Shows the progress of a command that takes longer than a second, on a terminal only.
 final class Progress: Sendable {

@@ -1,4 +1,4 @@
-import SyncBootstrap
+import SyncProgram
 
 /// A table for people. Its columns are as wide as their contents, and together no wider than the terminal.
 struct Table {

@@ -1,5 +1,5 @@
 import Glibc
-import SyncBootstrap
+import SyncProgram
 
 /// The output of a command: results on standard output, everything else on standard error.
 struct Terminal: Sendable {

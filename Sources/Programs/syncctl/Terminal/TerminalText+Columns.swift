@@ -1,4 +1,4 @@
-import SyncBootstrap
+import SyncProgram
 
 extension TerminalText {
     /// Returns the width of a text in terminal columns. East Asian characters take two columns, combining marks none.

@@ -2,6 +2,7 @@ public import Logging
 public import SyncCore
 import SyncModel
 public import SyncObjects
+import SyncProgram
 import SyncRecording
 public import TomboloModeling
 
@@ -157,7 +158,7 @@ public final class ClientComposition {
             guard let server = settings.server else {
                 throw ConfigurationProblem(
                     "no server is configured: server.url is not set",
-                    advice: "give it as --server URL, as TOMBOLO_SERVER_URL, or in the configuration file")
+                    advice: "set \(settings.program.variable("server.url")), or server.url in the configuration file")
             }
             let made = try recipes.remote.connect(server, models.schemas, runtime)
             openTransport = made

@@ -1,4 +1,5 @@
 import SyncCore
+public import SyncProgram
 import SyncReachabilityLinux
 import SyncRuntimeLive
 import SyncStoreSQLite
@@ -60,11 +61,7 @@ extension ClientRecipes.Store {
 extension StoreConfiguration {
     fileprivate init(_ settings: ClientSettings.StoreSettings) {
         self.init(file: settings.file)
-        durability =
-            switch settings.durability {
-            case .normal: .normal
-            case .full: .full
-            }
+        durability = settings.durability
     }
 }
 

@@ -1,5 +1,6 @@
 public import SyncCore
 public import SyncModel
+public import SyncProgram
 
 /// The functions that create the parts of a client, grouped by domain.
 ///

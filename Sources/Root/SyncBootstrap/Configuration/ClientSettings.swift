@@ -1,14 +1,17 @@
 public import SyncCore
+public import SyncModel
+public import SyncProgram
 
 /// The settings of a client, read once at the start.
 public struct ClientSettings: Sendable {
+    package let program: Program
     public let environment: Environment
     public let logLevel: LogLevel
     public let store: StoreSettings
     /// The server; nil when the device works alone.
     public var server: RemoteSettings?
     public let policy: SyncPolicy
-    public let stopDeadline: Duration
+    public var stopDeadline: Duration { policy.stopDeadline }
     /// The number of events that the flight recorder keeps. 0 turns it off.
     public let recorderEvents: Int
 
@@ -30,58 +33,48 @@ public struct ClientSettings: Sendable {
         public var requestTimeout: Duration
     }
 
-    public init(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
-        environment = configuration.environment
-        logLevel = try configuration.required(ConfigurationKeys.logLevel)
+    /// Checks the settings against each other.
+    package init(_ configuration: ResolvedConfiguration<ClientKeys>) throws(ConfigurationProblem) {
+        let keys = configuration.values
+        program = configuration.program
+        environment = keys.environment
+        logLevel = keys.logLevel
         store = StoreSettings(
-            folder: try configuration.path(ConfigurationKeys.storeFolder),
-            durability: try configuration.required(ConfigurationKeys.storeDurability))
-        server = try RemoteSettings(configuration)
-        policy = try SyncPolicy(configuration)
-        stopDeadline = try configuration.required(ConfigurationKeys.syncStopDeadline)
-        recorderEvents = try configuration.required(ConfigurationKeys.recorderEvents)
+            folder: try configuration.required(keys.folder, "store.folder"), durability: keys.durability)
+        server = try keys.url.map { url throws(ConfigurationProblem) in try RemoteSettings(keys, url) }
+        policy = keys.policy.consistent
+        recorderEvents = keys.recorderEvents
     }
 }
 
 extension ClientSettings.RemoteSettings {
-    /// Reads the server's settings; nil when no server is configured.
-    init?(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
-        guard let address = configuration.optional(ConfigurationKeys.serverURL) else { return nil }
-        if configuration.environment.choices.requiresTLS, !address.isEncrypted, !address.isLoopback {
+    init(_ keys: ClientKeys, _ address: ServerAddress) throws(ConfigurationProblem) {
+        if keys.environment.choices.requiresTLS, !address.isEncrypted, !address.isLoopback {
             throw ConfigurationProblem(
-                "server.url: \(address) is not encrypted, and the environment \(configuration.environment) sends nothing over a network in plain text",
+                "server.url: \(address) is not encrypted, and the environment \(keys.environment) sends nothing over a network in plain text",
                 advice: "use https, or the environment development")
         }
-        let file = try configuration.optionalPath(ConfigurationKeys.serverTokenFile)
-        let given = configuration.optional(ConfigurationKeys.serverToken)
-        if file != nil, given != nil {
+        if keys.tokenFile != nil, keys.token != nil {
             throw ConfigurationProblem("server.token and server.token-file are both given; expected one of them")
         }
         self.address = address
         token =
-            try file.map { path throws(ConfigurationProblem) in try TokenSource(file: path) }
-            ?? given.map { TokenSource(Token($0)) }
-        certificateFile = try configuration.optionalPath(ConfigurationKeys.serverCAFile)
-        connectTimeout = try configuration.required(ConfigurationKeys.serverConnectTimeout)
-        requestTimeout = try configuration.required(ConfigurationKeys.serverRequestTimeout)
+            try keys.tokenFile.map { path throws(ConfigurationProblem) in try TokenSource(file: path) }
+            ?? keys.token.map { TokenSource(Token($0)) }
+        certificateFile = keys.certificateFile
+        connectTimeout = keys.connectTimeout
+        requestTimeout = keys.policy.requestDeadline
     }
 }
 
 extension SyncPolicy {
-    init(_ configuration: ResolvedConfiguration) throws(ConfigurationProblem) {
-        self.init()
-        pollInterval = try configuration.required(ConfigurationKeys.syncPollInterval)
-        pollIntervalWithHints = max(pollInterval, pollIntervalWithHints)
-        requestDeadline = try configuration.required(ConfigurationKeys.serverRequestTimeout)
-        stopDeadline = try configuration.required(ConfigurationKeys.syncStopDeadline)
-        batch = BatchLimit(
-            transactions: try configuration.required(ConfigurationKeys.syncBatchTransactions),
-            bytes: try configuration.required(ConfigurationKeys.syncBatchBytes))
-        pageRows = try configuration.required(ConfigurationKeys.syncPageRows)
-        smallestPage = min(smallestPage, pageRows)
-        listensForHints = try configuration.required(ConfigurationKeys.syncHints)
-        backoff.initial = try configuration.required(ConfigurationKeys.syncBackoffInitial)
-        backoff.cap = max(try configuration.required(ConfigurationKeys.syncBackoffCap), backoff.initial)
-        backoff.floor = min(backoff.floor, backoff.initial)
+    /// The same policy, with the numbers that nobody sets made to fit those that somebody set.
+    fileprivate var consistent: SyncPolicy {
+        var policy = self
+        policy.pollIntervalWithHints = max(pollInterval, pollIntervalWithHints)
+        policy.smallestPage = min(smallestPage, pageRows)
+        policy.backoff.cap = max(backoff.cap, backoff.initial)
+        policy.backoff.floor = min(backoff.floor, backoff.initial)
+        return policy
     }
 }

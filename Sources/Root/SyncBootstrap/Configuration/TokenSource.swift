@@ -1,5 +1,6 @@
 import Glibc
 import SyncConcurrency
+public import SyncProgram
 
 /// The source of a client's token: a fixed value, or a file that may be replaced while the program runs.
 ///

@@ -1,6 +1,7 @@
 import ServiceLifecycle
 import SyncConcurrency
 import SyncCore
+import SyncProgram
 
 /// Tells the engine when the token file changes while the server refuses the old token.
 ///

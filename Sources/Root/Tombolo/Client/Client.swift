@@ -3,6 +3,7 @@ import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 import SyncModel
+import SyncProgram
 public import SyncObjects
 public import TomboloModeling
 

@@ -1,5 +1,6 @@
 import SyncBootstrap
 import SyncCore
+import SyncProgram
 import TomboloModeling
 
 /// The reason why a client could not be opened. Nothing is changed then.

@@ -1,30 +1,30 @@
 import SyncBootstrap
+import SyncProgram
 
 extension ClientSettings {
     /// Resolves the settings of a client: arguments first, then environment variables, then the configuration file.
     ///
     /// - Parameters:
-    ///   - name: The name of the application, which names its folder.
+    ///   - name: The name of the application, which names its folder, its file, and its variables.
     ///   - server: The URL of the server; nil for the configured one.
     static func resolve(
         name: String, server: String?, options: ClientOptions
     ) throws(ConfigurationProblem) -> ClientSettings {
-        var flags: [String: ConfigurationSources.Given] = [:]
-        if let server { flags["server.url"] = .init(server, flag: "server:") }
-        if let folder = options.folder {
-            flags["store.folder"] = .init(folder, flag: "options.folder")
-        } else if let folder = usualFolder(of: name, options.variables) {
-            flags["store.folder"] = .init(folder, flag: "the name '\(name)'")
+        guard name.utf8.first.map(isLetter) ?? false, name.utf8.allSatisfy({ isLetter($0) || isSeparator($0) }) else {
+            throw ConfigurationProblem(
+                "'\(name)' is not a name for a client: it names a folder, a file, and variables",
+                advice: "use a lower-case letter, then lower-case letters, digits, and hyphens, such as todo-kiosk")
         }
-        let file = try ConfigurationFile.find(named: nil, variables: options.variables)
-        let sources = try ConfigurationSources(flags: flags, variables: options.variables, file: file)
-        return try ClientSettings(try ResolvedConfiguration(sources, for: .syncctl))
+        var flags = ConfigurationFlags()
+        try flags.take(server, for: "server.url", flag: "server:")
+        try flags.take(options.folder, for: "store.folder", flag: "options.folder")
+        let sources = try ConfigurationSources(Program(name), flags: flags, variables: options.variables)
+        return try ClientSettings(ResolvedConfiguration(sources))
     }
 
-    /// The folder of an application without a configured one; nil if the configuration decides.
-    private static func usualFolder(of name: String, _ variables: [String: String]) -> String? {
-        guard variables["TOMBOLO_STORE_FOLDER"] == nil, variables["TOMBOLO_CONFIG"] == nil else { return nil }
-        if let data = variables["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/\(name)" }
-        return variables["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.local/share/\(name)" }
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 }

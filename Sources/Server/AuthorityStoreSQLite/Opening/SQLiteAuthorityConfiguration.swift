@@ -1,17 +1,13 @@
+public import SyncModel
+
 /// The configuration of the authority's database.
 public struct SQLiteAuthorityConfiguration: Hashable, Sendable {
+    /// Full is what a server promises; normal is for tests.
     public var durability: Durability
     /// The time that a call waits for another connection that holds the database.
     public var busyTimeout: Duration
     /// Maximum number of concurrent reads.
     public var readers: Int
-
-    public enum Durability: Hashable, Sendable {
-        /// A commit is on the disk when it returns, so it survives a power loss. A server promises this.
-        case full
-        /// A commit survives the end of the process, but a power loss may undo the last ones. For tests.
-        case processCrash
-    }
 
     public init(
         durability: Durability = .full, busyTimeout: Duration = SQLiteAuthorityLimits.busyTimeout,

@@ -1,5 +1,6 @@
-import GRDB
+import SQLiteDatabase
 public import SyncAuthority
+import SyncConcurrency
 import SyncModel
 
 /// The authority's store on SQLite, with one writer, concurrent readers, and a flush to the disk for every commit.
@@ -7,11 +8,13 @@ import SyncModel
 /// One process serves a database; a second one gets `inUse`. As a result, only the one writing connection runs
 /// checkpoints, directly after its own commits, and never concurrently with a checkpoint of another connection.
 public final class SQLiteAuthorityStore: AuthorityStore {
-    let database: any DatabaseWriter
+    let writer: SharedConnection
+    /// The connections for readers; nil when one connection does everything.
+    private let readers: ReaderPool?
     /// The serving lock, held while the database is open.
-    private let lock: ServingLock?
+    private let lock: Guarded<FileLock?>
     /// The opened file; nil when the caller manages the files.
-    private let file: ServedFile?
+    private let file: (files: DatabaseFiles, identity: DatabaseFiles.Identity)?
 
     /// Opens the database at `path`, and creates it if it is missing.
     ///
@@ -22,16 +25,19 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         at path: String, newHistory: HistoryIdentity, creating: Bool = true,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreFailure) {
-        let files = AuthorityFiles(path: path)
-        try files.prepare(creating: creating)
-        lock = try ServingLock(beside: files)
-        try files.checkHeader(creating: creating)
+        let files = DatabaseFiles(path: path)
         let opening = AuthorityOpening(name: path, configuration: configuration)
-        database = try opening.perform("open \(path)") {
-            try DatabasePool(path: path, configuration: opening.grdb(isSingle: false))
+        let uri = DatabaseURI.make(path)
+        let (lock, writer, identity) = try AuthorityStoreFailure.converting("open \(path)") {
+            let lock = try files.prepareForServer(creatingIfMissing: creating)
+            let writer = SharedConnection(try opening.writer(to: uri, newHistory: newHistory))
+            guard let identity = files.identity() else { throw DatabaseError.file("look at", path) }
+            return (lock, writer, identity)
         }
-        try opening.finish(database, newHistory: newHistory)
-        file = try ServedFile(at: path)
+        self.lock = Guarded(lock)
+        self.writer = writer
+        readers = ReaderPool(count: configuration.readers) { try opening.reader(of: uri) }
+        file = (files, identity)
     }
 
     /// Opens a database with one connection, for simulations and tests. The caller manages the files and their
@@ -43,13 +49,13 @@ public final class SQLiteAuthorityStore: AuthorityStore {
         singleConnectionTo location: String, newHistory: HistoryIdentity,
         configuration: SQLiteAuthorityConfiguration = SQLiteAuthorityConfiguration()
     ) throws(AuthorityStoreFailure) {
-        lock = nil
+        lock = Guarded(nil)
         file = nil
+        readers = nil
         let opening = AuthorityOpening(name: location, configuration: configuration)
-        database = try opening.perform("open \(location)") {
-            try DatabaseQueue(path: location, configuration: opening.grdb(isSingle: true))
+        writer = try AuthorityStoreFailure.converting("open \(location)") {
+            SharedConnection(try opening.writer(to: location, newHistory: newHistory))
         }
-        try opening.finish(database, newHistory: newHistory)
     }
 
     /// Closes the database after the current calls have ended. Every later call fails.
@@ -57,55 +63,41 @@ public final class SQLiteAuthorityStore: AuthorityStore {
     /// Unless another program reads from the WAL, the database file then holds all data: a copy of that file alone is
     /// complete, and no WAL remains that SQLite could apply to a file that replaces it.
     public func close() throws(AuthorityStoreFailure) {
-        // The pool closes its readers last. They cannot write, so SQLite would leave all commits in the WAL.
-        if database is DatabasePool { try? database.writeWithoutTransaction(emptyLog) }
-        do { try database.close() } catch { throw .wrapping(error, while: "close the database") }
-        lock?.release()
-    }
-
-    /// Copies the WAL into the database file, and truncates it if no connection reads from it.
-    private func emptyLog(_ database: Database) throws {
-        let copied = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
-        // The columns are: whether it was busy, the pages in the WAL, and how many of them are in the database file.
-        guard let copied, copied[0] == 0, copied[1] == copied[2] as Int else { return }
-        try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        if let readers {
+            readers.close()
+            // If a passive checkpoint does not copy everything at once, another program is reading.
+            try? writer.inTurn {
+                try writer.use { if try $0.checkpoint(.passive) { try $0.checkpoint(.truncate) } }
+            }
+        }
+        writer.close()
+        lock.withLock { $0 = nil }
     }
 
     public func read<Result>(
         _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result {
-        try file?.demandInPlace()
-        do {
-            guard let single = database as? DatabaseQueue else {
-                return try database.read { database in try body(SQLiteTransaction(database: database)) }
-            }
-            // GRDB would switch the connection to read-only and back, which discards its prepared statements, and would
-            // prepare its own statements for each read again. A view cannot write anyway.
-            return try single.inDatabase { database in
-                try database.cachedStatement(sql: "BEGIN DEFERRED TRANSACTION").execute()
-                do {
-                    let result = try body(SQLiteTransaction(database: database))
-                    try database.cachedStatement(sql: "COMMIT TRANSACTION").execute()
-                    return result
-                } catch {
-                    // After some errors, SQLite has already rolled back. The first error is the one to report.
-                    if database.isInsideTransaction { try? database.rollback() }
-                    throw error
-                }
-            }
-        } catch {
-            throw .wrapping(error, while: "read")
+        try checkFile()
+        return try AuthorityStoreFailure.converting("read") {
+            guard let readers else { return try SQLiteTransaction.read(on: writer, body) }
+            return try readers.withConnection { try SQLiteTransaction.read(on: $0, body) }
         }
     }
 
     public func write<Result>(
         _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
     ) throws(AuthorityStoreFailure) -> Result {
-        try file?.demandInPlace()
-        do {
-            return try database.write { database in try body(SQLiteTransaction(database: database)) }
-        } catch {
-            throw .wrapping(error, while: "write")
-        }
+        try checkFile()
+        return try AuthorityStoreFailure.converting("write") { try SQLiteTransaction.write(on: writer, body) }
+    }
+
+    /// Throws `missingFile` if the file at the path is no longer the one that was opened.
+    ///
+    /// SQLite would continue to use a file that a later start does not find. Commits to it would be confirmed and then
+    /// lost.
+    private func checkFile() throws(AuthorityStoreFailure) {
+        guard let file, file.files.identity() != file.identity else { return }
+        throw AuthorityStoreFailure(
+            .missingFile, "\(file.files.path) was moved, deleted, or replaced while it is served: restart the server")
     }
 }

@@ -1,71 +1,65 @@
-import Foundation
-import GRDB
+import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 
 extension SQLiteTransaction: AuthorityView {
     func state() throws(AuthorityStoreFailure) -> AuthorityState {
-        guard let row = try row("read the server's state", "SELECT epoch, clock, key FROM server", []) else {
-            throw AuthorityStoreFailure(.corrupt, "the database has no row in server")
+        let state = try row("read the server's state", "SELECT epoch, clock, key FROM server", []) { row in
+            let secret = row.bytes(2)
+            guard let key = HistoryKey(bytes: secret) else {
+                throw AuthorityStoreFailure(
+                    .corrupt, "the server's key has \(secret.count) bytes, \(HistoryKey.byteCount) expected")
+            }
+            return AuthorityState(
+                history: HistoryIdentity(epoch: Epoch(rawValue: row.text(0)), key: key),
+                clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))))
         }
-        let secret: Data = row[2]
-        guard let key = HistoryKey(bytes: secret) else {
-            throw AuthorityStoreFailure(
-                .corrupt, "the server's key has \(secret.count) bytes, \(HistoryKey.byteCount) expected")
-        }
-        return AuthorityState(
-            history: HistoryIdentity(epoch: Epoch(rawValue: row[0]), key: key),
-            clock: HybridClock(last: HybridTime(rawValue: UInt64(bitPattern: row[1] as Int64))))
+        guard let state else { throw AuthorityStoreFailure(.corrupt, "the database has no row in server") }
+        return state
     }
 
     func extent(of space: SpaceID) throws(AuthorityStoreFailure) -> SpaceExtent {
-        let row = try row("read a space", "SELECT head, horizon FROM space WHERE name = ?", [space.rawValue])
-        return row.map { SpaceExtent(head: Version($0[0]), horizon: Version($0[1])) } ?? .empty
+        try row("read a space", "SELECT head, horizon FROM space WHERE name = ?", [.text(space.rawValue)]) {
+            SpaceExtent(head: Version($0.integer(0)), horizon: Version($0.integer(1)))
+        } ?? .empty
     }
 
     func chain(at version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> HistoryChain? {
-        let logged = try row(
-            "read a fingerprint", "SELECT chain FROM log WHERE space = ? AND version = ?",
-            [space.rawValue, version.rawValue])
-        if let logged { return try HistoryChain(stored: logged[0]) }
+        let place: [StoredValue?] = [.text(space.rawValue), .integer(version.rawValue)]
+        let logged = try row("read a fingerprint", "SELECT chain FROM log WHERE space = ? AND version = ?", place) {
+            try HistoryChain(stored: $0.bytes(0))
+        }
+        if let logged { return logged }
         let atHorizon = try row(
             "read the fingerprint at the horizon", "SELECT horizon_chain FROM space WHERE name = ? AND horizon = ?",
-            [space.rawValue, version.rawValue])
-        if let atHorizon { return try HistoryChain(stored: atHorizon[0]) }
+            place
+        ) { try HistoryChain(stored: $0.bytes(0)) }
+        if let atHorizon { return atHorizon }
         let extent = try extent(of: space)
         return version == .zero && extent == .empty ? .start : nil
     }
 
     func spaces(havingMoreCommitsThan count: Int) throws(AuthorityStoreFailure) -> [SpaceID] {
-        let names = try attempt("look for long feeds") {
-            try String.fetchAll(
-                database.cachedStatement(sql: "SELECT name FROM space WHERE head - horizon > ? ORDER BY name"),
-                arguments: [Int64(count)])
-        }
-        return try names.map { (name) throws(AuthorityStoreFailure) in
-            guard let space = SpaceID(rawValue: name) else {
-                throw AuthorityStoreFailure(.corrupt, "'\(name)' is no name of a space")
-            }
-            return space
-        }
+        try rows(
+            "look for long feeds", "SELECT name FROM space WHERE head - horizon > ? ORDER BY name",
+            [.integer(Int64(count))]
+        ) { try SpaceID(stored: $0.text(0), "the name in a row of space") }
     }
 
     // MARK: Records
 
     func record(_ address: RecordAddress) throws(AuthorityStoreFailure) -> StoredRecord? {
-        let row = try row(
+        try row(
             "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = ? AND id = ?",
-            [address.collection.rawValue, address.id.bits.data])
-        guard let row else { return nil }
-        return try StoredRecord(row: row)
+            [.text(address.collection.rawValue), .blob(address.id.bits.bytes)]
+        ) { try StoredRecord($0) }
     }
 
     func record(_ collection: CollectionName, _ uid: UID) throws(AuthorityStoreFailure) -> StoredRecord? {
-        let row = try row(
+        try row(
             "read a record", "SELECT \(StoredRecord.columns) FROM record WHERE collection = ? AND uid = ?",
-            [collection.rawValue, uid.rawValue])
-        guard let row else { return nil }
-        return try StoredRecord(row: row)
+            [.text(collection.rawValue), .integer(uid.rawValue)]
+        ) { try StoredRecord($0) }
     }
 
     func referrers(
@@ -73,22 +67,20 @@ extension SQLiteTransaction: AuthorityView {
     ) throws(AuthorityStoreFailure) -> [Referrer] {
         var result: [Referrer] = []
         for field in fields where result.count < limit {
-            let ids = try attempt("read who refers to a record") {
-                try Data.fetchAll(
-                    database.cachedStatement(
-                        sql: """
-                            SELECT id FROM reference
-                            WHERE target_collection = ? AND target_id = ? AND collection = ? AND field = ?
-                            LIMIT ?
-                            """),
-                    arguments: [
-                        target.collection.rawValue, target.id.bits.data, field.collection.rawValue,
-                        field.field.rawValue, limit - result.count,
-                    ])
-            }
-            for id in ids {
-                let record = RecordID(bits: try Identifier128(stored: id, "the id in a row of reference"))
-                result.append(Referrer(RecordAddress(field.collection, record), field.field))
+            result += try rows(
+                "read who refers to a record",
+                """
+                SELECT id FROM reference
+                WHERE target_collection = ? AND target_id = ? AND collection = ? AND field = ?
+                LIMIT ?
+                """,
+                [
+                    .text(target.collection.rawValue), .blob(target.id.bits.bytes), .text(field.collection.rawValue),
+                    .text(field.field.rawValue), .integer(Int64(limit - result.count)),
+                ]
+            ) {
+                let id = try Identifier128(stored: $0.bytes(0), "the id in a row of reference")
+                return Referrer(RecordAddress(field.collection, RecordID(bits: id)), field.field)
             }
         }
         return result
@@ -99,91 +91,91 @@ extension SQLiteTransaction: AuthorityView {
     func rows(
         in space: SpaceID, of collection: CollectionName, after id: RecordID?, budget: PageBudget
     ) throws(AuthorityStoreFailure) -> RowSlice {
-        var records: [StoredRecord] = []
-        var bytes = 0
-        var isComplete = true
-        try attempt("read a page of records") {
-            // The empty blob sorts before every id.
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(
-                    sql: """
-                        SELECT \(StoredRecord.columns) FROM record
-                        WHERE space = ? AND collection = ? AND id > ? AND deletion IS NULL ORDER BY id
-                        """), arguments: [space.rawValue, collection.rawValue, id?.bits.data ?? Data()])
-            while let row = try rows.next() {
+        // The empty blob sorts before every id.
+        try use(
+            "read a page of records",
+            """
+            SELECT \(StoredRecord.columns) FROM record
+            WHERE space = ? AND collection = ? AND id > ? AND deletion IS NULL ORDER BY id
+            """,
+            [.text(space.rawValue), .text(collection.rawValue), .blob(id?.bits.bytes ?? [])]
+        ) { row, _ in
+            var records: [StoredRecord] = []
+            var bytes = 0
+            while try row.step() {
                 let isFull = records.count >= budget.rows || bytes >= budget.bytes
-                if isFull, !records.isEmpty {
-                    isComplete = false
-                    return
-                }
-                let fields: String = row[7]
-                bytes += fields.utf8.count + 64
-                records.append(try StoredRecord(row: row))
+                if isFull, !records.isEmpty { return RowSlice(records: records, bytes: bytes, isComplete: false) }
+                bytes += row.withBytes(7) { $0.count } + 64
+                records.append(try StoredRecord(row))
             }
+            return RowSlice(records: records, bytes: bytes, isComplete: true)
         }
-        return RowSlice(records: records, bytes: bytes, isComplete: isComplete)
     }
 
     func commits(
         in space: SpaceID, after version: Version, budget: PageBudget
     ) throws(AuthorityStoreFailure) -> [Commit] {
-        var commits: [Commit] = []
-        var left = budget
-        try attempt("read a page of the feed") {
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(
-                    sql: "SELECT version, changed, changes FROM log WHERE space = ? AND version > ? ORDER BY version"),
-                arguments: [space.rawValue, version.rawValue])
-            while let row = try rows.next() {
-                let changed: Int = row[1]
-                if !commits.isEmpty, changed > left.rows || left.bytes <= 0 { return }
-                let text: String = row[2]
+        try use(
+            "read a page of the feed",
+            "SELECT version, changed, changes FROM log WHERE space = ? AND version > ? ORDER BY version",
+            [.text(space.rawValue), .integer(version.rawValue)]
+        ) { row, _ in
+            var commits: [Commit] = []
+            var left = budget
+            while try row.step() {
+                let changed = Int(row.integer(1))
+                if !commits.isEmpty, changed > left.rows || left.bytes <= 0 { break }
+                let text = row.text(2)
                 left.rows -= changed
                 left.bytes -= text.utf8.count
                 commits.append(
-                    Commit(version: Version(row[0]), changes: try StoredText.changes(text, "a row of log")))
+                    Commit(version: Version(row.integer(0)), changes: try StoredText.changes(text, "a row of log")))
             }
+            return commits
         }
-        return commits
     }
 
     func author(of version: Version, in space: SpaceID) throws(AuthorityStoreFailure) -> CommitAuthor? {
-        let row = try row(
+        try row(
             "read who made a commit",
             "SELECT principal, client, incarnation, number, at FROM log WHERE space = ? AND version = ?",
-            [space.rawValue, version.rawValue])
-        guard let row else { return nil }
-        return try CommitAuthor(row: row, from: 0)
+            [.text(space.rawValue), .integer(version.rawValue)]
+        ) { try CommitAuthor($0, from: 0) }
     }
 
     // MARK: Transactions from clients
 
     func ledger(of key: LedgerKey) throws(AuthorityStoreFailure) -> Ledger {
-        let row = try row(
+        try row(
             "read a ledger",
-            "SELECT next, acknowledged FROM ledger WHERE principal = ? AND client = ? AND incarnation = ?",
-            [key.principal.name, key.identity.client.bits.data, key.identity.incarnation])
-        return row.map { Ledger(next: TransactionNumber($0[0]), acknowledged: TransactionNumber($0[1])) } ?? .empty
+            "SELECT next, acknowledged FROM ledger WHERE principal = ? AND client = ? AND incarnation = ?", key.values
+        ) {
+            Ledger(next: TransactionNumber($0.integer(0)), acknowledged: TransactionNumber($0.integer(1)))
+        } ?? .empty
     }
 
     func outcome(of key: LedgerKey, _ number: TransactionNumber) throws(AuthorityStoreFailure) -> StoredOutcome? {
-        let row = try row(
+        try row(
             "read an outcome",
             "SELECT hash, outcome FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number = ?",
-            [key.principal.name, key.identity.client.bits.data, key.identity.incarnation, number.rawValue])
-        guard let row else { return nil }
-        return StoredOutcome(
-            hash: PayloadHash(rawValue: row[0]), outcome: try StoredText.outcome(row[1], "a row of outcome"))
+            key.values + [.integer(number.rawValue)]
+        ) {
+            StoredOutcome(
+                hash: PayloadHash(rawValue: $0.text(0)),
+                outcome: try StoredText.outcome($0.text(1), "a row of outcome"))
+        }
     }
 
     func conflicts(
         in space: SpaceID, after number: Int64, limit: Int
     ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
-        try conflicts("WHERE space = ? AND number > ? ORDER BY number LIMIT ?", [space.rawValue, number, limit])
+        try conflicts(
+            "WHERE space = ? AND number > ? ORDER BY number LIMIT ?",
+            [.text(space.rawValue), .integer(number), .integer(Int64(limit))])
     }
 
     func conflictCount() throws(AuthorityStoreFailure) -> Int {
-        try row("count the conflicts", "SELECT count(*) FROM conflict", []).map { $0[0] } ?? 0
+        try row("count the conflicts", "SELECT count(*) FROM conflict", []) { Int($0.integer(0)) } ?? 0
     }
 
     func notices(
@@ -194,41 +186,39 @@ extension SQLiteTransaction: AuthorityView {
         for client in clients {
             found += try conflicts(
                 "WHERE addressee = ? AND space = ? AND number > ? ORDER BY number LIMIT ?",
-                [client.bits.data, space.rawValue, number, limit])
+                [.blob(client.bits.bytes), .text(space.rawValue), .integer(number), .integer(Int64(limit))])
         }
         return Array(found.sorted { $0.number < $1.number }.prefix(limit))
     }
 
     private func conflicts(
-        _ clause: String, _ arguments: StatementArguments
+        _ clause: String, _ values: [StoredValue?]
     ) throws(AuthorityStoreFailure) -> [RecordedConflict] {
-        try attempt("read conflicts") {
-            try Row.fetchAll(
-                database.cachedStatement(sql: "SELECT \(RecordedConflict.columns) FROM conflict \(clause)"),
-                arguments: arguments
-            ).map { try RecordedConflict(row: $0) }
+        try rows("read conflicts", "SELECT \(RecordedConflict.columns) FROM conflict \(clause)", values) {
+            try RecordedConflict($0)
         }
     }
 
     func owner(of client: ClientID) throws(AuthorityStoreFailure) -> Principal? {
-        try row("read the owner of a client id", "SELECT principal FROM client WHERE id = ?", [client.bits.data])
-            .map { Principal(name: $0[0]) }
+        try row(
+            "read the owner of a client id", "SELECT principal FROM client WHERE id = ?", [.blob(client.bits.bytes)]
+        ) { Principal(name: $0.text(0)) }
     }
 }
 
 extension CommitAuthor {
     /// Reads the principal, client, incarnation, number, and time from five columns.
-    init(row: Row, from column: Int) throws(AuthorityStoreFailure) {
-        let client = ClientID(bits: try Identifier128(stored: row[column + 1], "a client"))
+    fileprivate init(_ row: Statement, from column: Int32) throws(AuthorityStoreFailure) {
+        let client = ClientID(bits: try Identifier128(stored: row.bytes(column + 1), "a client"))
         self.init(
-            principal: Principal(name: row[column]),
-            identity: ClientIdentity(client: client, incarnation: row[column + 2]),
-            number: TransactionNumber(row[column + 3]), at: WallTime(milliseconds: row[column + 4]))
+            principal: Principal(name: row.text(column)),
+            identity: ClientIdentity(client: client, incarnation: Int(row.integer(column + 2))),
+            number: TransactionNumber(row.integer(column + 3)), at: WallTime(milliseconds: row.integer(column + 4)))
     }
 }
 
 extension RecordedConflict {
-    /// The columns that `init(row:)` reads, in this order. The last two are the owners of the two clients.
+    /// The columns that `init` reads, in this order. The last two are the owners of the two clients.
     fileprivate static let columns = """
         number, space, version, collection, id, field, rule, field_values, winner, loser,
         principal, client, incarnation, transaction_number, at,
@@ -236,26 +226,27 @@ extension RecordedConflict {
         (SELECT owner.principal FROM client AS owner WHERE owner.id = substr(loser, 9))
         """
 
-    fileprivate init(row: Row) throws(AuthorityStoreFailure) {
+    fileprivate init(_ row: Statement) throws(AuthorityStoreFailure) {
         let what = "a row of conflict"
-        let values = try StoredText.patch(row[7], "the values in \(what)")
+        let values = try StoredText.patch(row.text(7), "the values in \(what)")
         guard let base = values["base"], let winner = values["winner"], let loser = values["loser"] else {
             throw AuthorityStoreFailure(.corrupt, "\(what) lacks a value")
         }
-        let owners: (winner: String?, loser: String?) = (row[15], row[16])
+        let owners = (winner: row.optionalText(15), loser: row.optionalText(16))
         self.init(
-            number: row[0], space: try SpaceID(stored: row[1], "the space in \(what)"), version: Version(row[2]),
-            author: try CommitAuthor(row: row, from: 10),
+            number: row.integer(0), space: try SpaceID(stored: row.text(1), "the space in \(what)"),
+            version: Version(row.integer(2)),
+            author: try CommitAuthor(row, from: 10),
             conflict: FieldConflict(
-                collection: try CollectionName(stored: row[3], "the collection in \(what)"),
-                record: RecordID(bits: try Identifier128(stored: row[4], "the id in \(what)")),
-                field: try FieldName(stored: row[5], "the field in \(what)"), base: base,
+                collection: try CollectionName(stored: row.text(3), "the collection in \(what)"),
+                record: RecordID(bits: try Identifier128(stored: row.bytes(4), "the id in \(what)")),
+                field: try FieldName(stored: row.text(5), "the field in \(what)"), base: base,
                 winner: Contender(
-                    value: winner, stamp: try Stamp(stored: row[8], "the winner in \(what)"),
+                    value: winner, stamp: try Stamp(stored: row.bytes(8), "the winner in \(what)"),
                     account: owners.winner.map(AccountID.init(rawValue:))),
                 loser: Contender(
-                    value: loser, stamp: try Stamp(stored: row[9], "the loser in \(what)"),
+                    value: loser, stamp: try Stamp(stored: row.bytes(9), "the loser in \(what)"),
                     account: owners.loser.map(AccountID.init(rawValue:))),
-                rule: ConflictRule(rawValue: row[6])))
+                rule: ConflictRule(rawValue: row.text(6))))
     }
 }

@@ -1,17 +1,16 @@
-import Foundation
 import SyncAuthority
 import SyncModel
 
 /// Builds a blob of big-endian numbers.
 struct BlobWriter {
-    private(set) var data: Data
+    private(set) var bytes: [UInt8] = []
 
     init(reserving count: Int) {
-        data = Data(capacity: count)
+        bytes.reserveCapacity(count)
     }
 
     mutating func write(_ number: UInt64) {
-        withUnsafeBytes(of: number.bigEndian) { data.append(contentsOf: $0) }
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
     mutating func write(_ version: Version) { write(UInt64(bitPattern: version.rawValue)) }
@@ -31,21 +30,21 @@ struct BlobWriter {
 
 /// Reads a blob of big-endian numbers. A blob that is too short is reported as corrupt.
 struct BlobReader {
-    private let data: Data
+    private let bytes: [UInt8]
     private var position = 0
     private let what: String
 
-    init(_ data: Data, _ what: String) {
-        self.data = data
+    init(_ bytes: [UInt8], _ what: String) {
+        self.bytes = bytes
         self.what = what
     }
 
-    var isAtEnd: Bool { position == data.count }
+    var isAtEnd: Bool { position == bytes.count }
 
     mutating func number() throws(AuthorityStoreFailure) -> UInt64 {
-        guard data.count - position >= 8 else { throw AuthorityStoreFailure(.corrupt, "\(what) ends too early") }
+        guard bytes.count - position >= 8 else { throw AuthorityStoreFailure(.corrupt, "\(what) ends too early") }
         defer { position += 8 }
-        return data.withUnsafeBytes { bytes in
+        return bytes.withUnsafeBytes { bytes in
             UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
         }
     }
@@ -76,34 +75,34 @@ struct BlobReader {
 }
 
 extension Identifier128 {
-    var data: Data {
-        withBytes { Data($0) }
+    var bytes: [UInt8] {
+        withBytes { Array($0) }
     }
 
-    init(stored data: Data, _ what: String) throws(AuthorityStoreFailure) {
-        var reader = BlobReader(data, what)
+    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreFailure) {
+        var reader = BlobReader(bytes, what)
         self = try reader.identifier()
         try reader.end()
     }
 }
 
 extension HistoryChain {
-    var data: Data { bits.data }
+    var bytes: [UInt8] { bits.bytes }
 
-    init(stored data: Data) throws(AuthorityStoreFailure) {
-        self.init(bits: try Identifier128(stored: data, "a fingerprint"))
+    init(stored bytes: [UInt8]) throws(AuthorityStoreFailure) {
+        self.init(bits: try Identifier128(stored: bytes, "a fingerprint"))
     }
 }
 
 extension Stamp {
-    var data: Data {
+    var bytes: [UInt8] {
         var writer = BlobWriter(reserving: 24)
         writer.write(self)
-        return writer.data
+        return writer.bytes
     }
 
-    init(stored data: Data, _ what: String) throws(AuthorityStoreFailure) {
-        var reader = BlobReader(data, what)
+    init(stored bytes: [UInt8], _ what: String) throws(AuthorityStoreFailure) {
+        var reader = BlobReader(bytes, what)
         self = try reader.stamp()
         try reader.end()
     }
@@ -112,7 +111,7 @@ extension Stamp {
 extension PlainName {
     init(stored text: String, _ what: String) throws(AuthorityStoreFailure) {
         guard let name = Self(rawValue: text) else {
-            throw AuthorityStoreFailure(.corrupt, "\(what) is no plain name")
+            throw AuthorityStoreFailure(.corrupt, "\(what) is not a valid name")
         }
         self = name
     }

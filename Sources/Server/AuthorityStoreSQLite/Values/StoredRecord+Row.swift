@@ -1,35 +1,31 @@
-import Foundation
-import GRDB
+import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 
 extension StoredRecord {
-    /// The columns that `init(row:)` reads, in this order.
+    /// The columns that `init` reads, in this order.
     static let columns = "collection, id, uid, space, version, creation, deletion, fields, origins"
 
-    init(row: Row) throws(AuthorityStoreFailure) {
+    init(_ row: Statement) throws(AuthorityStoreFailure) {
         let what = "a row of record"
-        let creationBlob: Data = row[5]
-        let deletionBlob: Data? = row[6]
-        let text: String = row[7]
-        let origins: Data = row[8]
-        var reader = BlobReader(creationBlob, "the creation in \(what)")
+        var reader = BlobReader(row.bytes(5), "the creation in \(what)")
         let origin = try reader.origin()
         let creation = RecordCreation(origin: origin, claimedTime: HybridTime(rawValue: try reader.number()))
         try reader.end()
         let deletion: Stamp? =
-            if let deletionBlob { try Stamp(stored: deletionBlob, "the deletion in \(what)") } else { nil }
+            row.isNull(6) ? nil : try Stamp(stored: row.bytes(6), "the deletion in \(what)")
         self.init(
             address: RecordAddress(
-                try CollectionName(stored: row[0], "the collection in \(what)"),
-                RecordID(bits: try Identifier128(stored: row[1], "the id in \(what)"))),
-            uid: UID(row[2]), space: try SpaceID(stored: row[3], "the space in \(what)"), version: Version(row[4]),
-            creation: creation, deletion: deletion,
-            fields: try Self.fields(try StoredText.patch(text, "the fields in \(what)"), origins, creation.origin))
+                try CollectionName(stored: row.text(0), "the collection in \(what)"),
+                RecordID(bits: try Identifier128(stored: row.bytes(1), "the id in \(what)"))),
+            uid: UID(row.integer(2)), space: try SpaceID(stored: row.text(3), "the space in \(what)"),
+            version: Version(row.integer(4)), creation: creation, deletion: deletion,
+            fields: try Self.fields(
+                try StoredText.patch(row.text(7), "the fields in \(what)"), row.bytes(8), creation.origin))
     }
 
     private static func fields(
-        _ patch: Patch, _ origins: Data, _ creation: FieldOrigin
+        _ patch: Patch, _ origins: [UInt8], _ creation: FieldOrigin
     ) throws(AuthorityStoreFailure) -> [StoredField] {
         var reader = BlobReader(origins, "the origins in a row of record")
         let areAllAsCreated = reader.isAtEnd
@@ -49,17 +45,17 @@ extension StoredRecord {
         return patch
     }
 
-    var storedCreation: Data {
+    var storedCreation: [UInt8] {
         var writer = BlobWriter(reserving: 48)
         writer.write(creation.origin)
         writer.write(creation.claimedTime.rawValue)
-        return writer.data
+        return writer.bytes
     }
 
-    var storedOrigins: Data {
-        guard fields.contains(where: { $0.origin != creation.origin }) else { return Data() }
+    var storedOrigins: [UInt8] {
+        guard fields.contains(where: { $0.origin != creation.origin }) else { return [] }
         var writer = BlobWriter(reserving: fields.count * 40)
         for field in fields { writer.write(field.origin) }
-        return writer.data
+        return writer.bytes
     }
 }

@@ -1,5 +1,4 @@
-import Foundation
-import GRDB
+import SQLiteDatabase
 import SyncAuthority
 import SyncModel
 
@@ -7,31 +6,36 @@ extension SQLiteTransaction: AuthorityTransaction {
     func set(_ state: AuthorityState) throws(AuthorityStoreFailure) {
         try execute(
             "write the server's state", "UPDATE server SET epoch = ?, clock = ?, key = ?",
-            [state.epoch.rawValue, Int64(bitPattern: state.clock.last.rawValue), Data(state.history.key.bytes)])
+            [
+                .text(state.epoch.rawValue), .integer(Int64(bitPattern: state.clock.last.rawValue)),
+                .blob(state.history.key.bytes),
+            ])
     }
 
     // MARK: Numbers
 
     func takeVersion(in space: SpaceID) throws(AuthorityStoreFailure) -> Version {
-        let row = try row(
+        let head = try row(
             "take a version",
             """
             INSERT INTO space (name, head, horizon) VALUES (?, 1, 0)
             ON CONFLICT (name) DO UPDATE SET head = head + 1 RETURNING head
-            """, [space.rawValue])
-        guard let row else { throw AuthorityStoreFailure(.corrupt, "taking a version of \(space) gave none") }
-        return Version(row[0])
+            """, [.text(space.rawValue)]
+        ) { $0.integer(0) }
+        guard let head else { throw AuthorityStoreFailure(.corrupt, "taking a version of \(space) gave none") }
+        return Version(head)
     }
 
     func takeUID(in collection: CollectionName) throws(AuthorityStoreFailure) -> UID {
-        let row = try row(
+        let uid = try row(
             "take a uid",
             """
             INSERT INTO uid_counter (collection, next) VALUES (?, 1)
             ON CONFLICT (collection) DO UPDATE SET next = next + 1 RETURNING next - 1
-            """, [collection.rawValue])
-        guard let row else { throw AuthorityStoreFailure(.corrupt, "taking a uid of \(collection) gave none") }
-        return UID(row[0])
+            """, [.text(collection.rawValue)]
+        ) { $0.integer(0) }
+        guard let uid else { throw AuthorityStoreFailure(.corrupt, "taking a uid of \(collection) gave none") }
+        return UID(uid)
     }
 
     // MARK: Records
@@ -46,9 +50,10 @@ extension SQLiteTransaction: AuthorityTransaction {
                 fields = excluded.fields, origins = excluded.origins
             """,
             [
-                record.address.collection.rawValue, record.address.id.bits.data, record.uid.rawValue,
-                record.space.rawValue, record.version.rawValue, record.storedCreation, record.deletion?.data,
-                try StoredText.encode(record.storedFields), record.storedOrigins,
+                .text(record.address.collection.rawValue), .blob(record.address.id.bits.bytes),
+                .integer(record.uid.rawValue), .text(record.space.rawValue), .integer(record.version.rawValue),
+                .blob(record.storedCreation), record.deletion.map { .blob($0.bytes) },
+                .text(try StoredText.encode(record.storedFields)), .blob(record.storedOrigins),
             ])
     }
 
@@ -58,7 +63,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             """
             INSERT INTO reference (target_collection, target_id, collection, field, id) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT DO NOTHING
-            """, Self.arguments(referrer, target))
+            """, Self.values(referrer, target))
     }
 
     func unlink(_ referrer: Referrer, from target: RecordAddress) throws(AuthorityStoreFailure) {
@@ -67,13 +72,14 @@ extension SQLiteTransaction: AuthorityTransaction {
             """
             DELETE FROM reference
             WHERE target_collection = ? AND target_id = ? AND collection = ? AND field = ? AND id = ?
-            """, Self.arguments(referrer, target))
+            """, Self.values(referrer, target))
     }
 
-    private static func arguments(_ referrer: Referrer, _ target: RecordAddress) -> StatementArguments {
+    private static func values(_ referrer: Referrer, _ target: RecordAddress) -> [StoredValue?] {
         [
-            target.collection.rawValue, target.id.bits.data, referrer.address.collection.rawValue,
-            referrer.field.rawValue, referrer.address.id.bits.data,
+            .text(target.collection.rawValue), .blob(target.id.bits.bytes),
+            .text(referrer.address.collection.rawValue), .text(referrer.field.rawValue),
+            .blob(referrer.address.id.bits.bytes),
         ]
     }
 
@@ -89,9 +95,9 @@ extension SQLiteTransaction: AuthorityTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                space.rawValue, commit.version.rawValue, commit.changes.count, try StoredText.encode(commit.changes),
-                chain.data,
-            ] + author.arguments)
+                .text(space.rawValue), .integer(commit.version.rawValue), .integer(Int64(commit.changes.count)),
+                .text(try StoredText.encode(commit.changes)), .blob(chain.bytes),
+            ] + author.values)
     }
 
     func trim(_ space: SpaceID, through version: Version) throws(AuthorityStoreFailure) {
@@ -102,10 +108,11 @@ extension SQLiteTransaction: AuthorityTransaction {
             throw AuthorityStoreFailure(.corrupt, "the feed of \(space) has no fingerprint at version \(through)")
         }
         try execute(
-            "trim the feed", "DELETE FROM log WHERE space = ? AND version <= ?", [space.rawValue, through.rawValue])
+            "trim the feed", "DELETE FROM log WHERE space = ? AND version <= ?",
+            [.text(space.rawValue), .integer(through.rawValue)])
         try execute(
             "move the horizon", "UPDATE space SET horizon = ?, horizon_chain = ? WHERE name = ?",
-            [through.rawValue, chain.data, space.rawValue])
+            [.integer(through.rawValue), .blob(chain.bytes), .text(space.rawValue)])
     }
 
     // MARK: Transactions from clients
@@ -116,7 +123,7 @@ extension SQLiteTransaction: AuthorityTransaction {
             """
             INSERT INTO ledger (principal, client, incarnation, next, acknowledged) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET next = excluded.next, acknowledged = excluded.acknowledged
-            """, key.arguments + [ledger.next.rawValue, ledger.acknowledged.rawValue])
+            """, key.values + [.integer(ledger.next.rawValue), .integer(ledger.acknowledged.rawValue)])
     }
 
     func keep(
@@ -126,14 +133,18 @@ extension SQLiteTransaction: AuthorityTransaction {
             "write an outcome",
             """
             INSERT INTO outcome (principal, client, incarnation, number, hash, outcome) VALUES (?, ?, ?, ?, ?, ?)
-            """, key.arguments + [number.rawValue, outcome.hash.rawValue, try StoredText.encode(outcome.outcome)])
+            """,
+            key.values + [
+                .integer(number.rawValue), .text(outcome.hash.rawValue),
+                .text(try StoredText.encode(outcome.outcome)),
+            ])
     }
 
     func forgetOutcomes(of key: LedgerKey, below number: TransactionNumber) throws(AuthorityStoreFailure) {
         try execute(
             "forget outcomes",
             "DELETE FROM outcome WHERE principal = ? AND client = ? AND incarnation = ? AND number < ?",
-            key.arguments + [number.rawValue])
+            key.values + [.integer(number.rawValue)])
     }
 
     func note(
@@ -150,38 +161,44 @@ extension SQLiteTransaction: AuthorityTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                space.rawValue, version.rawValue, conflict.collection.rawValue, conflict.record.bits.data,
-                conflict.field.rawValue, conflict.rule.rawValue, try StoredText.encode(values),
-                conflict.winner.stamp.data, conflict.loser.stamp.data,
-                conflict.addressee(pushedBy: author)?.bits.data,
-            ] + author.arguments)
+                .text(space.rawValue), .integer(version.rawValue), .text(conflict.collection.rawValue),
+                .blob(conflict.record.bits.bytes), .text(conflict.field.rawValue), .text(conflict.rule.rawValue),
+                .text(try StoredText.encode(values)), .blob(conflict.winner.stamp.bytes),
+                .blob(conflict.loser.stamp.bytes),
+                conflict.addressee(pushedBy: author).map { .blob($0.bits.bytes) },
+            ] + author.values)
     }
 
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int {
         try execute(
             "remove old conflicts",
             """
-            DELETE FROM conflict WHERE number IN
-                (SELECT number FROM conflict ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
-            """, [count, limit])
-        return database.changesCount
+            WITH owned AS (SELECT number, coalesce(
+                (SELECT principal FROM client WHERE id = conflict.addressee), conflict.principal) AS owner FROM conflict)
+            DELETE FROM conflict WHERE number IN (SELECT number FROM owned
+                WHERE owner = (SELECT owner FROM owned GROUP BY owner ORDER BY count(*) DESC, owner LIMIT 1)
+                ORDER BY number LIMIT max(0, min(?2, (SELECT count(*) FROM conflict) - ?1)))
+            """, [.integer(Int64(count)), .integer(Int64(limit))])
     }
 
     func bind(_ client: ClientID, to principal: Principal) throws(AuthorityStoreFailure) {
         try execute(
             "bind a client id", "INSERT INTO client (id, principal) VALUES (?, ?)",
-            [client.bits.data, principal.name])
+            [.blob(client.bits.bytes), .text(principal.name)])
     }
 }
 
 extension LedgerKey {
-    fileprivate var arguments: StatementArguments {
-        [principal.name, identity.client.bits.data, identity.incarnation]
+    var values: [StoredValue?] {
+        [.text(principal.name), .blob(identity.client.bits.bytes), .integer(Int64(identity.incarnation))]
     }
 }
 
 extension CommitAuthor {
-    fileprivate var arguments: StatementArguments {
-        [principal.name, identity.client.bits.data, identity.incarnation, number.rawValue, at.milliseconds]
+    fileprivate var values: [StoredValue?] {
+        [
+            .text(principal.name), .blob(identity.client.bits.bytes), .integer(Int64(identity.incarnation)),
+            .integer(number.rawValue), .integer(at.milliseconds),
+        ]
     }
 }

@@ -132,7 +132,8 @@ struct FeedReader {
     ) -> PullPage {
         let cursor = FeedCursor(epoch: state.epoch, space: space, place: place, chain: position.chain)
         return PullPage(
-            space: space, epoch: state.epoch, serverTime: state.time(at: now, permitting: permittedSkew), content: content,
+            space: space, epoch: state.epoch, serverTime: state.time(at: now, permitting: permittedSkew),
+            content: content,
             cursor: cursor.sealed(with: state.history.key), version: position.version, head: extent.head,
             hasMore: hasMore)
     }

@@ -144,7 +144,11 @@ public protocol AuthorityTransaction: AuthorityView {
         _ conflict: FieldConflict, in space: SpaceID, at version: Version, by author: CommitAuthor
     ) throws(AuthorityStoreFailure)
 
-    /// Removes the oldest conflicts of all spaces until `count` are left, but no more than `limit` of them.
+    /// Removes conflicts of all spaces until `count` are left, but no more than `limit` of them.
+    ///
+    /// The principal with the most conflicts loses its oldest ones: a conflict belongs to the principal whose client has
+    /// to be notified, or to the author if the outcome of the push reports it. Nobody can erase the notices of others by
+    /// causing many conflicts.
     ///
     /// - Returns: the number of conflicts removed.
     func trimConflicts(keeping count: Int, limit: Int) throws(AuthorityStoreFailure) -> Int

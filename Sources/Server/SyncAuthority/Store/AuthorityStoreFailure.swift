@@ -45,8 +45,10 @@ extension AuthorityStoreFailure.Code {
     fileprivate var messageForClients: String {
         switch self {
         case .corrupt, .notADatabase: "the server's database is damaged; its operator has to restore it"
-        case .missingFile, .noDatabase: "the server's database is not in its place; its operator has to restart the server"
-        case .newerSchema, .otherSchema: "the server's database belongs to another build; its operator has to update the server"
+        case .missingFile, .noDatabase:
+            "the server's database is not in its place; its operator has to restart the server"
+        case .newerSchema, .otherSchema:
+            "the server's database belongs to another build; its operator has to update the server"
         case .diskFull: "the server's disk is full"
         case .readOnly, .unsafePermissions: "the server may not write to its database"
         case .busy, .inUse: "the server's database is busy"

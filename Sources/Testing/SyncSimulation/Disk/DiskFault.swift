@@ -39,11 +39,11 @@ public struct DiskFiles: OptionSet, Hashable, Sendable {
     /// A rollback journal.
     public static let journal = DiskFiles(rawValue: 1 << 1)
     /// A WAL file.
-    public static let log = DiskFiles(rawValue: 1 << 2)
+    public static let wal = DiskFiles(rawValue: 1 << 2)
     /// Temporary files and files that do not exist.
     public static let other = DiskFiles(rawValue: 1 << 3)
 
-    public static let all: DiskFiles = [.database, .journal, .log, .other]
+    public static let all: DiskFiles = [.database, .journal, .wal, .other]
 }
 
 /// A planned disk fault, which may affect several operations.

@@ -15,8 +15,8 @@ struct ExplorerDevice: Hashable, Sendable {
     private(set) var strays: [PushRequest] = []
 
     enum Letter: Hashable, Sendable {
-        case request(SyncAction)
-        case answer(SyncEvent)
+        case request(ServerRequest)
+        case answer(ServerEvent)
     }
 
     init(name: String, client: ClientID, script: [ExplorerWrite]) {
@@ -32,7 +32,7 @@ struct ExplorerDevice: Hashable, Sendable {
         session = SessionMachine()
         timers = [:]
         mail = [:]
-        handle(.started(store.session, .up))
+        handle(.host(.started(store.session, .up)))
     }
 
     /// Passes an event to the machine and carries out its actions, as the engine does.
@@ -43,21 +43,18 @@ struct ExplorerDevice: Hashable, Sendable {
             let actions = session.handle(event, now: .zero, policy: ExplorerWorld.policy, random: ExplorerWorld.steady)
             for action in actions {
                 switch action {
-                case .sendHello(let serial), .push(let serial, _), .pull(let serial, _): mail[serial] = .request(action)
-                case .abandon(let serial): letGo(of: serial)
-                case .arm(let serial, let delay): timers[serial] = delay
-                case .disarm(let serial): timers[serial] = nil
-                case .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor, .vacate, .adopt,
-                    .renewIdentity,
-                    .note, .checkpoint:
-                    if let answer = store.answer(action) { queue.append(answer) }
-                case .openHints, .closeHints, .finish: break
+                case .server(.send(let serial, let request)): mail[serial] = .request(request)
+                case .server(.abandon(let serial)), .server(.closeHints(let serial)): letGo(of: serial)
+                case .timer(.arm(let serial, let delay)): timers[serial] = delay
+                case .timer(.disarm(let serial)): timers[serial] = nil
+                case .store(let action): queue.append(.store(store.answer(action)))
+                case .note, .checkpoint, .finish: break
                 }
             }
         }
     }
 
-    mutating func put(_ answer: SyncEvent, at serial: Serial) {
+    mutating func put(_ answer: ServerEvent, at serial: Serial) {
         mail[serial] = .answer(answer)
     }
 
@@ -78,11 +75,11 @@ struct ExplorerDevice: Hashable, Sendable {
 
     mutating func fire(_ timer: Serial) {
         timers[timer] = nil
-        handle(.timerFired(timer))
+        handle(.device(.timerFired(timer)))
     }
 
     private mutating func letGo(of serial: Serial) {
-        if case .request(.push(_, let request))? = mail.removeValue(forKey: serial), strays.count < 1 {
+        if case .request(.push(let request))? = mail.removeValue(forKey: serial), strays.count < 1 {
             strays.append(request)
         }
     }

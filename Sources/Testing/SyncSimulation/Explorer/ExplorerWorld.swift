@@ -78,7 +78,7 @@ struct ExplorerWorld: Hashable, Sendable {
                 case nil: break
                 }
             }
-            if device.mail.isEmpty, !isInStep(device) || !device.session.status(now: .zero).isInSync {
+            if device.mail.isEmpty, !isInSync(device) || !device.session.status(now: .zero).isInSync {
                 moves.append(.wait(index))
             }
             if faultsLeft > 0 {
@@ -98,16 +98,16 @@ struct ExplorerWorld: Hashable, Sendable {
         case .write(let index): write(on: index)
         case .serve(let index, let serial):
             guard case .request(let request)? = devices[index].mail[serial] else { return }
-            devices[index].put(serve(request, of: index), at: serial)
+            devices[index].put(serve(request, as: serial, of: index), at: serial)
         case .deliver(let index, let serial):
             guard case .answer(let event)? = devices[index].take(serial) else { return }
-            devices[index].handle(event)
+            devices[index].handle(.server(event))
         case .wait(let index), .impatience(let index): devices[index].fireEarliest()
         case .loseRequest(let index, let serial), .loseAnswer(let index, let serial): _ = devices[index].take(serial)
         case .repeatRequest(let index, let serial):
             // The first copy is served and its answer lost. The second copy is still in transit.
             guard case .request(let request)? = devices[index].mail[serial] else { return }
-            _ = serve(request, of: index)
+            _ = serve(request, as: serial, of: index)
         case .crash(let index): devices[index].restart()
         case .changeAccess(let index): server.changeAccess(of: devices[index].store.client)
         case .strayArrives(let index):
@@ -116,7 +116,7 @@ struct ExplorerWorld: Hashable, Sendable {
     }
 
     /// Returns whether the device holds what the server shows it and has nothing left to send.
-    func isInStep(_ device: ExplorerDevice) -> Bool {
+    func isInSync(_ device: ExplorerDevice) -> Bool {
         let hasAccess = !server.shutOut.contains(device.store.client)
         return device.store.outbox.isEmpty && device.store.hasAccess == hasAccess
             && device.store.cursor == (hasAccess ? server.head : nil)
@@ -142,19 +142,16 @@ struct ExplorerWorld: Hashable, Sendable {
             let seen = devices[index].store.base[write.record]?.version ?? .zero
             devices[index].store.write(.delete(seen: seen), to: write.record)
         }
-        devices[index].handle(.outboxTouched)
+        devices[index].handle(.device(.outboxTouched))
     }
 
-    private mutating func serve(_ request: SyncAction, of index: Int) -> SyncEvent {
+    private mutating func serve(_ request: ServerRequest, as serial: Serial, of index: Int) -> ServerEvent {
         switch request {
-        case .sendHello(let serial): .helloEnded(serial, .success(server.hello()))
-        case .push(let serial, let push): .pushEnded(serial, .success(server.push(push)))
-        case .pull(let serial, let pull):
+        case .hello: .helloEnded(serial, .success(server.hello()))
+        case .push(let push): .pushEnded(serial, .success(server.push(push)))
+        case .pull(let pull):
             .pullEnded(serial, .default, .success(server.pull(pull, by: devices[index].store.client)))
-        case .openHints, .closeHints, .abandon, .countOutbox, .takeBatch, .record, .withdraw, .apply, .resetCursor,
-            .vacate,
-            .adopt, .renewIdentity, .note, .checkpoint, .arm, .disarm, .finish:
-            preconditionFailure("\(request) is not a request")
+        case .hints: .hintsEnded(serial, "the model server sends no hints")
         }
     }
 }

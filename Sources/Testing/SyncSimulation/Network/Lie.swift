@@ -30,7 +30,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     case prohibition
 
     /// Returns whether the lie affects the reply to this call.
-    func applies(to call: ServerCall) -> Bool {
+    func applies(to call: ServerRequest) -> Bool {
         switch (self, call) {
         case (.unknownTransaction, .push), (.impossibleVersion, .push): true
         case (.refusal, .push(let request)), (.prohibition, .push(let request)):
@@ -62,7 +62,7 @@ public enum Lie: String, Hashable, Sendable, CaseIterable {
     /// Returns the answer with the lie in it, or the true answer where the lie does not apply.
     ///
     /// - Parameter first: the first page of this space that the device received.
-    func told(_ truth: ServerAnswer, to call: ServerCall, first: PullPage?) -> ServerAnswer {
+    func told(_ truth: ServerResponse, to call: ServerRequest, first: PullPage?) -> ServerResponse {
         switch (truth, call) {
         case (.pull(.page(let page)), .pull(let request)):
             return .pull(.page(told(page, to: request, first: first ?? page)))

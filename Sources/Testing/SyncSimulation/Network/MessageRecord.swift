@@ -13,7 +13,7 @@ struct MessageRecord: Sendable {
 
     /// Records a request of a device.
     init(
-        _ simulation: Simulation, _ number: Int?, _ call: ServerCall, copy: Int, from device: String, isLate: Bool
+        _ simulation: Simulation, _ number: Int?, _ call: ServerRequest, copy: Int, from device: String, isLate: Bool
     ) {
         self.simulation = simulation
         self.call = number ?? 0

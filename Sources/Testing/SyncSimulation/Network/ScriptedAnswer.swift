@@ -50,7 +50,7 @@ public enum ScriptedAnswer: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    func applies(to call: ServerCall) -> Bool {
+    func applies(to call: ServerRequest) -> Bool {
         switch (self, call) {
         case (.tooLarge, .push(let request)): request.transactions.count > 1
         case (.tooLarge, _), (.stale, .push): false

@@ -154,7 +154,7 @@ public final class SimulatedNetwork: Sendable {
     ///
     /// When the caller's task is cancelled, it stops waiting, but the request continues.
     func exchange(
-        _ request: [UInt8], for call: ServerCall, from device: String, with server: SimulatedServer,
+        _ request: [UInt8], for call: ServerRequest, from device: String, with server: SimulatedServer,
         as caller: Caller
     ) async throws(TransportFailure) -> Answer {
         let number = state.withLock { $0.begin(Exchange(device: device, phase: call.phases.onItsWay)) }
@@ -187,7 +187,7 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func carry(
-        _ request: [UInt8], _ call: ServerCall, _ journey: Journey, _ number: Int, from device: String,
+        _ request: [UInt8], _ call: ServerRequest, _ journey: Journey, _ number: Int, from device: String,
         to server: SimulatedServer, as caller: Caller, _ lie: Lie?,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) async {
@@ -269,7 +269,7 @@ public final class SimulatedNetwork: Sendable {
     }
 
     private func meet(
-        _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerCall, _ device: String, _ caller: Caller,
+        _ answer: ScriptedAnswer, _ request: [UInt8], _ call: ServerRequest, _ device: String, _ caller: Caller,
         _ mailbox: AsyncStream<Delivery>.Continuation, _ record: MessageRecord
     ) {
         record.ended(.intercepted)
@@ -285,8 +285,8 @@ public final class SimulatedNetwork: Sendable {
     }
 
     /// Replaces the answer with the lie, if there is one, and remembers the first page of each space.
-    private func tell(_ lie: Lie?, instead answer: inout Answer, to call: ServerCall, of device: String) {
-        guard let truth = try? wire.decodeAnswer(answer.bytes, to: call) else { return }
+    private func tell(_ lie: Lie?, instead answer: inout Answer, to call: ServerRequest, of device: String) {
+        guard let truth = try? wire.decodeResponse(answer.bytes, to: call) else { return }
         var first: PullPage?
         if case .pull(.page(let page)) = truth {
             first = state.withLock { state in
@@ -296,7 +296,7 @@ public final class SimulatedNetwork: Sendable {
             }
         }
         guard let lie, case let told = lie.told(truth, to: call, first: first), told != truth,
-            let bytes = try? wire.encode(told)
+            let bytes = try? wire.encode(told, to: call)
         else { return }
         fault(.serverLies, call, device)
         answer = Answer(bytes: bytes, isLie: true)
@@ -307,7 +307,7 @@ public final class SimulatedNetwork: Sendable {
         mailbox.yield(.failed(TransportFailure(.timedOut, "no answer in \(Self.patience)")))
     }
 
-    private func fault(_ fault: FaultKind, _ call: ServerCall, _ device: String) {
+    private func fault(_ fault: FaultKind, _ call: ServerRequest, _ device: String) {
         let isOfAnswer = [.answerLost, .answerBroken, .answerDamaged, .serverLies].contains(fault)
         tally.count(fault, [isOfAnswer ? call.phases.answered : call.phases.onItsWay])
         simulation.note("\(fault.rawValue): \(call.word)", by: device)
@@ -329,13 +329,13 @@ public final class SimulatedNetwork: Sendable {
 }
 
 extension SimulatedNetwork.State {
-    fileprivate mutating func takeScript(for call: ServerCall, of device: String) -> ScriptedAnswer? {
+    fileprivate mutating func takeScript(for call: ServerRequest, of device: String) -> ScriptedAnswer? {
         guard let (answer, times) = scripted[device], answer.applies(to: call) else { return nil }
         scripted[device] = times > 1 ? (answer, times - 1) : nil
         return answer
     }
 
-    fileprivate mutating func takeLie(for call: ServerCall, of device: String) -> Lie? {
+    fileprivate mutating func takeLie(for call: ServerRequest, of device: String) -> Lie? {
         guard let (lie, times) = lies[device], lie.applies(to: call) else { return nil }
         lies[device] = times > 1 ? (lie, times - 1) : nil
         return lie
@@ -379,7 +379,7 @@ extension SimulatedNetwork.State {
     }
 }
 
-extension ServerCall {
+extension ServerRequest {
     /// The activity while this call is in transit, and the activity while its answer is.
     fileprivate var phases: (onItsWay: OperationPhase, answered: OperationPhase) {
         switch self {

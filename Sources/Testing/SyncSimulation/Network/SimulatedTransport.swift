@@ -35,56 +35,32 @@ public final class SimulatedTransport: RemoteTransport {
         isSevered.withLock { $0 = true }
     }
 
-    public func hello() async throws(TransportFailure) -> ServerHello {
-        guard case .hello(let hello) = try await ask(.hello) else { throw Self.unexpected }
-        return hello
-    }
-
-    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
-        guard case .push(let reply) = try await ask(.push(request)) else { throw Self.unexpected }
-        return reply
-    }
-
-    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        guard case .pull(let reply) = try await ask(.pull(request)) else { throw Self.unexpected }
-        return reply
-    }
-
-    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
-        guard case .fetch(let record, _) = try await ask(.fetch(request)) else { throw Self.unexpected }
-        return record
-    }
-
-    private static let unexpected = TransportFailure(.notUnderstood, "the answer is one to another call")
-
-    private func ask(_ call: ServerCall) async throws(TransportFailure) -> ServerAnswer {
+    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
         guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.unreachable, "the process is dead") }
-        let request: [UInt8]
+        let bytes: [UInt8]
         do {
-            request = try wire.encode(call)
+            bytes = try wire.encode(request)
         } catch {
             throw TransportFailure(.refused, "the call cannot be written: \(error)", isDefinite: true)
         }
-        network.watch.sent(call, request, by: device, at: simulation.now)
+        network.watch.sent(request, bytes, by: device, at: simulation.now)
         do throws(TransportFailure) {
-            let (answer, isLie) = try await exchange(call, request)
-            network.watch.ended(call, by: device, wasUseful: !isLie && answer.isUseful(to: call))
-            return answer
+            let (response, isLie) = try await exchange(request, bytes)
+            network.watch.ended(request, by: device, wasUseful: !isLie && response.isUseful(to: request))
+            return response
         } catch {
-            network.watch.failed(call, request, by: device, at: simulation.now, error)
+            network.watch.failed(request, bytes, by: device, at: simulation.now, error)
             throw error
         }
     }
 
     private func exchange(
-        _ call: ServerCall, _ request: [UInt8]
-    ) async throws(TransportFailure) -> (answer: ServerAnswer, isLie: Bool) {
+        _ request: ServerRequest, _ bytes: [UInt8]
+    ) async throws(TransportFailure) -> (response: ServerResponse, isLie: Bool) {
         let delivered = try await network.exchange(
-            request, for: call, from: device, with: server, as: Caller(owner: owner, bearer: bearer()))
+            bytes, for: request, from: device, with: server, as: Caller(owner: owner, bearer: bearer()))
         guard !isSevered.withLock({ $0 }) else { throw TransportFailure(.cancelled, "the process is dead") }
-        let answer = try wire.decodeAnswer(delivered.bytes, to: call)
-        if case .failed(let failure) = answer { throw failure }
-        return (answer, delivered.isLie)
+        return (try wire.decodeResponse(delivered.bytes, to: request), delivered.isLie)
     }
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
@@ -137,10 +113,10 @@ public final class SimulatedTransport: RemoteTransport {
     }
 }
 
-extension ServerAnswer {
-    /// Returns whether the answer brought anything new.
-    fileprivate func isUseful(to call: ServerCall) -> Bool {
-        switch (self, call) {
+extension ServerResponse {
+    /// Returns whether the response brought anything new.
+    fileprivate func isUseful(to request: ServerRequest) -> Bool {
+        switch (self, request) {
         case (.push(.answered(let results, _, _)), _): !results.isEmpty
         case (.pull(.page(let page)), .pull(let request)): page.cursor != request.cursor
         default: false

@@ -24,7 +24,7 @@ public enum Invariant: String, Hashable, Sendable, CaseIterable {
         case .I16: "a device whose disk was rolled back or copied takes a new identity, and no other does"
         case .I17: "nothing is given up but what the server has refused for a reason"
         case .I18: "after the last fault everything arrives in bounded time, without a storm"
-        case .I19: "outbox, journal, log and messages stay within their bounds"
+        case .I19: "outbox, journal, WAL and messages stay within their bounds"
         case .I20: "blobs are whole"
         case .I21: "nobody sees or keeps what they may not read, and nothing takes effect with the token of another"
         case .I22: "wall clocks decide nothing but which of two edits is the later"

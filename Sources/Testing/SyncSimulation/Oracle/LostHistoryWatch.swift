@@ -49,6 +49,8 @@ final class LostHistoryWatch: PageWatch {
         return { [self] store throws(StoreFailure) in
             let after = try Self.places(in: store)
             var lost: [Place: [FieldName: FieldValue]] = [:]
+            // Values that others have replaced since. The device offers those that it wrote; the users' oracle knows which.
+            var replaced: [Place: [FieldName: FieldValue]] = [:]
             // A pending edit of the same id in another space may have become visible instead.
             for (place, (old, space)) in before
             where old.version == .zero && after[place]?.space != space && told[place] == nil {
@@ -68,7 +70,11 @@ final class LostHistoryWatch: PageWatch {
                     let isLost =
                         space == page.space
                         ? versions[position] >= record.version(ofFieldAt: position) : !old.values[position].isNull
-                    if isLost { values[field.name] = old.values[position] }
+                    if isLost {
+                        values[field.name] = old.values[position]
+                    } else if space == page.space {
+                        replaced[place, default: [:]][field.name] = old.values[position]
+                    }
                 }
                 if !values.isEmpty { lost[place] = values }
             }
@@ -77,7 +83,12 @@ final class LostHistoryWatch: PageWatch {
                 guard let (old, _) = before[place] else { return false }
                 return old.version > .zero || after[place] == nil || former[place] != nil
             }
-            for place in Set(lost.keys).union(offered.keys).sorted() where lost[place] != offered[place] {
+            for place in Set(lost.keys).union(offered.keys).sorted() {
+                let (needed, allowed) = (lost[place] ?? [:], replaced[place] ?? [:])
+                let isExact =
+                    (offered[place] ?? [:]).filter { needed[$0] == $1 } == needed
+                    && (offered[place] ?? [:]).allSatisfy { needed[$0] == $1 || allowed[$0] == $1 }
+                guard !isExact else { continue }
                 let violation = Violation(
                     .I15,
                     "\(device) has lost \(Self.words(lost[place])) of \(place), which only a lost history of the server had, and offers \(Self.words(offered[place]))"

@@ -36,7 +36,7 @@ public struct ReplicaFacts: Hashable, Sendable {
     /// The number of rows in each table that must be empty once everything is confirmed and shown.
     public var transients: [String: Int] = [:]
     /// The size of the WAL, in bytes.
-    public var logBytes = 0
+    public var walBytes = 0
 
     public init() {}
 }
@@ -48,13 +48,13 @@ public struct ReplicaBounds: Hashable, Sendable {
     /// The number of journal entries above which handled entries are deleted.
     public var journalEntries: Int
     /// The maximum size of the WAL once the engine is at rest, in bytes.
-    public var logBytes: Int
+    public var walBytes: Int
 
-    public init(outboxEntries: Int, outboxBytes: Int64, journalEntries: Int, logBytes: Int) {
+    public init(outboxEntries: Int, outboxBytes: Int64, journalEntries: Int, walBytes: Int) {
         self.outboxEntries = outboxEntries
         self.outboxBytes = outboxBytes
         self.journalEntries = journalEntries
-        self.logBytes = logBytes
+        self.walBytes = walBytes
     }
 }
 

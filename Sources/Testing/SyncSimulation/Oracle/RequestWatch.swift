@@ -47,14 +47,14 @@ final class RequestWatch: Sendable {
         floor = isPunctual ? BackoffPolicy().floor : .zero
     }
 
-    func sent(_ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration) {
+    func sent(_ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration) {
         devices.withLock { devices in
             devices[device, default: Device(idleLimit: idleLimit)].sent(
                 call.kind, bytes.hashOfContents, by: device, at: now, floor: floor, telling: violations)
         }
     }
 
-    func ended(_ call: ServerCall, by device: String, wasUseful: Bool) {
+    func ended(_ call: ServerRequest, by device: String, wasUseful: Bool) {
         devices.withLock { devices in
             devices[device]?.failed[call.kind] = nil
             // The hello may have found another history, whose spaces may be pulled at once.
@@ -66,7 +66,7 @@ final class RequestWatch: Sendable {
     }
 
     func failed(
-        _ call: ServerCall, _ bytes: [UInt8], by device: String, at now: Duration, _ failure: TransportFailure
+        _ call: ServerRequest, _ bytes: [UInt8], by device: String, at now: Duration, _ failure: TransportFailure
     ) {
         devices.withLock { devices in
             let hash = bytes.hashOfContents
@@ -138,7 +138,7 @@ extension RequestWatch.Device {
     }
 }
 
-extension ServerCall {
+extension ServerRequest {
     fileprivate var kind: RequestWatch.Kind {
         switch self {
         case .hello: .hello

@@ -8,7 +8,7 @@ import SyncCore
 /// devices 2
 /// network.loseAnswer 0.25
 /// device0 acts 1234
-/// device1 disk write+sync database+log skip 12 times 1 rate 1.0 power
+/// device1 disk write+sync database+wal skip 12 times 1 rate 1.0 power
 /// wait 350000
 /// ```
 ///
@@ -397,7 +397,7 @@ extension DiskOperations {
 }
 
 extension DiskFiles {
-    private static let names = ["database", "journal", "log", "other"]
+    private static let names = ["database", "journal", "wal", "other"]
 
     fileprivate var words: String {
         let names = Self.names.enumerated().filter { contains(DiskFiles(rawValue: 1 << UInt32($0.offset))) }

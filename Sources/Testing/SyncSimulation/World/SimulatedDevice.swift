@@ -239,8 +239,8 @@ public final class SimulatedDevice: Sendable {
     }
 
     private func note(_ turn: SyncEngine.Trace, _ store: Store, _ process: DiskProcess) {
-        simulation.note(turn.words, by: name, as: turn.kind)
-        if case .batchTaken(let batch) = turn.event {
+        simulation.note("\(turn.event)", by: name, as: turn.kind)
+        if case .store(.batchTaken(let batch)) = turn.event {
             do {
                 let numbered = try disk.withoutFaults { try numberedEntries(of: store) }
                 witness.batchTaken(batch, by: name, among: numbered)
@@ -251,14 +251,14 @@ public final class SimulatedDevice: Sendable {
         }
         switch turn.event {
         // The previous process may have died after the change was durable but before its engine reported it.
-        case .started(let session, _), .sessionChanged(let session):
+        case .host(.started(let session, _)), .store(.sessionChanged(let session)):
             witness.sessionChanged(session, of: name)
             state.withLock { $0.setbacks += 1 }
-        case .cursorReset(let space): state.withLock { $0.resets[space, default: 0] += 1 }
-        case .spaceVacated(let space, .vacated): state.withLock { $0.resets[space, default: 0] += 1 }
-        case .pushEnded(_, .success(.refused(let refusal))): witness.pushRefused(refusal, of: name)
-        case .storeFailed(.applyingPage, let failure): witness.pageRefused(failure, by: name)
-        default: break
+        case .store(.cursorReset(let space)): state.withLock { $0.resets[space, default: 0] += 1 }
+        case .store(.spaceVacated(let space, .vacated)): state.withLock { $0.resets[space, default: 0] += 1 }
+        case .server(.pushEnded(_, .success(.refused(let refusal)))): witness.pushRefused(refusal, of: name)
+        case .store(.failed(.space(_, .applyingPage), let failure)): witness.pageRefused(failure, by: name)
+        case .host, .device, .server, .store: break
         }
     }
 
@@ -408,49 +408,9 @@ protocol DeviceWitness: Sendable {
 extension SyncEngine.Trace {
     fileprivate var kind: EventKind {
         switch event {
-        case .pageApplied(_, .applied): .page
-        case .pageApplied(_, .braked), .storeFailed: .fault
-        case .started, .syncRequested, .credentialsChanged, .deletesAllowed, .stopRequested, .aborted, .linkChanged,
-            .outboxTouched, .outboxCounted, .timerFired, .helloEnded, .pushEnded, .pullEnded, .hint, .hintsEnded,
-            .batchTaken, .nothingToPush, .resultsRecorded, .transactionWithdrawn, .cursorReset, .spaceVacated,
-            .sessionChanged:
-            .note
-        }
-    }
-
-    fileprivate var words: String {
-        switch event {
-        case .started(let session, let link): "starts as \(session.identity), \(link)"
-        case .syncRequested: "sync requested"
-        case .credentialsChanged: "credentials changed"
-        case .deletesAllowed(let space): "deletes allowed in \(space)"
-        case .stopRequested: "stop requested"
-        case .aborted: "aborted"
-        case .linkChanged(let link): "link \(link)"
-        case .outboxTouched: "outbox touched"
-        case .outboxCounted(let outbox): "outbox \(outbox.waiting) \(outbox.sent) \(outbox.answered)"
-        case .timerFired: "timer"
-        case .helloEnded(_, .success(let hello)): "hello answered, epoch \(hello.epoch)"
-        case .helloEnded(_, .failure(let failure)): "hello failed: \(failure.code.rawValue)"
-        case .pushEnded(_, .success): "push answered"
-        case .pushEnded(_, .failure(let failure)): "push failed: \(failure.code.rawValue)"
-        case .pullEnded(_, let space, .success): "pull of \(space) answered"
-        case .pullEnded(_, let space, .failure(let failure)): "pull of \(space) failed: \(failure.code.rawValue)"
-        case .hint(_, let hint): "hint \(hint.space) \(hint.head)"
-        case .hintsEnded: "hints ended"
-        case .batchTaken(let batch): "batch of \(batch.transactions.count)"
-        case .nothingToPush: "nothing to push"
-        case .transactionWithdrawn(let outbox): "transaction withdrawn, outbox \(outbox.count)"
-        case .resultsRecorded(let outbox): "results recorded, outbox \(outbox.count)"
-        case .pageApplied(let space, .applied(let stored, _, let count)):
-            "applied \(count) of \(space) to \(stored.version)\(stored.isComplete ? "" : ", incomplete")"
-        case .pageApplied(let space, .braked(let deletes, let total)): "braked in \(space): \(deletes) of \(total)"
-        case .cursorReset(let space): "reset \(space)"
-        case .spaceVacated(let space, .vacated(let vacated)): "vacated \(space) of \(vacated.removedRecords)"
-        case .spaceVacated(let space, .braked(let deletes, let total)):
-            "braked before vacating \(space): \(deletes) of \(total)"
-        case .sessionChanged(let session): "is now \(session.identity)"
-        case .storeFailed(let task, let failure): "store failed \(task): \(failure.code.rawValue)"
+        case .store(.pageApplied(_, .applied)): .page
+        case .store(.pageApplied(_, .braked)), .store(.failed): .fault
+        case .host, .device, .server, .store: .note
         }
     }
 }

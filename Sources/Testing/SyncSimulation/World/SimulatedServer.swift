@@ -189,64 +189,61 @@ public final class SimulatedServer: Sendable {
     /// Handles a request. Returns nil when no process is running, or the process died while handling it.
     func receive(_ bytes: [UInt8], from device: String, as caller: Caller) -> [UInt8]? {
         guard let instance = state.withLock({ $0.choose() }) else { return nil }
-        let call = try? instance.wire.decodeCall(bytes)
-        let phase: OperationPhase = if case .push? = call { .serverCommitting } else { .serverReading }
+        let request = try? instance.wire.decodeRequest(bytes)
+        let phase: OperationPhase = request?.call == .push ? .serverCommitting : .serverReading
         let answer = tally.watch(phase, on: disk) {
-            self.answer(call, of: bytes.count, instance, device: device, caller)
+            self.answer(request, of: bytes.count, instance, device: device, caller)
         }
         removeDead()
-        if instance.process.isDead { return nil }
+        return instance.process.isDead ? nil : answer
+    }
+
+    private func answer(
+        _ request: ServerRequest?, of size: Int, _ instance: Instance, device: String, _ caller: Caller
+    ) -> [UInt8]? {
+        guard let request else {
+            simulation.note("refused what is no call", by: "server")
+            return instance.wire.encode(TransportFailure(.refused, "this is no call"))
+        }
+        let now = wallClock.now
+        if case .push(let push) = request { witness.pushArrived(push, of: size, from: caller.owner.name, now: now) }
+        let response: ServerResponse
+        do throws(AuthorityFailure) {
+            response = try instance.authority.respond(to: request, by: caller.bearer, now: now)
+        } catch {
+            if case .push(let push) = request {
+                witness.pushFailed(push, error)
+                // The outcome must be read now: a later push may acknowledge and so erase it.
+                disk.withoutFaults { settle(instance.authority, instance.process) }
+            }
+            simulation.note("failed \(request.word) of \(device): \(error.code.rawValue)", by: "server")
+            return instance.wire.encode(TransportFailure(error))
+        }
+        note(response, to: request, of: device, caller, now: now)
         do {
-            return try instance.wire.encode(answer)
+            return try instance.wire.encode(response, to: request)
         } catch {
             simulation.note("an answer cannot be written: \(error)", by: "server")
             return nil
         }
     }
 
-    private func answer(
-        _ call: ServerCall?, of size: Int, _ instance: Instance, device: String, _ caller: Caller
-    ) -> ServerAnswer {
-        let authority = instance.authority
-        let principal = caller.bearer
-        guard let call else {
-            simulation.note("refused what is no call", by: "server")
-            return .failed(TransportFailure(.refused, "this is no call"))
-        }
-        let now = wallClock.now
-        do throws(AuthorityFailure) {
-            switch call {
-            case .hello: return .hello(try authority.hello(for: principal, now: now))
-            case .pull(let request):
-                let reply = try authority.pull(request, by: principal, now: now)
-                witness.pullAnswered(request, reply, to: device, as: principal)
-                if case .page = reply { witness.served(caller, on: device) }
-                simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
-                return .pull(reply)
-            case .fetch(let request):
-                return .fetch(try authority.fetch(request, by: principal, now: now), of: request.collection)
-            case .push(let request):
-                witness.pushArrived(request, of: size, from: caller.owner.name, now: now)
-                let reply: PushReply
-                do throws(AuthorityFailure) {
-                    reply = try authority.push(request, by: principal, now: now)
-                } catch {
-                    witness.pushFailed(request, error)
-                    // The outcome must be read now: a later push may acknowledge and so erase it.
-                    disk.withoutFaults { settle(authority, instance.process) }
-                    throw error
-                }
-                witness.pushAnswered(request, reply, now: now)
-                if case .answered = reply { witness.served(caller, on: device) }
-                simulation.note(
-                    "answers \(device): \(reply.word)", by: "server",
-                    as: simulation.recording.map { reply.kind(to: request, $0) } ?? .note,
-                    detail: reply.detail)
-                return .push(reply)
-            }
-        } catch {
-            simulation.note("failed \(call.word) of \(device): \(error.code.rawValue)", by: "server")
-            return .failed(TransportFailure(error))
+    /// Reports the response to the witness and the trace.
+    private func note(
+        _ response: ServerResponse, to request: ServerRequest, of device: String, _ caller: Caller, now: WallTime
+    ) {
+        switch (response, request) {
+        case (.push(let reply), .push(let push)):
+            witness.pushAnswered(push, reply, now: now)
+            if case .answered = reply { witness.served(caller, on: device) }
+            simulation.note(
+                "answers \(device): \(reply.word)", by: "server",
+                as: simulation.recording.map { reply.kind(to: push, $0) } ?? .note, detail: reply.detail)
+        case (.pull(let reply), .pull(let pull)):
+            witness.pullAnswered(pull, reply, to: device, as: caller.bearer)
+            if case .page = reply { witness.served(caller, on: device) }
+            simulation.note("shows \(device) \(reply.word)", by: "server", detail: reply.detail)
+        default: break
         }
     }
 }
@@ -273,20 +270,6 @@ struct Caller: Hashable, Sendable {
     /// The owner of the device's database.
     let owner: Principal
     let bearer: Principal
-}
-
-extension TransportFailure {
-    /// Creates the failure that a client would get over HTTP.
-    fileprivate init(_ failure: AuthorityFailure) {
-        let code: TransportFailure.Code =
-            switch failure.code {
-            case .otherAccount: .otherAccount
-            case .malformed: .refused
-            case .tooLarge: .tooLarge
-            case .unavailable: .serverFailed
-            }
-        self.init(code, failure.message, retryAfter: failure.retryAfter, isDefinite: true)
-    }
 }
 
 extension PushReply {

@@ -114,11 +114,11 @@ extension World {
         guard let bounds = parts.bounds else { return }
         for device in devices {
             guard let process = device.process,
-                let bytes = try replicaFiles[device.name]?.facts(through: process).logBytes
+                let bytes = try replicaFiles[device.name]?.facts(through: process).walBytes
             else { continue }
-            guard bytes <= bounds.logBytes else {
+            guard bytes <= bounds.walBytes else {
                 throw Violation(
-                    .I19, "the log of \(device.name) has \(bytes) bytes at rest, at most \(bounds.logBytes)")
+                    .I19, "the WAL of \(device.name) has \(bytes) bytes at rest, at most \(bounds.walBytes)")
             }
         }
     }

@@ -28,8 +28,7 @@ extension World {
         let request = PushRequest(
             identity: ClientIdentity(client: client, incarnation: 0), epoch: try epochOfServer(), acknowledged: .first,
             transactions: [numbered])
-        userOracle.outsiderTouches(transaction)
-        let call = ServerCall.push(request)
+        let call = ServerRequest.push(request)
         let stranger = AccessWatch.reader
         let bytes = try parts.wire(.current).encode(call)
         let answer = server.disk.withoutFaults {
@@ -37,7 +36,7 @@ extension World {
         }
         simulation.note(
             "takes a forged push\(isForeign ? " with a foreign client id" : "")", by: "server", as: .fault)
-        guard isForeign, let answer, case .push(.answered) = try parts.wire(.current).decodeAnswer(answer, to: call)
+        guard isForeign, let answer, case .push(.answered)? = try? parts.wire(.current).decodeResponse(answer, to: call)
         else {
             return
         }

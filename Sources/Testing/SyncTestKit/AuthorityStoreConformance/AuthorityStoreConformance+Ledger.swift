@@ -158,6 +158,33 @@ extension AuthorityStoreConformance {
                 try note(5)
                 try world.expect(try all().map { $0.number > last }, [true], "whether the next number is greater")
             },
+            Check("the principal with the most conflicts loses its oldest ones first") { world in
+                let (anna, bo) = (AuthorityStoreWorld.client(1), conflict.loser.stamp.client)
+                func lost(by client: ClientID) -> FieldConflict {
+                    let loser = Contender(
+                        value: conflict.loser.value, stamp: Stamp(time: conflict.loser.stamp.time, client: client))
+                    return FieldConflict(
+                        collection: conflict.collection, record: conflict.record, field: conflict.field,
+                        base: conflict.base, winner: conflict.winner, loser: loser, rule: conflict.rule)
+                }
+                try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.bind(anna, to: Principal(name: "anna"))
+                    try transaction.bind(bo, to: Principal(name: "bo"))
+                    for version in 1...5 {
+                        try transaction.note(
+                            lost(by: version == 1 ? anna : bo), in: .default, at: Version(Int64(version)),
+                            by: AuthorityStoreWorld.author(0))
+                    }
+                }
+                let removed = try world.write { (transaction) throws(AuthorityStoreFailure) in
+                    try transaction.trimConflicts(keeping: 3, limit: 9)
+                }
+                try world.expect(removed, 2, "the number of removed conflicts")
+                let left = try world.read { (view) throws(AuthorityStoreFailure) in
+                    try view.conflicts(in: .default, after: 0, limit: 9)
+                }
+                try world.expect(left.map(\.version.rawValue), [1, 4, 5], "the versions that are left")
+            },
             Check("a client id has the owner that it was bound to, and no other") { world in
                 let client = AuthorityStoreWorld.client(5)
                 func owner() throws -> Principal? {

@@ -204,9 +204,16 @@ final class InMemoryTransaction: AuthorityTransaction {
     func bind(_ client: ClientID, to principal: Principal) { tables.owners[client] = principal }
 
     func trimConflicts(keeping count: Int, limit: Int) -> Int {
+        let owners = tables.conflicts.map { recorded in
+            recorded.conflict.addressee(pushedBy: recorded.author).flatMap { tables.owners[$0] }
+                ?? recorded.author.principal
+        }
+        let counts = Dictionary(owners.map { ($0.name, 1) }, uniquingKeysWith: +)
+        guard let heaviest = counts.min(by: { ($1.value, $0.key) < ($0.value, $1.key) })?.key else { return 0 }
         let surplus = max(0, min(limit, tables.conflicts.count - count))
-        tables.conflicts.removeFirst(surplus)
-        return surplus
+        let gone = Set(owners.indices.filter { owners[$0].name == heaviest }.prefix(surplus))
+        tables.conflicts = tables.conflicts.indices.filter { !gone.contains($0) }.map { tables.conflicts[$0] }
+        return gone.count
     }
 
     func set(_ state: AuthorityState) { tables.state = state }

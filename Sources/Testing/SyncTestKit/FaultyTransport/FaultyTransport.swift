@@ -41,36 +41,11 @@ public final class FaultyTransport: RemoteTransport {
     /// The number of calls that met a fault other than a delay.
     public var struckCount: Int { state.withLock { $0.struck } }
 
-    public func hello() async throws(TransportFailure) -> ServerHello {
-        try await call { [transport] () throws(TransportFailure) in try await transport.hello() }
-    }
-
-    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
-        try await call { [transport] () throws(TransportFailure) in try await transport.push(request) }
-    }
-
-    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        try await call { [transport] () throws(TransportFailure) in try await transport.pull(request) }
-    }
-
-    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
-        try await call { [transport] () throws(TransportFailure) in try await transport.fetch(request) }
-    }
-
-    public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
-        let source = HintFilter(transport.hints(for: spaces)) { [state] in
-            state.withLock { state in state.random.chance(state.faults.loseHints) }
-        }
-        return AsyncThrowingStream { try await source.next() }
-    }
-
-    private func call<Answer: Sendable>(
-        _ body: @Sendable () async throws(TransportFailure) -> Answer
-    ) async throws(TransportFailure) -> Answer {
+    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
         let (fate, delay, patience) = state.withLock { $0.draw() }
         if delay > .zero { try await pause(delay) }
         switch fate {
-        case .passes: return try await body()
+        case .passes: return try await transport.send(request)
         case .refused: throw TransportFailure(.unreachable, "the connection was refused")
         case .throttled(let retryAfter):
             throw TransportFailure(.throttled, "the server is busy", retryAfter: retryAfter)
@@ -78,13 +53,20 @@ public final class FaultyTransport: RemoteTransport {
             try await pause(patience)
             throw TransportFailure(.timedOut, "the request was lost")
         case .answerLost:
-            _ = try await body()
+            _ = try await transport.send(request)
             try await pause(patience)
             throw TransportFailure(.timedOut, "the answer was lost")
         case .repeated:
-            _ = try await body()
-            return try await body()
+            _ = try await transport.send(request)
+            return try await transport.send(request)
         }
+    }
+
+    public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        let source = HintFilter(transport.hints(for: spaces)) { [state] in
+            state.withLock { state in state.random.chance(state.faults.loseHints) }
+        }
+        return AsyncThrowingStream { try await source.next() }
     }
 
     private func pause(_ duration: Duration) async throws(TransportFailure) {

@@ -128,7 +128,7 @@ public final class SyncLab {
         let end = simulation.now + limit
         // The engine publishes a status only after it has had a turn.
         try simulation.advance(by: .milliseconds(1))
-        while let laggard = devices.first(where: { $0.isConnected && !isInStep($0) }) {
+        while let laggard = devices.first(where: { $0.isConnected && !isInSync($0) }) {
             guard simulation.now < end else {
                 throw LabFailure("\(laggard.name) is not in step after \(limit): \(laggard.situation)")
             }
@@ -136,7 +136,7 @@ public final class SyncLab {
         }
     }
 
-    private func isInStep(_ device: LabDevice) -> Bool {
+    private func isInSync(_ device: LabDevice) -> Bool {
         guard let status = device.status, status.isInSync else { return false }
         return status.spaces.allSatisfy { space in
             let head = try? store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: space.space).head }

@@ -2,7 +2,7 @@ public import SyncAuthority
 import SyncConcurrency
 public import SyncCore
 public import SyncModel
-import SyncTransportInProcess
+import SyncWire
 
 /// A server for tests: a real authority in process, behind a script of faults and canned replies.
 ///
@@ -11,7 +11,7 @@ import SyncTransportInProcess
 /// task.
 public final class MockServer: RemoteTransport {
     private struct State: Sendable {
-        var steps: [MockCall: [MockStep]] = [:]
+        var steps: [ServerCall: [MockStep]] = [:]
         var hintSteps: [MockHintStep] = []
         var log: [MockEntry] = []
         var endpoint: AuthorityEndpoint
@@ -51,7 +51,7 @@ public final class MockServer: RemoteTransport {
     private var endpoint: AuthorityEndpoint { state.withLock { $0.endpoint } }
 
     /// Adds steps for the next calls of one kind, in the order of the calls.
-    public func script(_ call: MockCall, _ steps: MockStep...) {
+    public func script(_ call: ServerCall, _ steps: MockStep...) {
         state.withLock { state in state.steps[call, default: []] += steps }
     }
 
@@ -72,18 +72,15 @@ public final class MockServer: RemoteTransport {
         state.withLock { state in state.steps.values.reduce(state.hintSteps.count) { $0 + $1.count } }
     }
 
-    public func hello() async throws(TransportFailure) -> ServerHello { try await client.hello() }
-
-    public func push(_ request: PushRequest) async throws(TransportFailure) -> PushReply {
-        try await client.push(request)
-    }
-
-    public func pull(_ request: PullRequest) async throws(TransportFailure) -> PullReply {
-        try await client.pull(request)
-    }
-
-    public func fetch(_ request: FetchRequest) async throws(TransportFailure) -> Record? {
-        try await client.fetch(request)
+    public func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
+        try await request.exchanged(clientCatalog) { [self] (call, body) async throws(TransportFailure) in
+            let step = state.withLock { state in
+                let step = state.steps[call]?.isEmpty == false ? state.steps[call]?.removeFirst() : nil
+                state.log.append(.call(call, step ?? .pass, bytes: body.count))
+                return step ?? .pass
+            }
+            return try await take(step, request, body)
+        }
     }
 
     public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
@@ -100,26 +97,10 @@ public final class MockServer: RemoteTransport {
         }
     }
 
-    private var client: ByteClient {
-        ByteClient(catalog: clientCatalog) { [self] (call, body) throws(TransportFailure) in
-            try await exchange(MockCall(call), call, body)
-        }
-    }
-
-    private func exchange(
-        _ kind: MockCall, _ call: ServerCall, _ body: [UInt8]
-    ) async throws(TransportFailure) -> [UInt8]? {
-        let step = state.withLock { state in
-            let step = state.steps[kind]?.isEmpty == false ? state.steps[kind]?.removeFirst() : nil
-            state.log.append(.call(kind, step ?? .pass, bytes: body.count))
-            return step ?? .pass
-        }
-        return try await take(step, call, body)
-    }
-
     private func take(
-        _ step: MockStep, _ call: ServerCall, _ body: [UInt8]
+        _ step: MockStep, _ request: ServerRequest, _ body: [UInt8]
     ) async throws(TransportFailure) -> [UInt8]? {
+        let call = request.call
         switch step {
         case .pass:
             return try endpoint.exchange(call, body)
@@ -137,11 +118,17 @@ public final class MockServer: RemoteTransport {
             } catch {
                 throw TransportFailure(.cancelled, "\(call.rawValue): the caller gave up")
             }
-            return try await take(next, call, body)
+            return try await take(next, request, body)
         case .fail(let failure):
             throw failure
-        case .reply(let canned):
-            return canned.body(endpoint.catalog)
+        case .reply(let response):
+            do throws(WireError) {
+                return try response.encode(to: request, catalog: endpoint.catalog)
+            } catch {
+                return []
+            }
+        case .replyBytes(let bytes):
+            return bytes
         case .captivePortal:
             return Array("<!DOCTYPE html><html><title>Welcome</title><body>Please sign in</body></html>".utf8)
         case .corruptRequest(let offset, let mask):

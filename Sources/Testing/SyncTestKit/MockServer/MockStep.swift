@@ -1,22 +1,5 @@
 public import SyncCore
 public import SyncModel
-import SyncTransportInProcess
-import SyncWire
-
-/// The kinds of calls that can be scripted.
-public enum MockCall: String, Hashable, Sendable, CaseIterable {
-    case hello, push, pull, fetch
-
-    init(_ call: ServerCall) {
-        self =
-            switch call {
-            case .hello: .hello
-            case .push: .push
-            case .pull: .pull
-            case .fetch: .fetch
-            }
-    }
-}
 
 /// The way in which a `MockServer` handles one call.
 public indirect enum MockStep: Hashable, Sendable {
@@ -31,8 +14,11 @@ public indirect enum MockStep: Hashable, Sendable {
     /// Waits on the test's clock, then takes another step.
     case delay(Duration, then: MockStep)
     case fail(TransportFailure)
-    /// Returns a canned reply without calling the authority.
-    case reply(CannedReply)
+    /// Returns this response without calling the authority. A response that cannot be encoded becomes an empty body,
+    /// which every client refuses.
+    case reply(ServerResponse)
+    /// Returns these bytes without calling the authority.
+    case replyBytes([UInt8])
     /// Returns the HTML sign-in page of a captive portal.
     case captivePortal
     /// Changes one byte of the request on its way. The offset wraps around at the end of the body.
@@ -52,30 +38,9 @@ public enum MockHintStep: Hashable, Sendable {
     case send([Hint])
 }
 
-/// A reply that does not come from the authority.
-public enum CannedReply: Hashable, Sendable {
-    case hello(ServerHello)
-    case push(PushReply)
-    case pull(PullReply)
-    /// The reply to a fetch when the record does not exist.
-    case noRecord
-    case bytes([UInt8])
-
-    /// Returns the encoded reply. A value that cannot be encoded becomes an empty body, which every client refuses.
-    func body(_ catalog: SchemaCatalog) -> [UInt8]? {
-        switch self {
-        case .hello(let hello): HelloCodec.encode(hello)
-        case .push(let reply): (try? PushCodec.encode(reply)) ?? []
-        case .pull(let reply): (try? PullCodec.encode(reply, catalog: catalog)) ?? []
-        case .noRecord: nil
-        case .bytes(let bytes): bytes
-        }
-    }
-}
-
 /// An entry of a `MockServer`'s log.
 public enum MockEntry: Hashable, Sendable {
     /// A call, the step that it took, and the length of its request in bytes.
-    case call(MockCall, MockStep, bytes: Int)
+    case call(ServerCall, MockStep, bytes: Int)
     case hints([SpaceID])
 }

@@ -135,6 +135,26 @@ extension LocalStoreConformance {
                 try world.pull(page)
                 try world.expect(try world.store.journal(state: .active, limit: 9), is: [], "the journal")
             },
+            Check("a value that this device wrote is offered after a restore, even where others have replaced it") {
+                world in
+                let id = try world.syncedUser("ada")
+                try world.commit(.update("users", id, ["username": .text("mine")]))
+                let batch = try world.push()
+                _ = try world.answer(batch.transactions[0].number, world.applied(2))
+                try world.pull(world.feed([world.at(2, world.renamed(id, "mine"))], to: 2))
+                // The age came from another device, which offers it itself.
+                let aged = RecordChange(collection: "users", id: id, effect: .updated(["age": .integer(40)]))
+                try world.pull(world.feed([world.at(3, aged)], to: 3))
+                let restored = Epoch(rawValue: "restored")
+                _ = try world.store.adopt(restored, as: world.account)
+                // Another device has changed both fields twice since the restore, without having seen the values here.
+                var shown = world.shownUser(id, uid: 7, version: 5, "theirs")
+                shown.values[1] = .integer(50)
+                try world.pull(
+                    world.snapshot([SnapshotRows(collection: "users", records: [shown])], at: 5, of: restored))
+                try world.expect(
+                    try world.offers().map(\.patch), is: [["username": .text("mine")]], "what the journal offers")
+            },
             Check("what was forgotten comes back in parts, without references to what is gone") { world in
                 let (ada, dee, art, ghost) = (world.id(), world.id(), world.id(), world.id())
                 try world.sendHello()

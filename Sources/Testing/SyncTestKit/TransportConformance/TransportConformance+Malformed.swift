@@ -132,7 +132,7 @@ extension TransportWorld {
         return (client, record, try PushCodec.encode(request(client, [create(record)])))
     }
 
-    fileprivate func expectRefused(_ call: MockCall, _ body: [UInt8], _ what: String) async throws {
+    fileprivate func expectRefused(_ call: ServerCall, _ body: [UInt8], _ what: String) async throws {
         guard let exchange = subject.exchange else { return }
         let failure = await exchange(call, body)
         try expect(failure?.code == .refused, "\(what): \(failure?.description ?? "answered"), refused expected")

@@ -41,8 +41,7 @@ extension UserOracle {
             var lost: [String] = []
             for (saved, claim) in state.values {
                 guard claim.isOwed(mayLose), claim.authors.count == 1, !claim.isTold, !saved.value.isNull,
-                    !state.replaced.contains(saved), !state.deletedUnseen.contains(saved.spot),
-                    !state.isBeyondLimit(saved, claim)
+                    !state.replaced.contains(saved), !state.deletedUnseen.contains(saved.spot)
                 else { continue }
                 let isFound = all.contains { found in
                     found.records[saved.spot.place]?.value(at: saved.spot, in: catalog) == saved.value
@@ -84,14 +83,6 @@ extension UserOracle {
                 "\(left.device) and \(right.device) told their users that they are in sync, and show \(place) as \(here.map { "\($0.values)" } ?? "nothing") and \(there.map { "\($0.values)" } ?? "nothing")"
             )
         }
-    }
-}
-
-extension UserOracle.State {
-    /// Returns whether the server was restored after the value was saved and others have changed the field. Devices
-    /// cannot know then what was lost.
-    fileprivate func isBeyondLimit(_ saved: UserOracle.Saved, _ claim: UserOracle.Claim) -> Bool {
-        claim.mayBeLost && !(editors[saved.spot] ?? []).isSubset(of: claim.holders)
     }
 }
 

@@ -45,8 +45,6 @@ final class UserOracle: Sendable {
         var space: SpaceID
         /// Whether a user has seen the change in the journal.
         var isTold = false
-        /// Whether the server was restored from a backup since.
-        var mayBeLost = false
     }
 
     struct State: Sendable {
@@ -56,8 +54,6 @@ final class UserOracle: Sendable {
         var replaced: Set<Saved> = []
         /// The fields of deleted records that the deleting user could not see, because of an earlier build.
         var deletedUnseen: Set<Spot> = []
-        /// The devices on which each field was changed.
-        var editors: [Spot: Set<String>] = [:]
         /// The number of times that the server was restored from a backup.
         var restores = 0
     }
@@ -155,13 +151,16 @@ final class UserOracle: Sendable {
     func losePower(_ device: String, _ store: any LocalStore) throws(StoreFailure) {
         let held = image(of: device)
         let offer = JournalOffer(try store.wholeJournal())
+        let waiting = JournalOffer(waiting: try store.outbox(limit: .max).map(\.transaction))
         let places = Set(held.values.map(\.spot.place)).union(held.deletes)
         let shown = try read(places.sorted(), in: store)
         state.withLock { state in
             for saved in held.values where shown[saved.spot.place]??.value(at: saved.spot, in: catalog) != saved.value {
                 if !offer.values.contains(saved) { state.values[saved]?.holders.remove(device) }
             }
-            for place in held.deletes where shown[place] != .some(nil) {
+            // A record that is not shown may have been deleted, or its creation may have been lost with its deletion: the
+            // server then shows it again. Only a deletion in the outbox is certain.
+            for place in held.deletes where !waiting.deletes.contains(place) {
                 if !offer.deletes.contains(place) { state.deletes[place]?.holders.remove(device) }
             }
         }
@@ -169,25 +168,11 @@ final class UserOracle: Sendable {
 
     /// Records that the server was restored from a backup.
     ///
-    /// Devices send what was confirmed since again, or offer it, with two documented limits: a delete is not repeated,
-    /// and a field that others have changed as well may keep their value.
+    /// Devices send what was confirmed since again, or offer it, with one documented limit: a delete is not repeated.
     func restoreServer() {
         state.withLock { state in
-            for key in state.values.keys { state.values[key]?.mayBeLost = true }
             state.deletes = [:]
             state.restores += 1
-        }
-    }
-
-    /// Records that an outsider without a device changes records.
-    func outsiderTouches(_ transaction: Transaction) {
-        state.withLock { state in
-            for mutation in transaction.mutations {
-                let place = NaiveModel.Place(collection: mutation.collection, id: mutation.record)
-                for field in catalog[place.collection]?.fields ?? [] {
-                    state.editors[Spot(place, field.name), default: []].insert("")
-                }
-            }
         }
     }
 
@@ -196,8 +181,6 @@ final class UserOracle: Sendable {
     /// A change of one field, or of a whole record.
     fileprivate enum Change {
         case value(Saved, over: FieldValue?)
-        /// A creation, which gives every field a value, even if it is null.
-        case create([Spot])
         case delete(NaiveModel.Place, of: [Saved], unseen: [Spot])
     }
 
@@ -206,9 +189,6 @@ final class UserOracle: Sendable {
         for edit in edits {
             let place = NaiveModel.Place(collection: edit.collection, id: edit.record)
             let before = shown[place] ?? nil
-            if before == nil, let schema = catalog[place.collection] {
-                changes.append(.create(schema.fields.map { Spot(place, $0.name) }))
-            }
             switch edit {
             case .create(_, _, let patch), .update(_, _, let patch):
                 for (field, value) in patch {
@@ -240,10 +220,7 @@ extension UserOracle.State {
         switch change {
         case .value(let saved, let old):
             if let old { replaced.insert(UserOracle.Saved(spot: saved.spot, value: old)) }
-            editors[saved.spot, default: []].insert(device)
             values[saved, default: UserOracle.Claim(space: space)].add(device, isSaved: isSaved)
-        case .create(let spots):
-            for spot in spots { editors[spot, default: []].insert(device) }
         case .delete(let place, let seen, let unseen):
             replaced.formUnion(seen)
             deletedUnseen.formUnion(unseen)

@@ -1,0 +1,88 @@
+package import SyncModel
+
+/// An event from the server, or from the network on the way to it.
+package enum ServerEvent: Hashable, Sendable {
+    case helloEnded(Serial, Result<ServerHello, TransportFailure>)
+    case pushEnded(Serial, Result<PushReply, TransportFailure>)
+    case pullEnded(Serial, SpaceID, Result<PullReply, TransportFailure>)
+    case hint(Serial, Hint)
+    case hintsEnded(Serial, String, retryAfter: Duration? = nil)
+
+    package enum Name: String {
+        case helloEnded = "hello_ended"
+        case pushEnded = "push_ended"
+        case pullEnded = "pull_ended"
+        case hint
+        case hintsEnded = "hints_ended"
+    }
+
+    package var label: EventLabel<Name> {
+        switch self {
+        case .helloEnded(let serial, let result): EventLabel(.helloEnded, ": \(serial), \(result.facts(\.facts))")
+        case .pushEnded(let serial, let result): EventLabel(.pushEnded, ": \(serial), \(result.facts(\.facts))")
+        case .pullEnded(let serial, let space, let result):
+            EventLabel(.pullEnded, " in \(space): \(serial), \(result.facts(\.facts))")
+        case .hint(_, let hint): EventLabel(.hint, " in \(hint.space): version \(hint.head)")
+        case .hintsEnded(let serial, _, let pause): EventLabel(.hintsEnded, ": \(serial)\(pause.pauseFact)")
+        }
+    }
+
+    /// The request that the event ends; nil for an event in the middle of a stream.
+    var endedRequest: Serial? {
+        switch self {
+        case .helloEnded(let serial, _), .pushEnded(let serial, _), .pullEnded(let serial, _, _),
+            .hintsEnded(let serial, _, _):
+            serial
+        case .hint: nil
+        }
+    }
+}
+
+extension Result where Failure == TransportFailure {
+    fileprivate func facts(_ success: (Success) -> String) -> String {
+        switch self {
+        case .success(let value): success(value)
+        case .failure(let failure): "failed: \(failure.code.rawValue)\(failure.retryAfter.pauseFact)"
+        }
+    }
+}
+
+extension Duration? {
+    fileprivate var pauseFact: String { map { ", retry after \($0)" } ?? "" }
+}
+
+extension ServerHello {
+    fileprivate var facts: String { "epoch \(epoch), account \(account)" }
+}
+
+extension PushReply {
+    fileprivate var facts: String {
+        switch self {
+        case .answered(let results, _, _): "\(results.count) results"
+        case .refused(.gap(let expected)): "refused: a gap, number \(expected) expected"
+        case .refused(.identityConflict(let number)): "refused: number \(number) was seen with other contents"
+        case .refused(.epochChanged(let epoch)): "refused: the epoch is \(epoch)"
+        }
+    }
+}
+
+extension PullReply {
+    fileprivate var facts: String {
+        switch self {
+        case .page(let page): "\(page.content.facts), version \(page.version) of \(page.head)"
+        case .mustReset(let reason): "must reset: \(reason.rawValue)"
+        case .noAccess(let epoch): "no access in epoch \(epoch)"
+        }
+    }
+}
+
+extension PullPage.Content {
+    /// The kind of the page, without its records.
+    package var facts: String {
+        switch self {
+        case .snapshot(_, let isFirst, let isLast):
+            "a\(isFirst ? " first" : "")\(isLast ? " last" : "") page of a snapshot"
+        case .commits: "commits"
+        }
+    }
+}

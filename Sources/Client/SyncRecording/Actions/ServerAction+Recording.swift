@@ -1,0 +1,51 @@
+import SyncCore
+import SyncModel
+
+extension ServerAction {
+    var recordedText: String {
+        switch self {
+        case .send(let serial, .hello): "hello \(serial)"
+        case .send(let serial, .push(let request)):
+            "push \(serial) \(request.runs) as incarnation \(request.identity.incarnation) of \(request.account?.rawValue ?? "no account") in \(request.epoch?.rawValue ?? "no epoch"), acknowledged \(request.acknowledged)"
+        case .send(let serial, .pull(let request)):
+            "pull \(serial) of \(request.space) for \(request.account?.rawValue ?? "no account") from \(request.cursor?.rawValue ?? "the beginning"), \(request.limit) rows"
+        case .send(let serial, .hints(let spaces)):
+            "open hints \(serial) of \(spaces.map(\.rawValue).joined(separator: " "))"
+        case .closeHints(let serial): "close hints \(serial)"
+        case .abandon(let serial): "abandon \(serial)"
+        }
+    }
+}
+
+extension PushRequest {
+    fileprivate var runs: String {
+        TransactionRun.runs(of: transactions).map(\.description).joined(separator: " ")
+    }
+}
+
+extension Redaction {
+    func action(_ action: ServerAction) -> ServerAction {
+        switch action {
+        case .send(let serial, let request): .send(serial, self.request(request))
+        case .closeHints, .abandon: action
+        }
+    }
+
+    private func request(_ request: ServerRequest) -> ServerRequest {
+        switch request {
+        case .hello: .hello
+        case .push(let push):
+            .push(
+                PushRequest(
+                    identity: identity(push.identity), epoch: push.epoch.map(epoch),
+                    account: push.account.map(account), cursors: push.cursors.map { cursor($0) ?? $0 },
+                    acknowledged: push.acknowledged, transactions: push.transactions.map(transaction)))
+        case .pull(let pull):
+            .pull(
+                PullRequest(
+                    space: space(pull.space), cursor: cursor(pull.cursor), receipt: cursor(pull.receipt),
+                    limit: pull.limit, account: pull.account.map(account)))
+        case .hints(let names): .hints(names.map(space))
+        }
+    }
+}

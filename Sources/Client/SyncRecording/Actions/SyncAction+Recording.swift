@@ -1,0 +1,32 @@
+package import SyncCore
+import SyncModel
+
+// Actions are recorded as text. One file for each counterpart writes and redacts its actions.
+
+extension SyncAction {
+    /// The complete text of a redacted action: two actions have the same text exactly when they are the same.
+    package var recordedText: String {
+        switch self {
+        case .server(let action): action.recordedText
+        case .store(let action): action.recordedText
+        case .timer(.arm(let serial, let delay)): "arm \(serial) for \(SecondsText.text(delay)) s"
+        case .timer(.disarm(let serial)): "disarm \(serial)"
+        case .note(.inSync): "note that all is in sync"
+        case .note(.failed(let code, _)): "note a failure: \(code)"
+        case .note(.paused(let duration)): "note a pause of \(SecondsText.text(duration)) s"
+        case .checkpoint: "checkpoint"
+        case .finish: "finish"
+        }
+    }
+}
+
+extension Redaction {
+    package func action(_ action: SyncAction) -> SyncAction {
+        switch action {
+        case .server(let action): .server(self.action(action))
+        case .store(let action): .store(self.action(action))
+        case .note(.failed(let code, _)): .note(.failed(code: code, message: ""))
+        case .note(.inSync), .note(.paused), .timer, .checkpoint, .finish: action
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import SyncCore
+import SyncJSON
+
+extension JSONWriter {
+    mutating func event(_ event: DeviceEvent) {
+        name(event.label)
+        switch event {
+        case .linkChanged(let link): self.link(link)
+        case .outboxTouched: break
+        case .timerFired(let serial): member("serial", serial.rawValue)
+        }
+    }
+}
+
+extension RecordingNode {
+    func event(_ name: DeviceEvent.Name) throws(RecordingProblem) -> DeviceEvent {
+        switch name {
+        case .linkChanged: .linkChanged(try link())
+        case .outboxTouched: .outboxTouched
+        case .timerFired: .timerFired(try eventSerial())
+        }
+    }
+}
+
+extension Redaction {
+    func event(_ event: DeviceEvent) -> DeviceEvent {
+        switch event {
+        case .linkChanged(let state): .linkChanged(link(state))
+        case .outboxTouched, .timerFired: event
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import SyncCore
+import SyncModel
+
+extension Redaction {
+    package func session(_ session: SessionMachine) -> SessionMachine {
+        SessionMachine(
+            phase: session.phase, link: link(session.link), outbox: outbox(session.outbox),
+            pulls: session.pulls.map(pull), hints: session.hints, epoch: session.epoch.map(epoch),
+            account: session.account.map(account), nextSerial: session.nextSerial)
+    }
+
+    private func link(_ link: LinkMachine) -> LinkMachine {
+        let state: LinkMachine.State =
+            switch link.state {
+            case .down: .down("")
+            case .awaitingHello: link.state
+            case .online(let answer): .online(hello(answer))
+            case .waiting(let timer, let reason): .waiting(timer, failure(reason))
+            case .refused(let timer, let reason): .refused(timer, failure(reason))
+            }
+        return LinkMachine(state: state, backoff: link.backoff, doubts: link.doubts)
+    }
+
+    private func outbox(_ outbox: OutboxMachine) -> OutboxMachine {
+        let state: OutboxMachine.State =
+            switch outbox.state {
+            case .resting, .taking, .withdrawing, .renewing: outbox.state
+            case .inFlight(let request, let deadline, let sent):
+                .inFlight(request: request, deadline: deadline, load: load(sent))
+            case .recording(let names): .recording(spaces: names.map(space).sorted())
+            case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
+            case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
+            case .waiting(let timer, .identity): .waiting(timer, .identity(""))
+            }
+        return OutboxMachine(
+            state: state, summary: outbox.summary, backoff: outbox.backoff, shrunkLimit: outbox.shrunkLimit,
+            renewals: outbox.renewals, refusals: outbox.refusals, doubts: outbox.doubts)
+    }
+
+    private func load(_ load: OutboxMachine.Load) -> OutboxMachine.Load {
+        OutboxMachine.Load(
+            identity: identity(load.identity), count: load.count, first: load.first,
+            spaces: load.spaces.map(space).sorted(), isWithdrawal: load.isWithdrawal)
+    }
+
+    private func pull(_ pull: PullMachine) -> PullMachine {
+        let state: PullMachine.State =
+            switch pull.state {
+            case .resting, .resetting, .vacating, .waiting(_, .reset), .waiting(_, .historyInDoubt):
+                pull.state
+            case .pulling(let request, let deadline, let from, let then):
+                .pulling(request: request, deadline: deadline, cursor: cursor(from), then: then)
+            case .applying(let answer, let then): .applying(page(answer), then: then)
+            case .waiting(let timer, .transport(let reason)): .waiting(timer, .transport(failure(reason)))
+            case .waiting(let timer, .store(let reason)): .waiting(timer, .store(failure(reason)))
+            case .waiting(let timer, .contradiction): .waiting(timer, .contradiction(""))
+            case .braked(let answer, let deletes, let total, let poll):
+                .braked(answer.map(page), deletes: deletes, of: total, poll: poll)
+            }
+        return PullMachine(
+            state: state, stored: stored(pull.stored), head: pull.head, hasCaughtUp: pull.hasCaughtUp,
+            backoff: pull.backoff, resets: pull.resets, contradictions: pull.contradictions,
+            trail: pull.trail.map { CursorTrail(mark: cursor($0.mark) ?? $0.mark, steps: $0.steps, reach: $0.reach) },
+            shrunkPage: pull.shrunkPage, stretch: pull.stretch, asked: pull.asked, consent: pull.consent)
+    }
+}

@@ -1,0 +1,29 @@
+import SQLiteDatabase
+import SyncCore
+import SyncModel
+
+// The values of records, as they are stored in columns.
+extension Statement {
+    func bind(_ index: Int32, _ id: RecordID) {
+        id.bits.withBytes { bind(index, blob: UnsafeRawBufferPointer($0)) }
+    }
+
+    func bind(_ index: Int32, _ value: FieldValue) {
+        switch value {
+        case .null: bindNull(index)
+        case .boolean(let value): bind(index, Int64(value ? 1 : 0))
+        case .integer(let value): bind(index, value)
+        case .real(let value): bind(index, real: value)
+        case .text(let value), .json(let value): bind(index, value)
+        case .reference(let id): bind(index, id)
+        }
+    }
+
+    /// Returns the record id in a column of 16 bytes.
+    func recordID(_ column: Int32) throws(StoreFailure) -> RecordID {
+        guard let bits = withBytes(column, { Identifier128(bytes: $0) }) else {
+            throw StoreFailure(.corrupt, "a record id in the database is not 16 bytes long")
+        }
+        return RecordID(bits: bits)
+    }
+}

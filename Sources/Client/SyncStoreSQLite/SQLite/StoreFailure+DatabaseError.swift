@@ -1,0 +1,51 @@
+import SQLiteDatabase
+import SyncCore
+
+extension StoreFailure {
+    /// Calls `body`, and converts what it throws to an error of the port.
+    static func converting<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
+        do { return try body() } catch { throw StoreFailure(error) }
+    }
+
+    /// The store's error for an error that SQLite, its files, or this module have thrown.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as StoreFailure: self = failure
+        case let error as DatabaseError: self.init(error)
+        default: self.init(.inputOutput, "the store failed: \(error)")
+        }
+    }
+
+    init(_ error: DatabaseError) {
+        let (code, explanation) = Self.kind(of: error.code)
+        self.init(code, error.isFromSQLite && explanation != nil ? "\(explanation ?? ""); \(error)" : error.message)
+    }
+
+    private static func kind(of code: DatabaseError.Code) -> (Code, explanation: String?) {
+        switch code {
+        case .busy: (.busy, "another program holds the database longer than the busy timeout")
+        case .diskFull: (.diskFull, "no space is left for the database")
+        case .readOnly: (.readOnly, "the database or its folder cannot be written")
+        // The store has already checked that the file exists, so SQLite failed to create the WAL next to it.
+        case .cannotOpen: (.readOnly, "the database or its WAL cannot be opened for writing")
+        case .missingFile, .noDatabase: (.missingFile, nil)
+        case .unsafePermissions: (.unsafePermissions, nil)
+        case .notADatabase: (.notADatabase, "the file is not an SQLite database")
+        case .corrupt: (.corrupt, "the database file is damaged")
+        case .constraint: (.contradiction, "the data contradicts what is stored")
+        case .tooLarge: (.tooLarge, "a value is larger than SQLite takes")
+        case .otherSchema: (.otherSchema, nil)
+        case .newerSchema: (.newerSchema, nil)
+        case .notDurable, .inputOutput: (.inputOutput, nil)
+        }
+    }
+
+    static let withoutIdentity = StoreFailure(
+        .corrupt, "sync_meta has no row: the database has lost its identity")
+
+    static let closed = StoreFailure(.inputOutput, "the store has been closed")
+
+    static func replaced(_ file: String) -> StoreFailure {
+        StoreFailure(.missingFile, "\(file) was deleted or replaced while it was open; nothing was written")
+    }
+}

@@ -1,0 +1,84 @@
+package import Foundation
+import SyncJSON
+
+/// A configuration file: JSON whose objects are nested as the dots of the names say.
+package struct ConfigurationFile: Sendable {
+    package let path: String
+    /// The values by dotted key name.
+    package let values: [String: GivenValue]
+
+    /// A megabyte of configuration is a mistake.
+    private static let largestSize = 1_048_576
+
+    /// Reads the file named by a flag or the environment variable, or else the one at the usual path if it exists.
+    ///
+    /// - Throws: when a named file is missing, or a file is invalid.
+    static func find(
+        named flag: String?, _ program: Program, _ variables: [String: String]
+    ) throws(ConfigurationProblem) -> ConfigurationFile? {
+        if let flag { return try ConfigurationFile(path: flag) }
+        if let named = variables[program.fileVariable], !named.isEmpty { return try ConfigurationFile(path: named) }
+        guard let usual = program.configurationFile(variables), FileManager.default.fileExists(atPath: usual) else {
+            return nil
+        }
+        return try ConfigurationFile(path: usual)
+    }
+
+    init(path: String) throws(ConfigurationProblem) {
+        let data: Data
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(filePath: path))
+            data = try handle.read(upToCount: Self.largestSize + 1) ?? Data()
+        } catch {
+            let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
+            throw ConfigurationProblem("the configuration file \(path) was not read: \(reason)")
+        }
+        guard data.count <= Self.largestSize else {
+            throw ConfigurationProblem("the configuration file \(path) is larger than \(Self.largestSize) bytes")
+        }
+        try self.init(path: path, text: data)
+    }
+
+    package init(path: String, text: Data) throws(ConfigurationProblem) {
+        self.path = path
+        let tree: JSONValue
+        do throws(JSONError) {
+            tree = try JSONValue(Array(text))
+        } catch {
+            throw ConfigurationProblem("the configuration file \(path) is not JSON: \(error)")
+        }
+        guard case .object(let members) = tree else {
+            throw ConfigurationProblem("the configuration file \(path) is not a JSON object")
+        }
+        var values: [String: GivenValue] = [:]
+        try Self.flatten(members, below: "", into: &values, path: path)
+        self.values = values
+    }
+
+    private static func flatten(
+        _ members: [JSONValue.Member], below prefix: String, into values: inout [String: GivenValue], path: String
+    ) throws(ConfigurationProblem) {
+        for member in members {
+            let name = prefix + member.key
+            let text: String
+            let type: String
+            switch member.value {
+            case .object(let inner):
+                try flatten(inner, below: name + ".", into: &values, path: path)
+                continue
+            // Editors use this key to find the schema.
+            case .string where name == "$schema": continue
+            case .string(let string): (text, type) = (string, "string")
+            case .integer(let number): (text, type) = ("\(number)", "integer")
+            case .boolean(let bool): (text, type) = ("\(bool)", "boolean")
+            case .null, .real, .array:
+                throw ConfigurationProblem("\(name) in \(path) is null, a list or no whole number: no key takes that")
+            }
+            // The same key can be written nested and with a dot.
+            let value = GivenValue(text: text, source: .file(path), jsonType: type)
+            guard values.updateValue(value, forKey: name) == nil else {
+                throw ConfigurationProblem("\(name) occurs twice in \(path)")
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// Gathers the values that a command line gives: those of named flags, and those of `--set KEY=VALUE`.
+package struct ConfigurationFlags: Sendable {
+    private(set) var values: [String: GivenValue] = [:]
+
+    package init() {}
+
+    /// - Throws: a `--set` that is no `KEY=VALUE`, or a key that is given twice.
+    package init(settings: [String]) throws(ConfigurationProblem) {
+        for setting in settings {
+            guard let equals = setting.firstIndex(of: "="), equals > setting.startIndex else {
+                throw ConfigurationProblem(
+                    "--set \(setting): expected KEY=VALUE", advice: "such as --set log.level=debug")
+            }
+            try take(String(setting[setting.index(after: equals)...]), for: String(setting[..<equals]), flag: "--set")
+        }
+    }
+
+    /// Takes the value of a flag; nil when it was not given.
+    package mutating func take(_ value: String?, for name: String, flag: String) throws(ConfigurationProblem) {
+        guard let value else { return }
+        if let earlier = values.updateValue(GivenValue(text: value, source: .flag(flag)), forKey: name) {
+            throw ConfigurationProblem("\(name) is given twice, with \(earlier.source) and \(flag); expected it once")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import SyncModel
+
+/// The values that somebody gave, by name of setting, strongest source first: flags, environment variables, the file.
+package struct ConfigurationSources: Sendable {
+    let program: Program
+    let flags: [String: GivenValue]
+    let variables: [String: String]
+    let file: ConfigurationFile?
+
+    /// - Parameter variables: all environment variables of the process.
+    package init(
+        _ program: Program, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
+        file: ConfigurationFile?
+    ) {
+        self.program = program
+        self.flags = flags.values
+        self.variables = variables
+        self.file = file
+    }
+
+    /// Reads the file that was named with a flag or a variable, or the one at the usual place when there is one.
+    package init(
+        _ program: Program, flags: ConfigurationFlags = ConfigurationFlags(), variables: [String: String],
+        fileNamed path: String? = nil
+    ) throws(ConfigurationProblem) {
+        let file = try ConfigurationFile.find(named: path, program, variables)
+        self.init(program, flags: flags, variables: variables, file: file)
+    }
+
+    /// The strongest value of a setting.
+    func value(of name: String) -> GivenValue? {
+        let variable = program.variable(name)
+        return flags[name]
+            ?? variables[variable].map { GivenValue(text: $0, source: .variable(variable)) }
+            ?? file?.values[name]
+    }
+
+    /// - Throws: the first name that is no setting, with the one that may have been meant.
+    func refuseUnknownNames(_ names: [String]) throws(ConfigurationProblem) {
+        for (name, given) in flags.sorted(by: { $0.key < $1.key }) {
+            try demand(name, among: names, "key \(name) (\(given.source))")
+        }
+        for name in variables.keys.sorted() where name.hasPrefix(program.variablePrefix) {
+            try demand(
+                name, among: names.map(program.variable) + [program.fileVariable], "environment variable \(name)")
+        }
+        guard let file else { return }
+        for name in file.values.keys.sorted() { try demand(name, among: names, "key \(name) in \(file.path)") }
+    }
+
+    private func demand(_ name: String, among names: [String], _ what: String) throws(ConfigurationProblem) {
+        guard !names.contains(name) else { return }
+        let nearest = NearestName.suggestion(for: name, among: names)
+        throw ConfigurationProblem(
+            "there is no \(what)",
+            advice: nearest.map { "did you mean \($0)?" } ?? "\(program.name) config show lists the keys")
+    }
+}
+
+/// A value as it was given, and by whom.
+package struct GivenValue: Hashable, Sendable {
+    package let text: String
+    package let source: ValueSource
+    /// The type of a value in a file, whose values have types: there `"30"` is no number.
+    package var jsonType: String?
+}
+
+/// The source that gave a value.
+package enum ValueSource: Hashable, Sendable, CustomStringConvertible {
+    case flag(String)
+    case variable(String)
+    case file(String)
+    case byDefault
+
+    package var description: String {
+        switch self {
+        case .flag(let flag): flag
+        case .variable(let name): "$\(name)"
+        case .file(let path): path
+        case .byDefault: "default"
+        }
+    }
+}

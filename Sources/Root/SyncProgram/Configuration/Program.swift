@@ -1,0 +1,37 @@
+/// A program, and the names that follow from its own: no two programs share a folder, a file, or a variable.
+package struct Program: Hashable, Sendable {
+    /// The name of the executable: `todo-server`.
+    package let name: String
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
+    /// The beginning of its environment variables: `TODOSERVER_`.
+    ///
+    /// Hyphens are left out, so that the variables of `todo` (`TODO_SERVER_URL`) are never mistaken for those of `todo-server`.
+    var variablePrefix: String { name.uppercased().filter { $0.isLetter || $0.isNumber } + "_" }
+
+    /// The variable of a setting: `TODOSERVER_LISTEN_PORT`.
+    package func variable(_ setting: String) -> String {
+        variablePrefix + String(setting.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+    }
+
+    /// The variable that names the configuration file.
+    package var fileVariable: String { variable("config") }
+
+    /// The configuration file that is read when none is named; nil without a home.
+    func configurationFile(_ variables: [String: String]) -> String? {
+        Self.folder("XDG_CONFIG_HOME", ".config", variables).map { "\($0)/\(name)/config.json" }
+    }
+
+    /// The folder of its database when none is named; nil without a home.
+    func dataFolder(_ variables: [String: String]) -> String? {
+        Self.folder("XDG_DATA_HOME", ".local/share", variables).map { "\($0)/\(name)" }
+    }
+
+    private static func folder(_ variable: String, _ usual: String, _ variables: [String: String]) -> String? {
+        if let folder = variables[variable], folder.hasPrefix("/") { return folder }
+        return variables["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/\(usual)" }
+    }
+}

@@ -1,0 +1,115 @@
+public import Logging
+import ServiceLifecycle
+public import SyncAuthority
+public import SyncCore
+import SyncModel
+public import SyncProgram
+import UnixSignals
+
+/// A server composed from its settings. Each part is created on first use and then kept.
+///
+/// Not `Sendable`, like `ClientComposition`: it belongs to the task that starts the program.
+public final class ServerComposition {
+    public let settings: ServerSettings
+    public let application: ServerApplication
+    public let logger: Logger
+    private let recipes: ServerRecipes
+    private var openAuthority: OpenAuthority?
+
+    public init(
+        settings: ServerSettings, application: ServerApplication, recipes: ServerRecipes, logger: Logger
+    ) {
+        self.settings = settings
+        self.application = application
+        self.recipes = recipes
+        self.logger = logger
+    }
+
+    public private(set) lazy var runtime: EngineRuntime = recipes.machine(settings)
+
+    /// The registry of the tokens that the server accepts.
+    public var tokens: TokenRegistry { TokenRegistry(path: settings.tokenFile, random: runtime.random) }
+
+    /// The authority. Its database is created if it is missing.
+    public var authority: Authority {
+        get throws(ConfigurationProblem) { try authority(.makingIfMissing) }
+    }
+
+    private func authority(_ opening: ServerRecipes.StoreOpening) throws(ConfigurationProblem) -> Authority {
+        if let openAuthority { return openAuthority.authority }
+        let opened = try recipes.authority(settings, application, runtime, logger, opening)
+        openAuthority = opened
+        return opened.authority
+    }
+
+    /// The name of the server's history.
+    ///
+    /// - Throws: `ConfigurationProblem`, even if only the database does not exist yet; or `AuthorityFailure`.
+    public var epoch: String {
+        get throws { try authority(.existing).epoch().rawValue }
+    }
+
+    /// Starts a new history, after the database was restored from a backup. No process may serve the database
+    /// meanwhile.
+    ///
+    /// - Returns: the name of the new history.
+    /// - Throws: the same errors as `epoch`.
+    public func startNewEpoch() throws -> String {
+        try authority(.existing).startNewEpoch().rawValue
+    }
+
+    /// Returns the conflicts of a space after `number`, oldest first, one line each.
+    ///
+    /// - Throws: the same errors as `epoch`, and an error if `space` is not a valid name of a space.
+    public func conflicts(in space: String, after number: Int64, limit: Int) throws -> [TerminalText] {
+        guard let space = SpaceID(rawValue: space) else {
+            throw AuthorityFailure(.malformed, "'\(space)' is no name of a space: a-z, then a-z, 0-9 or _, 63 at most")
+        }
+        return try authority(.existing).conflicts(in: space, after: number, limit: limit).map(ConflictText.line)
+    }
+
+    /// Serves and keeps the change feeds within their bound until SIGTERM or SIGINT, and then finishes open requests,
+    /// up to the deadline.
+    ///
+    /// - Parameter listening: called with the port once the server accepts requests.
+    public func serve(listening: @escaping @Sendable (_ port: Int) async -> Void) async throws {
+        // The cheap check comes first: without tokens, no request could be authorized.
+        let authenticator = try recipes.authenticator(settings, logger)
+        let authority = try authority
+        let mark = MarkService(
+            authority: authority, file: MarkFile(path: settings.markFile), runtime: runtime, logger: logger)
+        // This comes before serving, because a restored database starts a new history here.
+        try mark.compare()
+        let listener = try recipes.listener(
+            ServerRecipes.Service(
+                settings: settings, application: application, authority: authority, authenticator: authenticator,
+                runtime: runtime, logger: logger))
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                // This service stops last, when there are no more commits.
+                mark,
+                ListenerService(listener: listener, listening: listening),
+                UpkeepService(
+                    authority: authority, keptCommits: settings.keptCommits, runtime: runtime, logger: logger),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // The listener closes open connections at the deadline by itself. This limit applies if it fails to.
+        configuration.maximumGracefulShutdownDuration = settings.shutdownDeadline + .seconds(2)
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// Closes the authority, if it is open.
+    public func close() {
+        openAuthority?.close()
+        openAuthority = nil
+    }
+}
+
+private struct ListenerService: Service {
+    let listener: ServerListener
+    let listening: @Sendable (_ port: Int) async -> Void
+
+    func run() async throws {
+        try await listener.run(listening)
+    }
+}

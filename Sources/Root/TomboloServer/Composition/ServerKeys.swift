@@ -1,0 +1,63 @@
+import SyncAuthority
+import SyncModel
+package import SyncProgram
+
+/// The settings of a server, one by one, with their defaults.
+package struct ServerKeys: SettingValues {
+    package var environment = Environment.production
+    package var logLevel = LogLevel.warning
+    package var folder: String?
+    var durability = Durability.full
+    var keptCommits = AuthorityLimits.keptCommits
+    var tokenFile: String?
+    var host = "127.0.0.1"
+    var port = 8_080
+    var portFile: String?
+    var certificateFile: String?
+    var keyFile: String?
+    var connections = 10_000
+    var connectionsPerAddress = 256
+    var shutdownDeadline = Duration.seconds(10)
+
+    package init() {}
+
+    package static let settings: [Setting<Self>] =
+        commonSettings + [
+            Setting(
+                "listen.host", \.host, .text, "Address to listen on. 0.0.0.0 listens on all addresses."),
+            Setting(
+                "listen.port", \.port, .integer(0...65_535, "port number"),
+                "Port to listen on. 0 selects a free port."),
+            Setting(
+                "listen.port-file", \.portFile, .path,
+                "File that receives the port number once the server is ready."),
+            Setting(
+                "listen.certificate-file", \.certificateFile, .path,
+                "Certificate of the server, followed by its intermediate certificates (PEM)."),
+            Setting("listen.key-file", \.keyFile, .path, "Private key of the certificate (PEM)."),
+            Setting(
+                "listen.connections", \.connections, .integer(16...1_000_000, "connections"),
+                "Maximum number of connections. Beyond it, a new connection replaces one without an accepted token, or an idle one."
+            ),
+            Setting(
+                "listen.connections-per-address", \.connectionsPerAddress, .integer(1...1_000_000, "connections"),
+                "Maximum number of connections from one IPv4 address or IPv6 /64 network. Behind a reverse proxy, set it to the value of listen.connections."
+            ),
+            Setting(
+                "authority.folder", \.folder, .path, defaultInWords: "a folder of the program's name in ~/.local/share",
+                "Folder of the server's database."),
+            Setting(
+                "authority.durability", \.durability, .choice,
+                "Failures that a confirmed push survives. normal: a crash of the program. full: also a power loss."),
+            Setting(
+                "authority.kept-commits", \.keptCommits, .integer(10_000...1_000_000_000, "commits"),
+                "Number of commits to keep per space. A device that has been offline longer than this downloads a full snapshot. Must exceed the number of commits made during one such download."
+            ),
+            Setting(
+                "authority.token-file", \.tokenFile, .path,
+                defaultInWords: "the file tokens in the folder of the database", "File of the accepted tokens."),
+            Setting(
+                "shutdown.deadline", \.shutdownDeadline, .duration(.milliseconds(100) ... .seconds(300)),
+                "Longest time for a graceful stop."),
+        ]
+}

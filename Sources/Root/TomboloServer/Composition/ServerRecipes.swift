@@ -1,0 +1,71 @@
+public import Logging
+public import SyncAuthority
+public import SyncCore
+public import SyncProgram
+public import SyncServerHTTP
+
+/// The functions that create the parts of a server. As with `ClientRecipes`, a missing part does not compile.
+public struct ServerRecipes: Sendable {
+    public var machine: @Sendable (ServerSettings) -> EngineRuntime
+    /// Opens the authority's store.
+    public var authority:
+        @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening) throws(ConfigurationProblem)
+            ->
+            OpenAuthority
+    /// Returns the authenticator of requests.
+    public var authenticator: @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator
+    /// Creates the listener, which does not listen until it runs.
+    public var listener: @Sendable (Service) throws -> ServerListener
+
+    public init(
+        machine: @escaping @Sendable (ServerSettings) -> EngineRuntime,
+        authority:
+            @escaping @Sendable (ServerSettings, ServerApplication, EngineRuntime, Logger, StoreOpening)
+            throws(ConfigurationProblem) -> OpenAuthority,
+        authenticator: @escaping @Sendable (ServerSettings, Logger) throws(ConfigurationProblem) -> any Authenticator,
+        listener: @escaping @Sendable (Service) throws -> ServerListener
+    ) {
+        self.machine = machine
+        self.authority = authority
+        self.authenticator = authenticator
+        self.listener = listener
+    }
+
+    /// How to open a store that may be missing.
+    public enum StoreOpening: Sendable {
+        case makingIfMissing
+        /// A missing store is an error, because a command that only reads must not create one.
+        case existing
+    }
+
+    /// The parts that a listener needs.
+    public struct Service: Sendable {
+        public let settings: ServerSettings
+        public let application: ServerApplication
+        public let authority: any AuthorityService
+        public let authenticator: any Authenticator
+        public let runtime: EngineRuntime
+        public let logger: Logger
+    }
+}
+
+/// An authority with an open store.
+public struct OpenAuthority: Sendable {
+    public let authority: Authority
+    public let close: @Sendable () -> Void
+
+    public init(_ authority: Authority, close: @escaping @Sendable () -> Void) {
+        self.authority = authority
+        self.close = close
+    }
+}
+
+/// A server that runs until it is told to stop.
+public struct ServerListener: Sendable {
+    /// Runs until a graceful shutdown is complete, and calls `listening` with the port once it accepts requests.
+    public let run: @Sendable (_ listening: @escaping @Sendable (_ port: Int) async -> Void) async throws -> Void
+
+    public init(run: @escaping @Sendable (@escaping @Sendable (Int) async -> Void) async throws -> Void) {
+        self.run = run
+    }
+}

@@ -1,0 +1,69 @@
+public import SyncModel
+public import SyncProgram
+
+/// The settings of a server, read once at the start.
+public struct ServerSettings: Sendable {
+    public let environment: Environment
+    public let logLevel: LogLevel
+    public let host: String
+    /// The port; 0 selects a free one.
+    public let port: Int
+    public let portFile: String?
+    /// The files of the certificate and its key; nil serves without encryption.
+    public let tls: TLS?
+    /// Maximum number of simultaneous connections, in total and per address.
+    public let connections: Int
+    public let connectionsPerAddress: Int
+    public let folder: String
+    public let durability: Durability
+    /// Number of commits kept per space: a device that has been offline longer downloads a full snapshot.
+    public let keptCommits: Int
+    public let tokenFile: String
+    public let shutdownDeadline: Duration
+
+    public struct TLS: Hashable, Sendable {
+        public let certificateFile: String
+        public let keyFile: String
+    }
+
+    /// The database file.
+    public var file: String { folder + "/authority.sqlite" }
+    /// The file of the mark, which records how far this server's history has come.
+    public var markFile: String { file + "-mark" }
+
+    /// Checks the settings against each other.
+    package init(_ configuration: ResolvedConfiguration<ServerKeys>) throws(ConfigurationProblem) {
+        let keys = configuration.values
+        environment = keys.environment
+        logLevel = keys.logLevel
+        host = keys.host
+        port = keys.port
+        portFile = keys.portFile
+        tls = try TLS(keys)
+        if tls == nil, environment.choices.requiresTLS, !ServerAddress.isLoopback(host) {
+            throw ConfigurationProblem(
+                "listen.host: \(host) is open to a network, and the environment \(environment) sends nothing there in plain text",
+                advice: "give listen.certificate-file and listen.key-file, or listen on 127.0.0.1 behind a proxy")
+        }
+        connections = keys.connections
+        connectionsPerAddress = keys.connectionsPerAddress
+        folder = try configuration.required(keys.folder, "authority.folder")
+        durability = keys.durability
+        keptCommits = keys.keptCommits
+        tokenFile = keys.tokenFile ?? folder + "/tokens"
+        shutdownDeadline = keys.shutdownDeadline
+    }
+}
+
+extension ServerSettings.TLS {
+    /// Reads the files for TLS; nil when neither is given.
+    init?(_ keys: ServerKeys) throws(ConfigurationProblem) {
+        guard keys.certificateFile != nil || keys.keyFile != nil else { return nil }
+        guard let certificate = keys.certificateFile, let key = keys.keyFile else {
+            throw ConfigurationProblem(
+                "listen.certificate-file and listen.key-file belong together; only one of them is given")
+        }
+        certificateFile = certificate
+        keyFile = key
+    }
+}

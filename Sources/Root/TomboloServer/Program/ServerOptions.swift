@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import SyncProgram
+
+/// The options of every command of a server.
+struct ServerOptions: ParsableArguments {
+    /// This program, by the name of its executable.
+    static let program = Program(
+        (CommandLine.arguments.first ?? "").split(separator: "/").last?.lowercased() ?? "server")
+
+    /// The settings, for the help.
+    static var help: String { ConfigurationHelp.text(ServerKeys.settings, program) }
+
+    @Option(help: ArgumentHelp("Read the configuration from this file.", valueName: "file"), completion: .file())
+    var config: String?
+    @Option(help: ArgumentHelp("production, staging, development or test.", valueName: "name"))
+    var environment: String?
+    @Option(help: ArgumentHelp("The folder of the database.", valueName: "folder"), completion: .directory)
+    var folder: String?
+    @Option(help: ArgumentHelp("The file of the accepted tokens.", valueName: "file"), completion: .file())
+    var tokenFile: String?
+    @Option(help: ArgumentHelp("Show log messages from this level on.", valueName: "level"))
+    var logLevel: String?
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp("Set any other key of the configuration.", valueName: "key=value"))
+    var settings: [String] = []
+
+    func configuration(
+        adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
+    ) throws(ConfigurationProblem) -> ResolvedConfiguration<ServerKeys> {
+        var flags = try ConfigurationFlags(settings: settings)
+        try flags.take(environment, for: "environment", flag: "--environment")
+        try flags.take(folder, for: "authority.folder", flag: "--folder")
+        try flags.take(tokenFile, for: "authority.token-file", flag: "--token-file")
+        try flags.take(logLevel, for: "log.level", flag: "--log-level")
+        try more(&flags)
+        let variables = ProcessInfo.processInfo.environment
+        return try ResolvedConfiguration(
+            ConfigurationSources(Self.program, flags: flags, variables: variables, fileNamed: config))
+    }
+
+    /// The server that the configuration describes.
+    func server(
+        _ application: ServerApplication,
+        adding more: (inout ConfigurationFlags) throws(ConfigurationProblem) -> Void = { _ in }
+    ) throws(ConfigurationProblem) -> ServerComposition {
+        let configuration = try configuration(adding: more)
+        let recipes = try ServerRecipes.picked(by: configuration.values.environment)
+        let settings = try ServerSettings(configuration)
+        return ServerComposition(
+            settings: settings, application: application, recipes: recipes,
+            logger: ProgramLog.logger(label: Self.program.name, level: settings.logLevel))
+    }
+}
+
+extension ServerOptions {
+    /// Gives `body` the server, and closes what it has opened.
+    func withServer<Result>(
+        _ application: ServerApplication, _ body: (ServerComposition) throws -> Result
+    ) throws -> Result {
+        let server = try server(application)
+        defer { server.close() }
+        return try body(server)
+    }
+}

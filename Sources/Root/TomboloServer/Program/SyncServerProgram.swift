@@ -1,0 +1,75 @@
+import ArgumentParser
+import Foundation
+public import SyncModel
+import SyncProgram
+
+/// A whole server program for an application's models, with all commands of `syncd`.
+///
+///     @main struct TodoServer {
+///         static func main() async {
+///             await SyncServerProgram.main(models: todoCatalog)
+///         }
+///     }
+///
+/// The name of the executable names its folder, its configuration file, and its environment variables.
+public enum SyncServerProgram {
+    /// Runs the command that the command line names, `serve` by default. An error ends the process with its exit status.
+    ///
+    /// - Parameter models: the models to serve.
+    public static func main(models: SchemaCatalog) async {
+        await run(ServerApplication(catalog: models))
+    }
+
+    private static func run(_ application: ServerApplication) async {
+        // A reader that goes away ends a write with an error, not this process with a signal.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            try OpenFiles.demandEnough()
+            var command = try ServerRoot.parseAsRoot()
+            if let command = command as? any ServerCommand {
+                try await command.run(application)
+            } else if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            report(error)
+        }
+    }
+
+    private static func report(_ error: any Error) -> Never {
+        // Help and the version are answers. What the parser says quotes the command line.
+        let code = ServerRoot.exitCode(for: error)
+        if code == .success { ServerRoot.exit(withError: error) }
+        if code == .validationFailure {
+            ProgramOutput.note("\(TerminalText(document: ServerRoot.fullMessage(for: error)))\n")
+            Foundation.exit(code.rawValue)
+        }
+        ProgramOutput.note("\(ServerOptions.program.name): \(error)\n")
+        if let problem = error as? TooFewFiles { ProgramOutput.note("  \(problem.advice)\n") }
+        guard let problem = error as? ConfigurationProblem else { Foundation.exit(1) }
+        if let advice = problem.advice { ProgramOutput.note("  \(advice)\n") }
+        Foundation.exit(78)
+    }
+}
+
+/// A command that needs to know what the application brings.
+protocol ServerCommand: AsyncParsableCommand {
+    func run(_ application: ServerApplication) async throws
+}
+
+/// The command line of a server program.
+struct ServerRoot: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: ServerOptions.program.name, abstract: "Run the sync server.",
+        discussion: """
+            SIGTERM and SIGINT stop it gracefully. Exit status: 0 after a graceful stop, 1 if it could not serve, 64 if the \
+            command line is invalid, 78 if the configuration is invalid.
+            """,
+        version: ProgramVersion.text,
+        subcommands: [
+            ServeCommand.self, TokenCommand.self, EpochCommand.self, ConflictsCommand.self, ServerConfigCommand.self,
+        ],
+        defaultSubcommand: ServeCommand.self)
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import SyncProgram
+
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "Manage the bearer tokens of this server.",
+        discussion: "A running server picks up changes by itself.",
+        subcommands: [AddToken.self, ListTokens.self, RemoveTokens.self])
+}
+
+struct AddToken: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Create a token for a principal, and print it once.")
+
+    @OptionGroup var options: ServerOptions
+    @Argument(help: "Name of the principal.") var name: String
+    @Option(
+        help: ArgumentHelp("Write the token into this new file instead of printing it.", valueName: "file"),
+        completion: .file())
+    var output: String?
+
+    func run(_ application: ServerApplication) async throws {
+        let tokens = try options.server(application).tokens
+        guard let output else {
+            try tokens.add(name) { token in try Answer.write("\(token.secret)\n") }
+            return
+        }
+        var isMade = false
+        do {
+            try tokens.add(name) { token in
+                try token.write(to: output)
+                isMade = true
+            }
+        } catch {
+            if isMade { unlink(output) }
+            throw error
+        }
+    }
+}
+
+struct ListTokens: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the principals and the number of their tokens.")
+
+    @OptionGroup var options: ServerOptions
+
+    func run(_ application: ServerApplication) async throws {
+        for entry in try options.server(application).tokens.principals() {
+            try Answer.write("\(entry.name)\t\(entry.tokens)\n")
+        }
+    }
+}
+
+struct RemoveTokens: ServerCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Revoke all tokens of a principal.")
+
+    @OptionGroup var options: ServerOptions
+    @Argument(help: "Name of the principal.") var name: String
+
+    func run(_ application: ServerApplication) async throws {
+        guard try options.server(application).tokens.remove(name) > 0 else {
+            throw ConfigurationProblem("\(name) has no tokens", advice: "syncd token list shows who has")
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Glibc
+public import SyncProgram
+import SyncRuntimeLive
+import SyncServerHTTP
+
+/// Adds and removes the tokens that a server accepts.
+///
+/// The file contains only their hashes. A running server notices a changed file and reads it again.
+public struct TokenRegistry: Sendable {
+    private let path: String
+    private let random: @Sendable () -> UInt64
+
+    /// Creates a registry over the file at `path`.
+    ///
+    /// - Parameter random: an unpredictable random source.
+    init(path: String, random: @escaping @Sendable () -> UInt64) {
+        self.path = path
+        self.random = random
+    }
+
+    /// Creates a token for a principal, delivers it, and stores its hash. The token itself cannot be recovered later.
+    ///
+    /// - Parameter deliver: is called with the token before the server accepts it, so that no accepted token is lost.
+    ///   If it throws, nothing is stored. If storing fails, the delivered token is worthless.
+    public func add(_ principal: String, delivering deliver: (Token) throws -> Void) throws {
+        guard !principal.isEmpty, principal.utf8.count <= 128, !principal.hasPrefix("#"),
+            principal.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw ConfigurationProblem(
+                "'\(principal.prefix(128))' is no name for a principal; expected up to 128 visible ASCII characters, not # first"
+            )
+        }
+        // A token has 256 random bits.
+        let secret = (0..<4).map { _ in
+            let digits = String(random(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+        try deliver(Token(secret))
+        try change { lines in lines + [TokenFile.line(principal: principal, token: secret)] }
+    }
+
+    /// Revokes all tokens of a principal, and returns their number.
+    public func remove(_ principal: String) throws(ConfigurationProblem) -> Int {
+        var count = 0
+        try change { lines in
+            let kept = lines.filter { Self.principal(of: $0) != principal }
+            count = lines.count - kept.count
+            return kept
+        }
+        return count
+    }
+
+    /// Returns all principals with tokens and the number of their tokens, ordered by name.
+    public func principals() throws(ConfigurationProblem) -> [(name: String, tokens: Int)] {
+        var counts: [String: Int] = [:]
+        for line in try read() { if let name = Self.principal(of: line) { counts[name, default: 0] += 1 } }
+        return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private static func principal(of line: String) -> String? {
+        guard let word = line.split(whereSeparator: \.isWhitespace).first, !word.hasPrefix("#") else { return nil }
+        return String(word)
+    }
+
+    // MARK: The file
+
+    /// Returns the lines of the file; none when there is no file.
+    private func read() throws(ConfigurationProblem) -> [String] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == ENOENT { return [] }
+            throw failure("read", code)
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(validating: bytes, as: UTF8.self) else {
+            throw ConfigurationProblem(
+                "authority.token-file: \(path) cannot be read as UTF-8; expected a text file of principals and hashes")
+        }
+        // This also splits lines that end with CRLF, which is one `Character`.
+        return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init).dropLastEmpty
+    }
+
+    /// Rewrites the file atomically, one process at a time.
+    ///
+    /// A reader sees either the old lines or the new ones. Other users can read neither, under any umask.
+    private func change(_ body: ([String]) -> [String]) throws(ConfigurationProblem) {
+        let parent = (path as NSString).deletingLastPathComponent
+        let folder = parent.isEmpty ? "." : parent
+        try PrivateFolder.make(folder)
+        let lock = try takeLock()
+        defer { close(lock) }
+        let old = try read()
+        let new = body(old)
+        guard new != old else { return }
+        try replace(by: new.map { $0 + "\n" }.joined(), in: folder)
+    }
+
+    /// Waits for the lock. Closing the descriptor releases it.
+    private func takeLock() throws(ConfigurationProblem) -> Int32 {
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw failure("locked", errno) }
+        while flock(lock, LOCK_EX) != 0 {
+            let code = errno
+            if code == EINTR { continue }
+            close(lock)
+            throw failure("locked", code)
+        }
+        return lock
+    }
+
+    private func replace(by text: String, in folder: String) throws(ConfigurationProblem) {
+        let temporary = path + ".new"
+        unlink(temporary)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw failure("written", errno) }
+        var code = ByteSink(descriptor: file).write(text)
+        if code == nil, fsync(file) != 0 { code = errno }
+        close(file)
+        if code == nil, rename(temporary, path) != 0 { code = errno }
+        if let code {
+            unlink(temporary)
+            throw failure("written", code)
+        }
+        // Flushing the folder makes the new name durable. Some file systems do not support it.
+        let place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard place >= 0 else { throw failure("flushed", errno) }
+        defer { close(place) }
+        guard fsync(place) == 0 || errno == EINVAL else { throw failure("flushed", errno) }
+    }
+
+    private func failure(_ verb: String, _ code: Int32) -> ConfigurationProblem {
+        ConfigurationProblem("authority.token-file: \(path) cannot be \(verb): \(String(cString: strerror(code)))")
+    }
+}
+
+extension [String] {
+    /// Returns the array without the empty element after the last line break.
+    fileprivate var dropLastEmpty: [String] {
+        last?.isEmpty == true ? Array(dropLast()) : self
+    }
+}
+
+extension Token {
+    /// Writes the token into a new file that only its owner can read. Throws if the file exists. On an error, no file
+    /// is left.
+    public func write(to path: String) throws(ConfigurationProblem) {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw ConfigurationProblem("\(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        let code = ByteSink(descriptor: file).write(secret + "\n")
+        close(file)
+        if let code {
+            unlink(path)
+            throw ConfigurationProblem("\(path) cannot be written: \(String(cString: strerror(code)))")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import SQLiteDatabase
+import SyncAuthority
+
+// The files that a server keeps beside its database.
+extension DatabaseFiles {
+    /// The path of the lock file. The process that holds its lock serves the database; the existence of the file means
+    /// nothing.
+    private var servingLock: String { path + "-serving" }
+
+    /// The path of the mark, in which a running server records the heads of its change feeds. Beside an empty database,
+    /// it proves that data was lost.
+    private var mark: String { path + "-mark" }
+
+    /// Creates missing files and folders with narrow permissions, and takes the serving lock.
+    ///
+    /// - Throws: `inUse` when another process serves the database, and `noDatabase` when there is none and none is to be
+    ///   created.
+    func prepareForServer(creatingIfMissing creates: Bool) throws -> FileLock {
+        guard !path.isEmpty, !path.hasPrefix(":"), !path.hasPrefix("file:") else {
+            throw AuthorityStoreFailure(.missingFile, "'\(path)' is not the path of a file")
+        }
+        try prepare(creatingIfMissing: creates)
+        if creates { try createIfMissing() }
+        guard let lock = try FileLock.tryLocking(servingLock) else {
+            throw AuthorityStoreFailure(.inUse, "\(path) is served by another process; stop that one first")
+        }
+        if try isEmpty() {
+            guard access(mark, F_OK) != 0 else {
+                throw AuthorityStoreFailure(
+                    .corrupt,
+                    "\(path) is empty, and \(mark) beside it says that a server has run: its contents are lost")
+            }
+            // Otherwise, an earlier start failed before SQLite wrote to the file.
+            guard creates else { throw missing }
+        }
+        return lock
+    }
+}

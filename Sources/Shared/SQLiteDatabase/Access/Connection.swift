@@ -1,0 +1,160 @@
+import CSQLite
+import SyncModel
+
+/// A connection with its cached statements. Not thread-safe: a lock protects it.
+package final class Connection {
+    let handle: OpaquePointer
+    /// Cached statements by the address of their SQL, which is a string literal, so that a lookup hashes no text.
+    private var literal: [UInt: Statement] = [:]
+    /// Cached statements by their SQL, for SQL composed from table names and queries.
+    private var composed: [String: Statement] = [:]
+    /// Cached statements by the caller's numbers, so that a lookup hashes nothing.
+    private var numbered: [Statement?] = []
+    /// The number of pages in the WAL after this connection's last commit. See `takeOverCheckpoints()`.
+    var walPages: UnsafeMutablePointer<Int32>?
+
+    /// Maximum number of cached statements with composed SQL. More than the distinct queries of any screen.
+    private static let mostComposed = 100
+
+    /// Opens a connection, which closes with this object.
+    ///
+    /// - Parameters:
+    ///   - location: a path, an URI, or `:memory:`.
+    ///   - busyTimeout: how long each statement waits for a lock of another connection.
+    package init(opening location: String, busyTimeout: Duration) throws(DatabaseError) {
+        var handle: OpaquePointer?
+        let flags =
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(location, &handle, flags, nil)
+        guard code == SQLITE_OK, let handle else {
+            let error =
+                handle.map { DatabaseError(code, of: $0, while: "open a connection") }
+                ?? DatabaseError(code, while: "open a connection")
+            sqlite3_close_v2(handle)
+            throw error
+        }
+        self.handle = handle
+        setBusyTimeout(busyTimeout)
+    }
+
+    deinit {
+        literal.removeAll()
+        composed.removeAll()
+        numbered.removeAll()
+        sqlite3_close_v2(handle)
+        walPages?.deallocate()
+    }
+
+    package func setBusyTimeout(_ timeout: Duration) {
+        sqlite3_busy_timeout(handle, Int32(clamping: timeout.wholeMilliseconds))
+    }
+
+    // MARK: Statements
+
+    /// Returns the cached statement for a string literal, and prepares it on first use.
+    package func statement(_ sql: StaticString) throws(DatabaseError) -> Statement {
+        let key = UInt(bitPattern: sql.utf8Start)
+        if let statement = literal[key] { return statement }
+        let statement = try prepare(sql.description)
+        literal[key] = statement
+        return statement
+    }
+
+    /// Returns the cached statement for composed SQL, and prepares it on first use.
+    ///
+    /// The caller must reset it, even after an error, because a statement that is not reset keeps its snapshot open.
+    package func statement(composed sql: String) throws(DatabaseError) -> Statement {
+        if let statement = composed[sql] { return statement }
+        // An application has few distinct queries. One that keeps making new ones pays in time for each, but not in
+        // memory.
+        if composed.count >= Self.mostComposed { composed.removeAll(keepingCapacity: true) }
+        let statement = try prepare(sql)
+        composed[sql] = statement
+        return statement
+    }
+
+    /// Returns the cached statement with one of the caller's numbers, and prepares it on first use.
+    ///
+    /// - Parameter number: counts from 0. A number always stands for the same SQL.
+    package func statement(
+        numbered number: Int, _ sql: @autoclosure () -> String
+    ) throws(DatabaseError) -> Statement {
+        if number < numbered.count, let statement = numbered[number] { return statement }
+        let statement = try prepare(sql())
+        while numbered.count <= number { numbered.append(nil) }
+        numbered[number] = statement
+        return statement
+    }
+
+    /// Prepares a statement that is not cached.
+    package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+        try Statement(sql, on: handle)
+    }
+
+    package func execute(_ sql: String) throws(DatabaseError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else {
+            throw DatabaseError(sqlite3_extended_errcode(handle), of: handle, while: "carry out a statement")
+        }
+    }
+
+    /// Returns the only column of the only row of a query; 0 if there is no row.
+    package func integer(of sql: String) throws(DatabaseError) -> Int64 {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.integer(0) : 0
+    }
+
+    /// Returns the only column of the only row of a query; empty if there is no row.
+    package func text(of sql: String) throws(DatabaseError) -> String {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : ""
+    }
+
+    /// The number of rows that the last INSERT, UPDATE, or DELETE changed.
+    package var changedRows: Int { Int(sqlite3_changes64(handle)) }
+
+    // MARK: Transactions
+
+    /// The way a transaction ends when its body does not throw.
+    package enum Ending<Value> {
+        case commit(Value)
+        case rollBack(Value)
+    }
+
+    /// Calls `body` inside `BEGIN IMMEDIATE` and then commits or rolls back, as `body` chooses. An error rolls back.
+    package func write<Value>(_ body: (Connection) throws -> Ending<Value>) throws -> Value {
+        try statement("BEGIN IMMEDIATE").run()
+        do {
+            switch try body(self) {
+            case .commit(let value):
+                try statement("COMMIT").run()
+                return value
+            case .rollBack(let value):
+                try statement("ROLLBACK").run()
+                return value
+            }
+        } catch {
+            try rollBack()
+            throw error
+        }
+    }
+
+    /// Calls `body` with all its reads in one snapshot.
+    package func readSnapshot<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        try statement("BEGIN DEFERRED").run()
+        do {
+            let value = try body(self)
+            try statement("COMMIT").run()
+            return value
+        } catch {
+            // The first error is the one to report.
+            try? rollBack()
+            throw error
+        }
+    }
+
+    /// Rolls back, unless SQLite has already done so, as it does after some errors.
+    package func rollBack() throws(DatabaseError) {
+        if sqlite3_get_autocommit(handle) == 0 { try execute("ROLLBACK") }
+    }
+}

@@ -1,0 +1,102 @@
+import CSQLite
+import Glibc
+
+/// An operation that a database or its files could not carry out. The stores convert it to an error of their port.
+package struct DatabaseError: Error, CustomStringConvertible {
+    package enum Code: Hashable, Sendable, CaseIterable {
+        /// Another connection holds the database longer than the busy timeout.
+        case busy
+        case diskFull
+        case readOnly
+        /// SQLite cannot open the database, its WAL, or the WAL's index.
+        case cannotOpen
+        /// A file or folder does not exist.
+        case missingFile
+        /// There is no database, and it was not to be created.
+        case noDatabase
+        /// Somebody else can read or write the files.
+        case unsafePermissions
+        case notADatabase
+        case corrupt
+        /// The data violates a constraint of the schema.
+        case constraint
+        case tooLarge
+        /// The database belongs to another program.
+        case otherSchema
+        /// A newer build has migrated the database.
+        case newerSchema
+        /// SQLite did not take a setting that commits need to survive.
+        case notDurable
+        case inputOutput
+    }
+
+    package let code: Code
+    private let text: String
+    /// The action that SQLite could not carry out, and its extended result code; nil for an error of this module.
+    private let sqlite: (action: String, code: Int32)?
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        text = message
+        sqlite = nil
+    }
+
+    /// The error for an SQLite result code.
+    package init(_ result: Int32, _ message: String? = nil, while action: String) {
+        code = Self.code(of: result)
+        text = message ?? String(cString: sqlite3_errstr(result))
+        sqlite = (action, result)
+    }
+
+    /// The error for an SQLite result code, with the connection's message.
+    init(_ result: Int32, of connection: OpaquePointer, while action: String) {
+        self.init(result, String(cString: sqlite3_errmsg(connection)), while: action)
+    }
+
+    /// Whether SQLite reported it, rather than a check of this module.
+    package var isFromSQLite: Bool { sqlite != nil }
+
+    package var message: String {
+        guard let sqlite else { return text }
+        return "SQLite could not \(sqlite.action): \(text) (code \(sqlite.code))"
+    }
+
+    package var description: String { message }
+
+    /// Returns the error with the caller's words for what SQLite could not do.
+    package func during(_ action: String) -> DatabaseError {
+        sqlite.map { DatabaseError($0.code, text, while: action) } ?? self
+    }
+
+    /// The error for a failed system call.
+    package static func file(_ action: String, _ path: String, _ number: Int32 = errno) -> DatabaseError {
+        let code: Code =
+            switch number {
+            case ENOENT, ENOTDIR: .missingFile
+            case EACCES, EPERM, EROFS: .readOnly
+            case ENOSPC, EDQUOT: .diskFull
+            case ELOOP: .unsafePermissions
+            default: .inputOutput
+            }
+        return DatabaseError(code, "could not \(action) \(path): \(String(cString: strerror(number)))")
+    }
+
+    private static func code(of result: Int32) -> Code {
+        switch result & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED: .busy
+        case SQLITE_FULL: .diskFull
+        case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
+        case SQLITE_CANTOPEN: .cannotOpen
+        case SQLITE_NOTADB: .notADatabase
+        case SQLITE_CORRUPT: .corrupt
+        case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: .constraint
+        case SQLITE_TOOBIG: .tooLarge
+        // SQLite cannot grow the WAL index. This is how it reports a full disk before it writes anything.
+        case SQLITE_IOERR where result == Self.noRoomForWALIndex: .diskFull
+        default: .inputOutput
+        }
+    }
+
+    /// SQLITE_IOERR_SHMSIZE, a C macro that Swift cannot import.
+    private static let noRoomForWALIndex = SQLITE_IOERR | 19 << 8
+}

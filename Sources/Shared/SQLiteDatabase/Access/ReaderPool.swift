@@ -1,0 +1,54 @@
+import SyncConcurrency
+
+/// Connections for readers, opened on first use. Readers never wait for the writer, and seldom for each other.
+package final class ReaderPool: Sendable {
+    private struct Use {
+        var busy: [Bool]
+        var next = 0
+    }
+
+    private let connections: [SharedConnection]
+    private let use: Guarded<Use>
+
+    /// Creates the pool without opening a connection.
+    ///
+    /// - Parameters:
+    ///   - count: the number of concurrent reads; at least one.
+    ///   - open: opens a connection.
+    package init(count: Int, open: @escaping @Sendable () throws -> Connection) {
+        let count = max(count, 1)
+        connections = (0..<count).map { _ in
+            SharedConnection {
+                let connection = try open()
+                try connection.refuseWrites()
+                return connection
+            }
+        }
+        use = Guarded(Use(busy: Array(repeating: false, count: count)))
+    }
+
+    /// Calls `body` with a connection that nobody else uses during the call.
+    package func read<Value: Sendable>(_ body: @Sendable (Connection) throws -> Value) throws -> Value {
+        try withConnection { try $0.use(body) }
+    }
+
+    /// Calls `body` with a connection of which it should take a turn. Others may wait for the same connection.
+    package func withConnection<Result>(_ body: (SharedConnection) throws -> Result) throws -> Result {
+        let index = use.withLock { use in
+            // Take an idle connection, or else wait for the next one in turn.
+            if let idle = use.busy.firstIndex(of: false) {
+                use.busy[idle] = true
+                return idle
+            }
+            use.next = (use.next + 1) % use.busy.count
+            return use.next
+        }
+        defer { use.withLock { $0.busy[index] = false } }
+        return try body(connections[index])
+    }
+
+    /// Closes the connections after their current reads have ended. Later reads throw.
+    package func close() {
+        for connection in connections { connection.close() }
+    }
+}

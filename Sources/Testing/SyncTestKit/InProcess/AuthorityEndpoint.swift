@@ -1,0 +1,55 @@
+import SyncAuthority
+import SyncCore
+import SyncModel
+import SyncSimulation
+import SyncWire
+
+/// The server's side of a transport in the process, which exchanges bytes like the routes of an HTTP server.
+struct AuthorityEndpoint: Sendable {
+    let authority: any AuthorityService
+    let catalog: SchemaCatalog
+    let principal: Principal
+    let now: @Sendable () -> WallTime
+
+    /// Performs a call, and throws the failure that a remote client would get. Returns nil for "not found".
+    func exchange(_ call: ServerCall, _ body: [UInt8]) throws(TransportFailure) -> [UInt8]? {
+        do {
+            let request = try ServerRequest.decode(body, of: call)
+            return try authority.respond(to: request, by: principal, now: now())
+                .encode(to: request, catalog: catalog)
+        } catch let failure as AuthorityFailure {
+            throw TransportFailure(failure)
+        } catch let error as WireError {
+            let isRequest = error.code != .unencodable
+            throw TransportFailure(isRequest ? .refused : .serverFailed, error.message, isDefinite: isRequest)
+        } catch {
+            throw TransportFailure(.serverFailed, "\(call.rawValue) failed")
+        }
+    }
+}
+
+extension ServerRequest {
+    /// Sends the request as bytes, and decodes the bytes of the response.
+    ///
+    /// - Parameters:
+    ///   - catalog: the client's models.
+    ///   - exchange: carries the body of the request to a server, and returns the body of the response; nil for "not
+    ///     found".
+    func exchanged(
+        _ catalog: SchemaCatalog,
+        by exchange: (ServerCall, [UInt8]) async throws(TransportFailure) -> [UInt8]?
+    ) async throws(TransportFailure) -> ServerResponse {
+        let body: [UInt8]
+        do throws(WireError) {
+            body = try encode()
+        } catch {
+            throw TransportFailure(.refused, error.message, isDefinite: true)
+        }
+        let reply = try await exchange(call, body)
+        do throws(WireError) {
+            return try ServerResponse.decode(reply, to: self, catalog: catalog)
+        } catch {
+            throw TransportFailure(.notUnderstood, error.message)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Dispatch
+import SQLiteDatabase
+import SyncConcurrency
+import Testing
+
+@Suite struct MigrationsTests {
+    private static let steps = [
+        Migrations.Step(name: "first", sql: "CREATE TABLE one (id INTEGER)"),
+        Migrations.Step(name: "second", sql: "CREATE TABLE two (id INTEGER); INSERT INTO two VALUES (2)"),
+    ]
+
+    private static func migrations(_ count: Int = 2) -> Migrations {
+        Migrations("a test's database", applicationID: 7, Array(steps.prefix(count)))
+    }
+
+    @Test func `each migration runs once, also when a later build has more of them`() throws {
+        let folder = try TemporaryFolder()
+        try Self.migrations(1).run(on: folder.open(), folder.file)
+        for _ in 0..<2 { try Self.migrations().run(on: folder.open(), folder.file) }
+        let connection = try folder.open()
+        #expect(try connection.integer(of: "SELECT count(*) FROM two") == 1)
+        #expect(try connection.integer(of: "PRAGMA user_version") == 2)
+        #expect(try Self.migrations().check(connection, folder.file) == 2)
+    }
+
+    @Test func `a migration that fails leaves what the ones before it made`() throws {
+        let folder = try TemporaryFolder()
+        let broken = Migrations.Step(
+            name: "second", sql: "CREATE TABLE two (id INTEGER); INSERT INTO nowhere VALUES (1)")
+        let migrations = Migrations("a test's database", applicationID: 7, [Self.steps[0], broken])
+        #expect(code { try migrations.run(on: folder.open(), folder.file) } == .inputOutput)
+        let connection = try folder.open()
+        #expect(try connection.text(of: "SELECT group_concat(name) FROM sync_migration") == "first")
+        #expect(try connection.integer(of: "SELECT count(*) FROM sqlite_schema WHERE name = 'two'") == 0)
+        try Self.migrations().run(on: connection, folder.file)
+    }
+
+    @Test func `many connections migrate a new database at once without an error`() throws {
+        let folder = try TemporaryFolder()
+        try folder.open().useWAL(folder.file)
+        let file = folder.file
+        let failures = Guarded([String]())
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            do {
+                try Self.migrations().run(on: Connection(opening: file, busyTimeout: .seconds(20)), file)
+            } catch {
+                failures.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try folder.open().integer(of: "SELECT count(*) FROM two") == 1)
+    }
+
+    @Test(arguments: [
+        ("INSERT INTO sync_migration VALUES (3, 'third'); PRAGMA user_version = 3", DatabaseError.Code.newerSchema),
+        ("UPDATE sync_migration SET name = 'other' WHERE number = 2", .newerSchema),
+        ("PRAGMA user_version = 3", .corrupt),
+        ("PRAGMA user_version = 1", .corrupt),
+        ("DELETE FROM sync_migration", .corrupt),
+        ("PRAGMA application_id = 0", .corrupt),
+        ("PRAGMA application_id = 8", .corrupt),
+        ("PRAGMA application_id = 8; UPDATE sync_migration SET name = 'other' WHERE number = 1", .otherSchema),
+    ])
+    func `a newer database, a damaged header, and another program's database are told apart`(
+        change: String, expected: DatabaseError.Code
+    ) throws {
+        let folder = try TemporaryFolder()
+        try Self.migrations().run(on: folder.open(), folder.file)
+        try folder.open().execute(change)
+        #expect(code { try Self.migrations().run(on: folder.open(), folder.file) } == expected)
+    }
+
+    @Test func `a database of another program is not written`() throws {
+        let folder = try TemporaryFolder()
+        try folder.open().execute("CREATE TABLE recipes (name TEXT)")
+        #expect(code { try Self.migrations().run(on: folder.open(), folder.file) } == .otherSchema)
+        #expect(try folder.open().text(of: "SELECT group_concat(name) FROM sqlite_schema") == "recipes")
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import SyncProgram
+@testable import TomboloServer
+
+@Suite struct TokenTests {
+    private func read(_ text: String, permissions: Int = 0o600) throws -> Result<Token, ConfigurationProblem> {
+        let path = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(text.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+        return Result { () throws(ConfigurationProblem) in try Token(file: path) }
+    }
+
+    @Test func `the first line of the file is the token`() throws {
+        #expect(try read("abc\nmore\n").get().secret == "abc")
+        #expect(try read("abc\r\n").get().secret == "abc")
+    }
+
+    @Test(arguments: [0o644, 0o640, 0o604, 0o660])
+    func `a token file that others can read is refused`(permissions: Int) throws {
+        guard case .failure(let problem) = try read("canary\n", permissions: permissions) else {
+            Issue.record("permissions \(permissions) were accepted")
+            return
+        }
+        #expect(problem.message.contains("expected 600"))
+        #expect(problem.advice?.hasPrefix("chmod 600") == true)
+        #expect(!problem.message.contains("canary"))
+    }
+
+    @Test(arguments: ["", "\n", "two words\n", "tab\tbed\n", "ünicode\n"])
+    func `a file without a token is refused`(text: String) throws {
+        #expect(throws: ConfigurationProblem.self) { try read(text).get() }
+    }
+
+    @Test func `a path that is not a regular file is reported with its kind`() throws {
+        let folder = NSTemporaryDirectory() + "tombolo-token-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "elsewhere")
+        #expect(mkfifo(folder + "/pipe", 0o600) == 0)
+        let words = [
+            "/missing": "there is no file", "/missing/token": "there is no file", "": "is a folder",
+            "/link": "is a symbolic link", "/pipe": "is no regular file",
+        ]
+        for (name, word) in words {
+            let problem = try #require(throws: ConfigurationProblem.self) { try Token(file: folder + name) }
+            #expect(
+                problem.message.contains("\(folder)\(name)") && problem.message.contains(word), "\(problem.message)")
+        }
+    }
+}
+
+@Suite struct TokenRegistryTests {
+    private let folder: String
+    private let registry: TokenRegistry
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "tombolo-tokens-\(UUID().uuidString)"
+        registry = TokenRegistry(path: folder + "/tokens", random: { 7 })
+    }
+
+    private struct Refusal: Error {}
+
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()) ?? [] }
+
+    @Test func `a token that could not be delivered is not added`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(throws: Refusal.self) { try registry.add("laptop") { _ in throw Refusal() } }
+        #expect(try registry.principals().isEmpty)
+        try registry.add("laptop") { _ in }
+        #expect(try registry.principals().map(\.name) == ["laptop"])
+        #expect(names == ["tokens", "tokens.lock"])
+    }
+
+    @Test func `removing a token from a file with CR LF line endings keeps the other tokens`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["laptop", "phone"] { try registry.add(name) { _ in } }
+        let file = URL(filePath: folder + "/tokens")
+        let text = try String(decoding: Data(contentsOf: file), as: UTF8.self)
+        try Data(text.replacing("\n", with: "\r\n").utf8).write(to: file)
+        #expect(try registry.principals().map(\.name) == ["laptop", "phone"])
+        _ = try registry.remove("laptop")
+        #expect(try registry.principals().map(\.name) == ["phone"])
+    }
+
+    @Test func `a failed change leaves no temporary file and reports the reason`() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // A folder in place of the file can be neither read nor replaced.
+        try FileManager.default.createDirectory(atPath: folder + "/tokens", withIntermediateDirectories: true)
+        let problem = try #require(throws: ConfigurationProblem.self) { try registry.add("laptop") { _ in } }
+        #expect(problem.message.contains("authority.token-file: \(folder)/tokens cannot be read"), "\(problem.message)")
+        #expect(names == ["tokens", "tokens.lock"])
+    }
+}

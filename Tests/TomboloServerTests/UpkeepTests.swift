@@ -1,0 +1,133 @@
+import Logging
+import ServiceLifecycle
+import SyncAuthority
+import SyncModel
+import SyncServerHTTP
+import SyncSimulation
+import SyncTestKit
+import SyncWire
+import Testing
+
+@testable import SyncProgram
+@testable import TomboloServer
+
+@Suite struct UpkeepTests {
+    private static let schema = ModelSchema(collection: "note", fields: [.text("text")])
+    private static let epoch = Epoch(rawValue: "e")
+    private let principal = Principal(name: "anna")
+    private let client = ClientIdentity(client: ClientID(bits: Identifier128(high: 1, low: 1)), incarnation: 0)
+
+    /// Creates notes with the given numbers, each in a separate commit.
+    private func write(_ numbers: Range<Int64>, to authority: Authority) throws {
+        for number in numbers {
+            let id = RecordID(bits: Identifier128(high: 2, low: UInt64(number)))
+            let note = Mutation(
+                collection: "note", record: id, time: HybridTime(wall: Simulation.startTime, counter: UInt16(number)),
+                intent: .create(["text": .text("\(number)")]))
+            let transaction = Transaction(space: .default, mutations: [note])
+            let numbered = NumberedTransaction(
+                number: TransactionNumber(number), hash: try PayloadHash(of: transaction), transaction: transaction)
+            let request = PushRequest(
+                identity: client, epoch: Self.epoch, acknowledged: TransactionNumber(number), transactions: [numbered])
+            let reply = try authority.push(request, by: principal, now: Simulation.startTime)
+            guard case .answered = reply else {
+                Issue.record("\(reply)")
+                return
+            }
+        }
+    }
+
+    /// Starts an upkeep that keeps ten commits of each space. It must end only when it is canceled.
+    private func startUpkeep(of authority: Authority, in simulation: Simulation) -> Task<Void, Never> {
+        let upkeep = UpkeepService(
+            authority: authority, keptCommits: 10, runtime: simulation.makeRuntime(device: "server"),
+            logger: Logger(label: "test"))
+        return simulation.start("upkeep") {
+            await #expect(throws: CancellationError.self) { try await upkeep.keepUp() }
+        }
+    }
+
+    private func extent(of store: InMemoryAuthorityStore) throws -> SpaceExtent {
+        try store.read { (view) throws(AuthorityStoreFailure) in try view.extent(of: .default) }
+    }
+
+    @Test func `old commits are removed shortly after the start and while the server runs`() throws {
+        let store = InMemoryAuthorityStore(epoch: Self.epoch)
+        let authority = Authority(store: store, catalog: SchemaCatalog([Self.schema]))
+        try write(0..<30, to: authority)
+        let simulation = Simulation(seed: 1)
+        let task = startUpkeep(of: authority, in: simulation)
+        try simulation.advance(by: .seconds(1))
+        #expect(try extent(of: store) == SpaceExtent(head: Version(30), horizon: Version(20)))
+        try write(30..<40, to: authority)
+        try simulation.advance(by: UpkeepService.interval)
+        #expect(try extent(of: store) == SpaceExtent(head: Version(40), horizon: Version(30)))
+        task.cancel()
+        try simulation.finish()
+    }
+
+    @Test func `the upkeep retries after a store failure`() throws {
+        let store = InMemoryAuthorityStore(epoch: Self.epoch)
+        let faulty = FaultyAuthorityStore(store)
+        let authority = Authority(store: faulty, catalog: SchemaCatalog([Self.schema]))
+        try write(0..<30, to: authority)
+        let simulation = Simulation(seed: 1)
+        faulty.arm(after: 0)
+        let task = startUpkeep(of: authority, in: simulation)
+        try simulation.advance(by: .seconds(1))
+        #expect(try extent(of: store).horizon == .zero)
+        try simulation.advance(by: UpkeepService.interval)
+        #expect(try extent(of: store).horizon == Version(20))
+        task.cancel()
+        try simulation.finish()
+    }
+
+    @Test(.timeLimit(.minutes(15))) func `a server runs the upkeep while it serves`() async throws {
+        let (looks, look) = AsyncStream.makeStream(of: Void.self)
+        var recipes = ServerRecipes.live
+        recipes.authority = { _, _, _, _, _ in
+            let store = WatchedAuthorityStore(base: InMemoryAuthorityStore(epoch: Self.epoch)) { look.yield() }
+            return OpenAuthority(Authority(store: store, catalog: SchemaCatalog([Self.schema]))) {}
+        }
+        recipes.authenticator = { _, _ in NobodyIsKnown() }
+        // The listener sends no requests, and serves until the store has been read.
+        recipes.listener = { _ in
+            ServerListener { _ in
+                for await _ in looks { return }
+            }
+        }
+        let sources = ConfigurationSources(
+            Program("syncd"), flags: try ConfigurationFlags(settings: ["authority.kept-commits=12345"]),
+            variables: ["HOME": "/nonexistent"], file: nil)
+        let settings = try ServerSettings(ResolvedConfiguration(sources))
+        #expect(settings.keptCommits == 12_345)
+        let server = ServerComposition(
+            settings: settings, application: ServerApplication(catalog: SchemaCatalog([Self.schema])), recipes: recipes,
+            logger: Logger(label: "test"))
+        // The server ends when its listener ends.
+        await #expect(throws: ServiceGroupError.self) { try await server.serve { _ in } }
+    }
+}
+
+private struct NobodyIsKnown: Authenticator {
+    func principal(bearing token: String) -> Principal? { nil }
+}
+
+/// A store that calls a closure on each read.
+private struct WatchedAuthorityStore: AuthorityStore {
+    let base: InMemoryAuthorityStore
+    let onRead: @Sendable () -> Void
+
+    func read<Result>(
+        _ body: (any AuthorityView) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        onRead()
+        return try base.read(body)
+    }
+
+    func write<Result>(
+        _ body: (any AuthorityTransaction) throws(AuthorityStoreFailure) -> Result
+    ) throws(AuthorityStoreFailure) -> Result {
+        try base.write(body)
+    }
+}
