@@ -274,8 +274,11 @@ let package = Package(
         .testTarget(name: "ArchitectureTests"),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase", "CSQLite", "SyncConcurrency"]),
         .testTarget(name: "TomboloModelingTests", dependencies: ["TomboloModeling", "SyncModel"]),
+        // The smallest client, to see what a client links.
+        .executableTarget(name: "SmallClient", dependencies: ["Tombolo"], path: "Tests/SmallClient"),
         .testTarget(
-            name: "TomboloTests", dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit"]),
+            name: "TomboloTests",
+            dependencies: ["TestRings", "Tombolo", "TomboloCommunity", "SyncTestKit", "SmallClient"]),
         .testTarget(name: "SyncConcurrencyTests", dependencies: ["SyncConcurrency"]),
         .testTarget(name: "SyncModelTests", dependencies: ["TestRings", "SyncModel"]),
         .testTarget(name: "SyncJSONTests", dependencies: ["SyncJSON"]),

@@ -10,7 +10,7 @@ struct SessionHarness {
     var now = Duration.zero
     var random = TestRandom(seed: 1)
     private(set) var timers: [Serial: Duration] = [:]
-    private(set) var requests: [Serial: ServerRequest] = [:]
+    private(set) var requests: [Serial: EngineRequest] = [:]
     private(set) var hintStreams: Set<Serial> = []
     /// Actions for the store that the test has not yet answered, oldest first.
     var storeOrders: [StoreAction] = []
@@ -75,7 +75,7 @@ struct SessionHarness {
     }
 
     /// Returns the first value that `match` returns for an open request.
-    func open<Value>(_ match: (Serial, ServerRequest) -> Value?) -> Value? {
+    func open<Value>(_ match: (Serial, EngineRequest) -> Value?) -> Value? {
         for serial in requests.keys.sorted() {
             if let request = requests[serial], let value = match(serial, request) { return value }
         }

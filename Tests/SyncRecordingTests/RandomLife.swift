@@ -17,7 +17,7 @@ struct RandomLife {
 
     /// An order that an event will answer.
     private enum Order {
-        case server(Serial, ServerRequest)
+        case server(Serial, EngineRequest)
         case store(StoreAction)
     }
 
@@ -94,7 +94,7 @@ struct RandomLife {
         }
     }
 
-    private mutating func answer(_ request: ServerRequest, _ serial: Serial) -> ServerEvent {
+    private mutating func answer(_ request: EngineRequest, _ serial: Serial) -> ServerEvent {
         switch request {
         case .hello: .helloEnded(serial, one(in: 5) ? .failure(failure()) : .success(hello()))
         case .push(let request): .pushEnded(serial, pushResult(request))

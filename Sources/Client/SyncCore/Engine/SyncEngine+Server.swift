@@ -2,7 +2,7 @@ import SyncModel
 
 extension SyncEngine {
     /// Starts a request in its own task, which posts its result to the mailbox.
-    func begin(_ request: ServerRequest, as serial: Serial) {
+    func begin(_ request: EngineRequest, as serial: Serial) {
         let mailbox = mailbox
         let transport = transport
         switch request {

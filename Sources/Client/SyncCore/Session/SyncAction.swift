@@ -18,14 +18,15 @@ package enum SyncAction: Hashable, Sendable {
 /// An order to the transport.
 package enum ServerAction: Hashable, Sendable {
     /// Begin a request. It ends with an event that carries the same serial.
-    case send(Serial, ServerRequest)
+    case send(Serial, EngineRequest)
     /// End this stream of hints.
     case closeHints(Serial)
     /// Cancel this request: its result is no longer needed.
     case abandon(Serial)
 }
 
-package enum ServerRequest: Hashable, Sendable {
+/// A request that the engine makes for the session.
+package enum EngineRequest: Hashable, Sendable {
     case hello
     case push(PushRequest)
     case pull(PullRequest)

@@ -31,7 +31,7 @@ extension Redaction {
         }
     }
 
-    private func request(_ request: ServerRequest) -> ServerRequest {
+    private func request(_ request: EngineRequest) -> EngineRequest {
         switch request {
         case .hello: .hello
         case .push(let push):

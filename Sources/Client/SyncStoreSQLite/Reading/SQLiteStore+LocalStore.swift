@@ -48,7 +48,7 @@ extension SQLiteStore: LocalStore {
     /// Returns how SQLite executes a query, one line per step, as EXPLAIN QUERY PLAN says it.
     package func plan(of query: RecordQuery) throws(StoreFailure) -> [String] {
         let sql = try QuerySQL(query, table: try table(query.collection))
-        return try read { connection throws(StoreFailure) in
+        return try read { connection in
             let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql.select)
             defer { statement.reset() }
             sql.bindSelect(to: statement)

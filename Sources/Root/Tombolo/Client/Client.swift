@@ -53,7 +53,7 @@ public final class Client: ModelAccess {
             let catalog = try ModelCatalog(models)
             var settings = try ClientSettings.resolve(name: name, server: server, options: options)
             var keeper: TokenKeeper?
-            let recipes = options.replacedRecipes
+            let recipes = try options.replacedRecipes(for: settings)
             let runtime = recipes.machine.runtime(settings)
             if let token {
                 let made = TokenKeeper(provider: token, timeout: options.tokenTimeout, runtime: runtime)

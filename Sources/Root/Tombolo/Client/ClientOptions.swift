@@ -2,6 +2,7 @@ import Foundation
 public import Logging
 public import SyncBootstrap
 public import SyncCore
+import SyncProgram
 
 /// The parts and settings of a client that a program can replace, each by an assignment.
 ///
@@ -39,8 +40,9 @@ public struct ClientOptions: Sendable {
     /// The logger; nil for one that writes to standard error at the configured level.
     public var logger: Logger?
 
-    /// How each remaining part is made, such as the local store.
-    public var recipes = ClientRecipes.live
+    /// How each remaining part is made, such as the local store; nil for the recipes that the environment picks. To replace
+    /// one, begin with `ClientRecipes.live`.
+    public var recipes: ClientRecipes?
 
     /// The environment variables. Defaults to those of the process.
     public var variables: [String: String]
@@ -50,8 +52,9 @@ public struct ClientOptions: Sendable {
     }
 
     /// The recipes with all replaced parts.
-    var replacedRecipes: ClientRecipes {
-        var recipes = recipes
+    func replacedRecipes(for settings: ClientSettings) throws(ConfigurationProblem) -> ClientRecipes {
+        var recipes: ClientRecipes
+        if let given = self.recipes { recipes = given } else { recipes = try .picked(by: settings.environment) }
         if let runtime { recipes.machine.runtime = { _ in runtime } }
         if let reachability { recipes.machine.reachability = { _ in reachability } }
         return recipes

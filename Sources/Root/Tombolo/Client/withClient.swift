@@ -11,7 +11,7 @@ public import TomboloModeling
 /// The parameters are those of ``Client/open(_:models:server:token:options:)``.
 ///
 /// - Throws: `ClientError` if the client cannot be opened, or what `body` throws.
-public func withClient<Value>(
+@discardableResult public func withClient<Value>(
     _ name: String, models: [any Model.Type], server: String? = nil,
     token: (@Sendable () async throws -> String?)? = nil, options: ClientOptions = ClientOptions(),
     _ body: (Client) async throws -> Value

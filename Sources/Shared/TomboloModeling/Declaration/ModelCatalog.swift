@@ -1,10 +1,11 @@
-package import SyncModel
+public import SyncModel
 
 /// The models of an application, registered and checked.
 ///
 /// A client and a server each make one from the same list of models. The order of the list has no meaning.
 public struct ModelCatalog: Sendable {
-    package let schemas: SchemaCatalog
+    /// The schemas that follow from the models.
+    public let schemas: SchemaCatalog
     private let shapes: [ObjectIdentifier: any Sendable]
     private let types: [CollectionName: any Model.Type]
 

@@ -15,7 +15,7 @@ struct ExplorerDevice: Hashable, Sendable {
     private(set) var strays: [PushRequest] = []
 
     enum Letter: Hashable, Sendable {
-        case request(ServerRequest)
+        case request(EngineRequest)
         case answer(ServerEvent)
     }
 

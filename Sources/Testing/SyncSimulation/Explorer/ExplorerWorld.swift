@@ -145,7 +145,7 @@ struct ExplorerWorld: Hashable, Sendable {
         devices[index].handle(.device(.outboxTouched))
     }
 
-    private mutating func serve(_ request: ServerRequest, as serial: Serial, of index: Int) -> ServerEvent {
+    private mutating func serve(_ request: EngineRequest, as serial: Serial, of index: Int) -> ServerEvent {
         switch request {
         case .hello: .helloEnded(serial, .success(server.hello()))
         case .push(let push): .pushEnded(serial, .success(server.push(push)))
