@@ -154,7 +154,8 @@ let package = Package(
             name: "SyncTestKit",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncAuthority", "SyncWire", "SyncConcurrency",
-                "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", .product(name: "Logging", package: "swift-log"),
+                "SyncStoreSQLite", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
+                .product(name: "Logging", package: "swift-log"),
             ]),
 
         // The simulation: virtual time, seeded choices, and fault injection for disk and network.
@@ -192,7 +193,8 @@ let package = Package(
             name: "syncbench",
             dependencies: [
                 "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloModeling", "TomboloCommunity", "CRawSQLite",
+                "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloModeling",
+                "TomboloCommunity", "CRawSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -223,7 +225,7 @@ let package = Package(
             name: "SyncBootstrap",
             dependencies: [
                 "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncRuntimeLive", "SyncStoreSQLite",
-                "SyncTransportHTTP", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncReachabilityLinux", "SyncRecording",
+                "SyncTransportHTTP", "SyncObjects", "TomboloModeling", "SyncReachabilityLinux", "SyncRecording",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -251,7 +253,8 @@ let package = Package(
             name: "syncctl",
             dependencies: [
                 "SyncModel", "SyncConcurrency", "SyncCore", "SyncProgram", "SyncBootstrap", "RecordImport", "SyncJSON",
-                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording", .product(name: "Crypto", package: "swift-crypto"),
+                "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncRecording",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -325,7 +328,8 @@ let package = Package(
         .testTarget(
             name: "ModelsTests",
             dependencies: [
-                "TestRings", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncTestKit", "SyncStoreSQLite", "SyncModel", "SyncCore", "SyncConcurrency",
+                "TestRings", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncTestKit", "SyncStoreSQLite",
+                "SyncModel", "SyncCore", "SyncConcurrency",
                 "SyncWire", "SyncAuthority", "AuthorityStoreSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ]),
@@ -364,7 +368,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "SyncTestKitTests",
-            dependencies: ["TestRings", "SyncTestKit", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity", "SyncCore", "SyncModel"]),
+            dependencies: [
+                "TestRings", "SyncTestKit", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
+                "SyncCore", "SyncModel",
+            ]),
         .testTarget(
             name: "SyncctlTests",
             dependencies: [

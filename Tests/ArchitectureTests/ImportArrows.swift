@@ -54,10 +54,10 @@ enum ImportArrows {
         ],
         // The composition roots, which alone see the adapters: the client's, without anything of the server, and the server's.
         "SyncBootstrap": [
-            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncObjects", "TomboloModeling", "SyncStoreSQLite",
+            "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncObjects", "TomboloModeling",
+            "SyncStoreSQLite",
             "SyncTransportHTTP",
             "SyncRuntimeLive", "SyncReachabilityLinux", "SyncRecording", "ServiceLifecycle", "UnixSignals", "Logging",
-            "Foundation",
         ],
         "TomboloServer": [
             "SyncProgram", "SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority", "AuthorityStoreSQLite",
@@ -76,7 +76,8 @@ enum ImportArrows {
         ],
         "syncbench": [
             "SyncModel", "SyncCore", "SyncConcurrency", "SyncAuthority", "SyncStoreSQLite", "AuthorityStoreSQLite",
-            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloCommunity", "CRawSQLite", "Foundation",
+            "SyncTransportHTTP", "SyncServerHTTP", "SyncRuntimeLive", "SyncObjects", "TomboloCommunity", "CRawSQLite",
+            "Foundation",
             "ArgumentParser",
             "Logging",
         ],
@@ -114,7 +115,8 @@ enum ImportArrows {
 
     /// Modules that a server must not link. It takes time, chance, and threads from `SyncCore`.
     static let clientOnly: Set<String> = [
-        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "SyncObjects", "AsyncHTTPClient",
+        "SyncBootstrap", "SyncStoreSQLite", "SyncTransportHTTP", "SyncReachabilityLinux", "SyncObjects",
+        "AsyncHTTPClient",
     ]
 
     static let policy: Set<String> = ["SyncModel", "SyncConcurrency", "SyncCore", "SyncAuthority"]

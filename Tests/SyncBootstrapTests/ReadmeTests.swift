@@ -42,6 +42,8 @@ private struct Todo: Model {
         let compiled = try Self.text("Tests/SyncBootstrapTests/ReadmeTests.swift").split(separator: "\n").map(Self.code)
         let lines = program.split(separator: "\n").map(Self.code)
         #expect(lines.count > 10)
-        for line in lines where line != "struct Todo: Model {" { #expect(compiled.contains(line), "not compiled: \(line)") }
+        for line in lines where line != "struct Todo: Model {" {
+            #expect(compiled.contains(line), "not compiled: \(line)")
+        }
     }
 }

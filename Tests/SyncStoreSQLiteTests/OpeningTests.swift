@@ -355,8 +355,8 @@ import Testing
 
     // MARK: Settings
 
-    @Test(arguments: [(StoreConfiguration.Durability.normal, "1"), (.full, "2")])
-    func `each connection uses the configured durability`(durability: StoreConfiguration.Durability, level: String)
+    @Test(arguments: [(Durability.normal, "1"), (.full, "2")])
+    func `each connection uses the configured durability`(durability: Durability, level: String)
         throws
     {
         let scratch = try Scratch()

@@ -37,7 +37,8 @@ import TomboloModeling
         #expect(!matches([:]) { $0.due < noon || $0.due >= noon })
         #expect(matches([:]) { !($0.due < noon) && $0.due == nil && $0.due.isNil && $0.due != noon })
         // A record of an older build shows the defaults.
-        #expect(matches([:]) { !$0.isDone && $0.priority == .normal && $0.stars < 1 && $0.priority.in([.low, .normal]) })
+        #expect(
+            matches([:]) { !$0.isDone && $0.priority == .normal && $0.stars < 1 && $0.priority.in([.low, .normal]) })
         #expect(!matches([:]) { $0.isDone == true || $0.priority != .normal || $0.stars > 0 })
         #expect(matches(["is_done": .boolean(true)]) { $0.isDone == true && $0.isDone != false })
     }
@@ -91,7 +92,8 @@ import TomboloModeling
     }
 
     @Test func `a filter with an unknown field, a value of another type, or too many parts is an error`() {
-        #expect(RecordFilter("colour", equals: .null).problem(in: shape.schema) == "todo.colour: there is no such field")
+        #expect(
+            RecordFilter("colour", equals: .null).problem(in: shape.schema) == "todo.colour: there is no such field")
         #expect(
             RecordFilter("stars", equals: .text("5")).problem(in: shape.schema)
                 == "todo.stars holds integer, and was compared with text")

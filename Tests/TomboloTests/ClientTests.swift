@@ -38,7 +38,11 @@ import Tombolo
         let home = try Home()
         var client: Client? = try await Client.open("todo", models: [Person.self], options: home.options)
         let ned = try await #require(client).create(Person.self) { $0.name = "Ned" }
+        let lists = try #require(client).query(Person.self).updates
+        var updates = lists.makeAsyncIterator()
+        #expect(try await updates.next()?.count == 1)
         await client?.close()
+        #expect(try await updates.next() == nil)
         ned.name = "Eddard"
         let failure = await #expect(throws: ModelFailure.self) { try await ned.save() }
         #expect(failure?.code == .store)

@@ -56,7 +56,7 @@ struct GuideSamples {
     func token(_ login: any Login) async throws {
         try await withClient(
             "todo", models: [Todo.self, Person.self], server: "https://todo.example.org",
-            token: { try await login.freshToken() }
+            token: login.freshToken
         ) { client in
             for await status in client.statusUpdates { print(status) }
         }

@@ -17,7 +17,8 @@ import Testing
             #expect(Self.links(module, in: binary), "the test does not find \(module), which is linked")
         }
         for module in [
-            "Hummingbird", "HummingbirdCore", "SyncServerHTTP", "SyncAuthority", "AuthorityStoreSQLite", "TomboloServer",
+            "Hummingbird", "HummingbirdCore", "SyncServerHTTP", "SyncAuthority", "AuthorityStoreSQLite",
+            "TomboloServer",
             "SyncTestKit", "SyncSimulation", "ArgumentParser", "TomboloCommunity",
         ] {
             #expect(!Self.links(module, in: binary), "a client links \(module)")

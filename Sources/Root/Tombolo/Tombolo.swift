@@ -4,6 +4,11 @@
 @_exported public import SyncObjects
 @_exported public import TomboloModeling
 
+// Parts that `ClientOptions` replaces.
+@_exported public import struct SyncBootstrap.ClientRecipes
+@_exported public import struct SyncCore.EngineRuntime
+@_exported public import protocol SyncCore.Reachability
+@_exported public import protocol SyncCore.RemoteTransport
 // Names in the declaration of models, and in queries.
 @_exported public import enum SyncModel.DeleteRule
 @_exported public import struct SyncModel.FieldRule
@@ -11,9 +16,3 @@
 @_exported public import struct SyncModel.RecordCursor
 @_exported public import struct SyncModel.RecordID
 @_exported public import struct SyncModel.RejectionCode
-
-// Parts that `ClientOptions` replaces.
-@_exported public import struct SyncBootstrap.ClientRecipes
-@_exported public import struct SyncCore.EngineRuntime
-@_exported public import protocol SyncCore.Reachability
-@_exported public import protocol SyncCore.RemoteTransport

@@ -15,7 +15,8 @@ public struct RecordQuery: Hashable, Sendable {
 
     /// - Parameter conditions: a record must meet all of them.
     public init(
-        _ collection: CollectionName, where conditions: [RecordFilter] = [], order: RecordOrder = .id, limit: Int? = nil,
+        _ collection: CollectionName, where conditions: [RecordFilter] = [], order: RecordOrder = .id,
+        limit: Int? = nil,
         offset: Int = 0
     ) {
         self.collection = collection
@@ -33,7 +34,8 @@ extension RecordQuery {
             return "\(collection).\(name): there is no such field"
         }
         if let cursor, cursor.filter(orders: orders) == nil {
-            return "the cursor has \(cursor.values.count) values, and the order of the query has \(orders.total.count) keys"
+            return
+                "the cursor has \(cursor.values.count) values, and the order of the query has \(orders.total.count) keys"
         }
         return completeFilter.problem(in: schema)
     }

@@ -13,7 +13,8 @@ public struct MergedWrite: Identifiable, Sendable {
     /// Returns the merge in a journal entry; nil if the entry tells of something else.
     init?(_ entry: JournalEntry, objects: LiveObjects) {
         switch entry.event {
-        case .merged(let conflicts), .overwritten(let conflicts, _): fields = conflicts.map { MergedField(conflict: $0) }
+        case .merged(let conflicts), .overwritten(let conflicts, _):
+            fields = conflicts.map { MergedField(conflict: $0) }
         case .rejected, .cancelled, .forgotten: return nil
         }
         id = entry.number
@@ -66,7 +67,9 @@ public struct MergedField: Hashable, Sendable {
 
 extension MergedWrite: CustomStringConvertible {
     public var description: String {
-        let list = fields.map { "\($0.collection).\($0.field): \($0.conflict.loser.value) gave way to \($0.conflict.winner.value)" }
+        let list = fields.map {
+            "\($0.collection).\($0.field): \($0.conflict.loser.value) gave way to \($0.conflict.winner.value)"
+        }
         return "merged: \(list.joined(separator: ", "))"
     }
 }

@@ -1,5 +1,5 @@
-public import SyncModel
 import SyncCore
+public import SyncModel
 public import TomboloModeling
 
 extension Live {

@@ -55,6 +55,8 @@ public final class LiveObjects: Sendable {
                 guard let self else { return }
                 self.absorb(change)
             }
+            // The store is closed: sequences over the objects end.
+            self?.changes.finish()
         }
         watcher.withLock { $0 = task }
     }

@@ -1,5 +1,5 @@
-public import TomboloModeling
 import SyncModel
+public import TomboloModeling
 
 /// The fields of a record that changed, with their values before and after.
 public struct ModelChange<M: Model>: Hashable, Sendable {

@@ -43,7 +43,8 @@ public struct QueryChanges<M: Model>: AsyncSequence, Sendable {
             self.schema = schema
         }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> QueryChange<M>? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> QueryChange<M>?
+        {
             guard let now = try await updates.next(isolation: actor) else { return nil }
             let before = last
             last = now

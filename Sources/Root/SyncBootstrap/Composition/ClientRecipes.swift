@@ -39,12 +39,16 @@ public struct ClientRecipes: Sendable {
         /// Tries to take the lease, and waits up to the given duration.
         public var lease: @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt
         /// Replaces a damaged database, which must be closed, with a new one that contains its readable data.
-        public var salvage: @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
+        public var salvage:
+            @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
 
         public init(
-            open: @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, Bool) throws(StoreFailure) -> OpenStore,
+            open:
+                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime, Bool) throws(StoreFailure) ->
+                OpenStore,
             lease: @escaping @Sendable (ClientSettings, Duration) throws(StoreFailure) -> LeaseAttempt,
-            salvage: @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
+            salvage:
+                @escaping @Sendable (ClientSettings, SchemaCatalog, EngineRuntime) throws(StoreFailure) -> SalvageReport
         ) {
             self.open = open
             self.lease = lease
@@ -56,12 +60,12 @@ public struct ClientRecipes: Sendable {
     public struct Remote: Sendable {
         public var connect:
             @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(ConfigurationProblem) ->
-            OpenTransport
+                OpenTransport
 
         public init(
             connect:
-                @escaping @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime) throws(
-                    ConfigurationProblem) ->
+                @escaping @Sendable (ClientSettings.RemoteSettings, SchemaCatalog, EngineRuntime)
+                throws(ConfigurationProblem) ->
                 OpenTransport
         ) {
             self.connect = connect

@@ -3,8 +3,8 @@ import SyncBootstrap
 import SyncConcurrency
 import SyncCore
 import SyncModel
-import SyncProgram
 public import SyncObjects
+import SyncProgram
 public import TomboloModeling
 
 /// An application's records on this device, and their sync with a server in the background.

@@ -8,7 +8,7 @@ public struct ClientError: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Code
     /// Says what is wrong, and what was expected. Contains no secret.
     public let message: String
-    /// What to do about it, if the message alone does not say it.
+    /// The remedy, if the message alone does not say it.
     public let advice: String?
 
     public enum Code: String, Hashable, Sendable, CaseIterable {

@@ -11,7 +11,7 @@ final class StatusBoard: Sendable {
     private let published = Broadcast<ClientStatus>()
     private let watcher = Guarded<Task<Void, Never>?>(nil)
 
-    /// What only the background sync knows.
+    /// Facts that only the background sync knows.
     struct Facts: Sendable {
         /// The process that has the lease.
         var holder: Holder?
@@ -102,7 +102,9 @@ final class StatusBoard: Sendable {
         if let failure { return (.blocked, failure) }
         switch holder {
         case .other(let process)?:
-            return (.elsewhere, process.map { "process \($0) syncs this database" } ?? "another process syncs this database")
+            return (
+                .elsewhere, process.map { "process \($0) syncs this database" } ?? "another process syncs this database"
+            )
         case .us?, nil: return ClientStatus.phase(of: engine, token: token?.state)
         }
     }

@@ -5,7 +5,6 @@ import SyncModel
 public import SyncProgram
 import SyncRuntimeLive
 import SyncServerHTTP
-import TomboloCommunity
 
 extension ServerRecipes {
     /// Returns the recipes for an environment.

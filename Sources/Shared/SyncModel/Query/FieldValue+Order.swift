@@ -5,12 +5,17 @@ extension FieldValue {
     package func compare(to other: FieldValue) -> Int {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): Self.sign(left, right)
-        case (.text(let left), .text(let right)), (.json(let left), .json(let right)), (.text(let left), .json(let right)),
+        case (.text(let left), .text(let right)), (.json(let left), .json(let right)),
+            (.text(let left), .json(let right)),
             (.json(let left), .text(let right)):
             Self.sign(left.utf8, right.utf8)
         case (.reference(let left), .reference(let right)): Self.sign(left, right)
         default:
-            if let left = number, let right = other.number { Self.sign(left, right) } else { Self.sign(rank, other.rank) }
+            if let left = number, let right = other.number {
+                Self.sign(left, right)
+            } else {
+                Self.sign(rank, other.rank)
+            }
         }
     }
 

@@ -23,7 +23,8 @@ extension FieldDeclaration {
         guard bytes.lowerBound >= 0, bytes.upperBound <= SchemaLimits.textBytes else {
             throw ModelDeclarationError(
                 .invalidLimit, collection: collection, field: name,
-                "\(collection).\(name) has the length \(bytes); 0...\(SchemaLimits.textBytes) bytes is the largest range allowed")
+                "\(collection).\(name) has the length \(bytes); 0...\(SchemaLimits.textBytes) bytes is the largest range allowed"
+            )
         }
         var schema: FieldSchema
         switch type {
@@ -45,7 +46,8 @@ extension FieldDeclaration {
         return try withDefault(schema, in: collection)
     }
 
-    private func withDefault(_ schema: FieldSchema, in collection: String) throws(ModelDeclarationError) -> FieldSchema {
+    private func withDefault(_ schema: FieldSchema, in collection: String) throws(ModelDeclarationError) -> FieldSchema
+    {
         if let defaultProblem {
             throw ModelDeclarationError(
                 .invalidDefault, collection: collection, field: name,

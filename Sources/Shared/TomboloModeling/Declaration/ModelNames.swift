@@ -14,11 +14,13 @@ enum ModelNames {
     static func collection<M: Model>(of type: M.Type) throws(ModelDeclarationError) -> CollectionName {
         let name = M.collection
         guard let collection = CollectionName(rawValue: name) else {
-            throw ModelDeclarationError(.invalidName, collection: name, advice(on: name, of: "the collection of \(M.self)"))
+            throw ModelDeclarationError(
+                .invalidName, collection: name, advice(on: name, of: "the collection of \(M.self)"))
         }
         if let prefix = prefixes.first(where: name.hasPrefix) {
             throw ModelDeclarationError(
-                .reservedName, collection: name, "the collection of \(M.self) is called '\(name)'; \(prefix) is reserved")
+                .reservedName, collection: name,
+                "the collection of \(M.self) is called '\(name)'; \(prefix) is reserved")
         }
         return collection
     }
@@ -30,7 +32,8 @@ enum ModelNames {
         }
         let isReserved = ModelSchema.reservedNames.contains(name) || prefixes.contains(where: name.hasPrefix)
         if isReserved || members.contains(name) {
-            let owner = isReserved ? "the database uses this name itself" : "every live object has a member of this name"
+            let owner =
+                isReserved ? "the database uses this name itself" : "every live object has a member of this name"
             throw ModelDeclarationError(
                 .reservedName, collection: collection, field: name,
                 "\(collection).\(name): \(owner); choose another, such as '\(collection)_\(name)'")

@@ -66,7 +66,9 @@ extension Date: OrderedValue {
         self.init(timeIntervalSince1970: Double(seconds) + Double(rest) / 1_000_000)
     }
 
-    public var stored: FieldValue? { Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded()).map { .integer($0) } }
+    public var stored: FieldValue? {
+        Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded()).map { .integer($0) }
+    }
     public var storageProblem: String? { stored == nil ? "the date is out of range: \(timeIntervalSince1970) s" : nil }
 }
 

@@ -93,7 +93,8 @@ public final class LabDevice: ModelAccess {
             }
         }
         state.withLock { state in
-            state.life = Life(process: process, store: store, engine: engine, runtime: runtime, objects: objects, task: task)
+            state.life = Life(
+                process: process, store: store, engine: engine, runtime: runtime, objects: objects, task: task)
         }
     }
 

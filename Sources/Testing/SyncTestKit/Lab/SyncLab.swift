@@ -3,7 +3,6 @@ import SyncConcurrency
 public import SyncCore
 public import SyncModel
 public import SyncSimulation
-import SyncTransportInProcess
 public import TomboloModeling
 
 /// Devices and a server on virtual time, for an application's tests.

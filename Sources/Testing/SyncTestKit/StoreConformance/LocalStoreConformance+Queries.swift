@@ -17,7 +17,8 @@ extension LocalStoreConformance {
                     query.filter = !filter
                     let others = query.matches(among: records, schema: schema).map(\.id)
                     try world.expect(try world.store.records(matching: query).map(\.id), is: others, "!(\(filter))")
-                    try world.expect(wanted.count + others.count, is: records.count, "the records of \(filter) and of !")
+                    try world.expect(
+                        wanted.count + others.count, is: records.count, "the records of \(filter) and of !")
                 }
             },
             Check("pages that follow a cursor hold every record once, in every order") { world in
@@ -81,7 +82,8 @@ extension LocalStoreConformance {
         let age = RecordTerm.field("age")
         let name = RecordTerm.field("username")
         return [
-            [.id], [RecordOrder(.id, descending: true)], [.uid], [RecordOrder(age)], [RecordOrder(age, descending: true)],
+            [.id], [RecordOrder(.id, descending: true)], [.uid], [RecordOrder(age)],
+            [RecordOrder(age, descending: true)],
             [RecordOrder(age, descending: true), RecordOrder(name)],
             [RecordOrder(name, descending: true), RecordOrder(age), RecordOrder(.id, descending: true)],
         ]
@@ -93,14 +95,16 @@ extension StoreWorld {
         get throws {
             guard let schema = store.catalog["users"] else {
                 throw ConformanceViolation(rule: rule, detail: "the catalog has no collection users")
-             }
+            }
             return schema
         }
     }
 
     /// Users with and without an age, and with names beyond ASCII.
     fileprivate func createMixedUsers() throws -> [Record] {
-        let names = ["bob", "alice", "bobby", "\u{E9}mile", "e\u{301}mile", "zoe", "\u{10FFFF}", "Bob", "o'; --", "carl"]
+        let names = [
+            "bob", "alice", "bobby", "\u{E9}mile", "e\u{301}mile", "zoe", "\u{10FFFF}", "Bob", "o'; --", "carl",
+        ]
         for (index, name) in names.enumerated() {
             var patch: Patch = ["username": .text(name)]
             if index % 3 != 0 { patch.set("age", to: .integer(Int64(index % 5 * 10))) }
