@@ -369,8 +369,9 @@ let package = Package(
         .testTarget(
             name: "SyncTestKitTests",
             dependencies: [
-                "TestRings", "SyncTestKit", "SyncSimulation", "SyncObjects", "TomboloModeling", "TomboloCommunity",
-                "SyncCore", "SyncModel",
+                "TestRings", "SyncTestKit", "SyncSimulation", "SyncStoreSQLite", "SyncObjects", "TomboloModeling",
+                "TomboloCommunity", "SyncCore", "SyncModel", "SyncConcurrency",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "SyncctlTests",

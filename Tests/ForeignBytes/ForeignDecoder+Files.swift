@@ -2,6 +2,7 @@ import Foundation
 import SyncAuthority
 import SyncBootstrap
 import SyncJSON
+import SyncModel
 import SyncProgram
 import SyncRecording
 import SyncServerHTTP
@@ -69,8 +70,7 @@ extension ForeignDecoder {
         decode: { try TokenFile.parse(String(decoding: $0, as: UTF8.self), "tokens") },
         encode: { principals in
             let lines = principals.map { digest, principal in
-                principal.name + " "
-                    + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n"
+                "\(principal.name) \(Hexadecimal.text(of: digest))\n"
             }
             return Array(lines.sorted().joined().utf8)
         })

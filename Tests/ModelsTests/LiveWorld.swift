@@ -43,7 +43,7 @@ final class LiveDevice: Sendable {
         // The engine syncs every space that is in the store.
         try store.resetCursor(of: .default)
         let engine = SyncEngine(
-            store: store, transport: server.transport, reachability: AlwaysUp(), runtime: .live,
+            store: store, commands: TransportCommands(server.transport), reachability: AlwaysUp(), runtime: .live,
             logger: Logger(label: "models.tests", factory: { _ in SwiftLogNoOpLogHandler() }))
         run = EngineRuntime.live.spawn {
             await #expect(throws: Never.self) { try await engine.run() }

@@ -2,16 +2,15 @@ import SyncConcurrency
 import SyncCore
 import SyncModel
 import SyncObjects
+import SyncTestKit
 import TomboloCommunity
 import TomboloModeling
 
 /// A server that keeps values in memory and can lose a response after it has applied the push.
 final class TinyServer: RemoteTransport {
     private struct State: Sendable {
-        var records: [CollectionName: [RecordID: Record]] = [:]
+        var space = RemoteSpace(CommunityCatalog.catalog)
         var outcomes: [ClientIdentity: [TransactionNumber: Outcome]] = [:]
-        var version = Version.zero
-        var nextUID: [CollectionName: Int64] = [:]
         var pushes: [PushRequest] = []
         var losesNextAnswer = false
         var nextRejection: Rejection?
@@ -25,7 +24,7 @@ final class TinyServer: RemoteTransport {
     private let epoch = Epoch(rawValue: "tiny")
 
     var pushes: [PushRequest] { state.withLock { $0.pushes } }
-    var recordCount: Int { state.withLock { $0.records.values.reduce(0) { $0 + $1.count } } }
+    var recordCount: Int { state.withLock { $0.space.count } }
 
     func loseNextAnswer() { state.withLock { $0.losesNextAnswer = true } }
     func rejectNext(_ rejection: Rejection) { state.withLock { $0.nextRejection = rejection } }
@@ -35,7 +34,7 @@ final class TinyServer: RemoteTransport {
 
     /// Adds a record of another client.
     func put(_ collection: CollectionName, _ record: Record) {
-        state.withLock { $0.records[collection, default: [:]][record.id] = record }
+        state.withLock { $0.space.put(collection, record) }
     }
 
     func send(_ request: ServerRequest) async throws(TransportFailure) -> ServerResponse {
@@ -75,38 +74,32 @@ final class TinyServer: RemoteTransport {
             state.nextRejection = nil
             return .rejected(rejection)
         }
-        state.version = state.version.next
-        var uids: [AssignedUID] = []
+        var edits: [RecordEdit] = []
         for mutation in transaction.mutations {
-            guard let schema = CommunityCatalog.catalog[mutation.collection] else { continue }
             switch mutation.intent {
             case .create(let patch):
-                if state.records[mutation.collection]?[mutation.record] != nil {
+                guard state.space.record(mutation.collection, .id(mutation.record)) == nil else {
                     return .rejected(Rejection(code: .duplicateRecord, message: "it exists", mutation: nil))
                 }
-                let uid = UID(state.nextUID[mutation.collection, default: 0])
-                state.nextUID[mutation.collection] = uid.rawValue + 1
-                state.records[mutation.collection, default: [:]][mutation.record] = Record(
-                    id: mutation.record, uid: uid, version: state.version, creating: patch, schema: schema)
-                uids.append(AssignedUID(collection: mutation.collection, record: mutation.record, uid: uid))
-            case .update:
-                let record = state.records[mutation.collection]?[mutation.record]
-                state.records[mutation.collection]?[mutation.record] = record?.updated(
-                    by: mutation.patch, at: state.version, schema: schema)
-            case .delete: state.records[mutation.collection]?[mutation.record] = nil
+                edits.append(.create(mutation.collection, mutation.record, patch))
+            case .update: edits.append(.update(mutation.collection, mutation.record, mutation.patch))
+            case .delete: edits.append(.delete(mutation.collection, mutation.record))
             }
         }
-        return .applied(version: state.version, uids: uids, conflicts: [])
+        let uids = state.space.commit(edits)
+        return .applied(version: state.space.version, uids: uids, conflicts: [])
     }
 
     private func reply(to request: PullRequest) async -> PullReply {
         let reply: PullReply = state.withLock { state in
-            let rows = state.records.map { SnapshotRows(collection: $0.key, records: Array($0.value.values)) }
+            let rows = state.space.collections.map { collection in
+                SnapshotRows(collection: collection, records: Array(state.space[collection].values))
+            }
             return .page(
                 PullPage(
                     space: request.space, epoch: epoch, serverTime: .zero,
                     content: .snapshot(rows, isFirst: true, isLast: true), cursor: Cursor(rawValue: "end"),
-                    version: state.version, head: state.version, hasMore: false))
+                    version: state.space.version, head: state.space.version, hasMore: false))
         }
         if let body = delay.withLock({ $0 }) { await body() }
         return reply
@@ -115,10 +108,7 @@ final class TinyServer: RemoteTransport {
     private func record(for request: FetchRequest) throws(TransportFailure) -> Record? {
         try state.withLock { (state) throws(TransportFailure) in
             if state.isDown { throw TransportFailure(.unreachable, "the server is down") }
-            return switch request.key {
-            case .id(let id): state.records[request.collection]?[id]
-            case .uid(let uid): state.records[request.collection]?.values.first { $0.uid == uid }
-            }
+            return state.space.record(request.collection, request.key)
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
         let pool = ReaderPool(count: 1) { try Connection(opening: ":memory:", busyTimeout: .zero) }
         _ = try pool.read { try $0.integer(of: "SELECT 1") }
         pool.close()
-        #expect(code { _ = try pool.read { try $0.integer(of: "SELECT 1") } } == .inputOutput)
+        #expect(code { _ = try pool.read { try $0.integer(of: "SELECT 1") } } == .closed)
     }
 
     @Test func `a connection that failed to open is tried again`() throws {

@@ -67,16 +67,7 @@ struct Mirror {
     private mutating func apply(_ change: RecordChange, at version: Version) {
         let address = RecordAddress(change.collection, change.id)
         guard let schema = AuthorityWorld.catalog[change.collection] else { return }
-        switch change.effect {
-        case .created(let uid, let patch):
-            // The snapshot may already contain a later version of this record.
-            if records[address] == nil {
-                records[address] = Record(id: change.id, uid: uid, version: version, creating: patch, schema: schema)
-            }
-        case .updated(let patch):
-            records[address] = records[address]?.updated(by: patch, at: version, schema: schema)
-        case .deleted: records[address] = nil
-        }
+        records[address] = change.applied(to: records[address], at: version, schema: schema)
     }
 }
 

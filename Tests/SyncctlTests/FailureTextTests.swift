@@ -36,7 +36,7 @@ import Testing
         Failure(
             name: "no database", arguments: ["status"], preparation: .nothing, status: .noStore,
             text: """
-                syncctl: there is no folder $HOME/.local/share/syncctl, and it was not to be created
+                syncctl: there is no database at $HOME/.local/share/syncctl/tombolo.sqlite, and it was not to be created
                   make it with syncctl init, or name its folder with --store
 
                 """),
@@ -57,7 +57,7 @@ import Testing
         Failure(
             name: "a folder that others may write", arguments: ["status"], preparation: .openFolder, status: .noStore,
             text: """
-                syncctl: others may write in $HOME/.local/share/syncctl (permissions 777); expected 700
+                syncctl: others may write in $HOME/.local/share/syncctl (permissions 777); expected 700, so run chmod 700 on it
                   use a folder of your own with permissions 700, and in it a plain file without links
 
                 """),

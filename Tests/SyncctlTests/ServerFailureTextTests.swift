@@ -51,14 +51,16 @@ import Testing
         Failure(
             name: "not a database", preparation: "echo 'something else' > authority.sqlite",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite is not an SQLite database: it does not begin with SQLite's header
+                syncd: authority.folder: $FOLDER/authority.sqlite is not an SQLite database: it has 15 bytes, fewer than a header
                   \(backup)
 
                 """),
         Failure(
-            name: "a database of a newer build", preparation: "sqlite3 authority.sqlite 'PRAGMA user_version = 99'",
+            name: "a database of a newer build",
+            preparation:
+                "sqlite3 authority.sqlite \"INSERT INTO sync_migration VALUES (2, 'm0002'); PRAGMA user_version = 2\"",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite has schema 99, made by a newer build; this one knows up to 1
+                syncd: authority.folder: $FOLDER/authority.sqlite has schema version 2, and this build knows versions up to 1: use a newer build
                   use the build of syncd that made it, or a newer one
 
                 """),
@@ -66,7 +68,7 @@ import Testing
             name: "a link in the database's place",
             preparation: "mv authority.sqlite other.sqlite; ln -s other.sqlite authority.sqlite",
             text: """
-                syncd: authority.folder: $FOLDER/authority.sqlite is not a regular file; links are refused
+                syncd: authority.folder: $FOLDER/authority.sqlite is not a regular file; links and devices are refused
 
                 """),
         Failure(

@@ -27,7 +27,7 @@ struct DeviceCommand: AsyncParsableCommand {
             configuration: HTTPTransportConfiguration(baseURL: "http://127.0.0.1:\(port)"), catalog: Islanders.catalog,
             runtime: runtime, token: { Self.token })
         let engine = SyncEngine(
-            store: store, transport: transport, reachability: AlwaysUp(), runtime: runtime,
+            store: store, commands: TransportCommands(transport), reachability: AlwaysUp(), runtime: runtime,
             logger: Logger(label: "device"))
         let cpu = raw_cpu_nanoseconds()
         let start = ContinuousClock.now

@@ -2,6 +2,7 @@ import Crypto
 public import Logging
 public import SyncAuthority
 import SyncConcurrency
+import SyncModel
 
 #if canImport(Glibc)
 import Glibc
@@ -40,17 +41,17 @@ public final class TokenFile: Authenticator {
         guard token.utf8.count <= SyncServerLimits.tokenBytes else { return nil }
         refresh()
         // Look up the hash, so that the time it takes reveals nothing about the tokens.
-        let digest = Array(SHA256.hash(data: Array(token.utf8)))
+        let digest = Self.hash(of: token)
         return state.withLock { state in state.principals[digest] }
     }
 
     /// Returns the line of the file for a token.
     public static func line(principal: String, token: String) -> String {
-        let digits = SHA256.hash(data: Array(token.utf8)).map { byte in
-            let text = String(byte, radix: 16)
-            return text.count == 1 ? "0" + text : text
-        }
-        return "\(principal) \(digits.joined())"
+        "\(principal) \(Hexadecimal.text(of: hash(of: token)))"
+    }
+
+    private static func hash(of token: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(token.utf8)))
     }
 
     private func refresh() {
@@ -124,7 +125,7 @@ public final class TokenFile: Authenticator {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             guard words.count == 2, first.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-                let digest = digest(words[1])
+                let digest = Hexadecimal.bytes(words[1]), digest.count == 32
             else {
                 // The message does not show the line, because someone may have put a token into it.
                 throw TokenFileError(
@@ -136,26 +137,6 @@ public final class TokenFile: Authenticator {
             }
         }
         return principals
-    }
-
-    private static func digest(_ text: Substring) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 64, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

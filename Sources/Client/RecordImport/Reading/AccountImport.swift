@@ -83,28 +83,12 @@ public struct AccountImport: Sendable {
         if let picture {
             var avatar = RowBuilder(schema: mapping.avatar, line: line)
             try avatar.setKey(account.name)
-            try avatar.set(try avatar.field(mapping.image.rawValue), to: .text("file://" + Self.urlPath(picture)))
+            try avatar.set(
+                try avatar.field(mapping.image.rawValue), to: .text("file://" + PercentEncoding.path(picture)))
             try avatar.setReference(try avatar.field(mapping.author.rawValue), to: "@\(account.name)")
             rows.append(try avatar.finish(fallbackKey: nil))
         }
         return rows
-    }
-
-    /// Returns the path with every byte percent-encoded that a URL path cannot contain.
-    private static func urlPath(_ path: String) -> String {
-        var result = ""
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += byte < 16 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return result
     }
 }
 

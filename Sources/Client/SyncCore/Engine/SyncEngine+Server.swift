@@ -3,51 +3,44 @@ import SyncModel
 extension SyncEngine {
     /// Starts a request in its own task, which posts its result to the mailbox.
     func begin(_ request: EngineRequest, as serial: Serial) {
-        let mailbox = mailbox
-        let transport = transport
         switch request {
-        case .hello:
-            tasks[serial] = runtime.spawn {
-                let result: Result<ServerHello, TransportFailure>
-                do throws(TransportFailure) {
-                    result = .success(try await transport.hello())
-                } catch {
-                    result = .failure(error)
-                }
-                mailbox.post(.server(.helloEnded(serial, result)))
-            }
-        case .push(let request):
-            tasks[serial] = runtime.spawn {
-                let result: Result<PushReply, TransportFailure>
-                do throws(TransportFailure) {
-                    result = .success(try await transport.push(request))
-                } catch {
-                    result = .failure(error)
-                }
-                mailbox.post(.server(.pushEnded(serial, result)))
-            }
+        case .hello: execute(commands.hello(), as: serial) { .helloEnded(serial, $0) }
+        case .push(let request): execute(commands.push(request), as: serial) { .pushEnded(serial, $0) }
         case .pull(let request):
-            tasks[serial] = runtime.spawn {
-                let result: Result<PullReply, TransportFailure>
-                do throws(TransportFailure) {
-                    result = .success(try await transport.pull(request))
-                } catch {
-                    result = .failure(error)
-                }
-                mailbox.post(.server(.pullEnded(serial, request.space, result)))
+            execute(commands.pull(request), as: serial) { .pullEnded(serial, request.space, $0) }
+        case .hints(let spaces): listen(for: spaces, as: serial)
+        }
+    }
+
+    private func execute<Response>(
+        _ command: ServerCommand<Response>, as serial: Serial,
+        _ event: @escaping @Sendable (Result<Response, TransportFailure>) -> ServerEvent
+    ) {
+        let mailbox = mailbox
+        tasks[serial] = runtime.spawn {
+            let result: Result<Response, TransportFailure>
+            do throws(TransportFailure) {
+                result = .success(try await command.execute())
+            } catch {
+                result = .failure(error)
             }
-        case .hints(let spaces):
-            tasks[serial] = runtime.spawn {
-                let wanted = Set(spaces)
-                do {
-                    for try await hint in transport.hints(for: spaces) where wanted.contains(hint.space) {
-                        mailbox.post(.server(.hint(serial, hint)))
-                    }
-                    mailbox.post(.server(.hintsEnded(serial, "the server closed the stream")))
-                } catch {
-                    let pause = (error as? TransportFailure)?.retryAfter
-                    mailbox.post(.server(.hintsEnded(serial, "\(error)", retryAfter: pause)))
+            mailbox.post(.server(event(result)))
+        }
+    }
+
+    private func listen(for spaces: [SpaceID], as serial: Serial) {
+        let mailbox = mailbox
+        let commands = commands
+        tasks[serial] = runtime.spawn {
+            let wanted = Set(spaces)
+            do {
+                for try await hint in commands.hints(for: spaces) where wanted.contains(hint.space) {
+                    mailbox.post(.server(.hint(serial, hint)))
                 }
+                mailbox.post(.server(.hintsEnded(serial, "the server closed the stream")))
+            } catch {
+                let pause = (error as? TransportFailure)?.retryAfter
+                mailbox.post(.server(.hintsEnded(serial, "\(error)", retryAfter: pause)))
             }
         }
     }

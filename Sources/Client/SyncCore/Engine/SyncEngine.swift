@@ -9,7 +9,8 @@ public import SyncModel
 /// service.
 public actor SyncEngine {
     let store: any EngineStore & LocalStore
-    let transport: any RemoteTransport
+    /// Makes the requests. Only the provider knows the transport.
+    let commands: any CommandProvider
     private let reachability: any Reachability
     let runtime: EngineRuntime
     private let policy: SyncPolicy
@@ -38,22 +39,22 @@ public actor SyncEngine {
 
     /// - Parameter store: A store that already holds the spaces to keep in sync.
     public init(
-        store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
+        store: any EngineStore & LocalStore, commands: any CommandProvider, reachability: any Reachability,
         runtime: EngineRuntime, policy: SyncPolicy = SyncPolicy(), logger: Logger
     ) {
         self.init(
-            store: store, transport: transport, reachability: reachability, runtime: runtime, policy: policy,
+            store: store, commands: commands, reachability: reachability, runtime: runtime, policy: policy,
             logger: logger, recorder: nil, trace: nil)
     }
 
     /// - Parameter recorder: Keeps the last turns; nil keeps none and costs nothing.
     package init(
-        store: any EngineStore & LocalStore, transport: any RemoteTransport, reachability: any Reachability,
+        store: any EngineStore & LocalStore, commands: any CommandProvider, reachability: any Reachability,
         runtime: EngineRuntime, policy: SyncPolicy, logger: Logger, recorder: (any FlightRecorder)? = nil,
         trace: (@Sendable (Trace) -> Void)? = nil
     ) {
         self.store = store
-        self.transport = transport
+        self.commands = commands
         self.reachability = reachability
         self.runtime = runtime
         self.policy = policy

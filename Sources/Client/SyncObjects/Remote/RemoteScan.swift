@@ -7,7 +7,7 @@ struct RemoteScan {
     let schema: ModelSchema
     let space: SpaceID
 
-    private(set) var records: [RecordID: Record] = [:]
+    private var contents: SpaceRecords
     private(set) var isTooLarge = false
     private var cursor: Cursor?
     private var pages = 0
@@ -17,7 +17,10 @@ struct RemoteScan {
         self.collection = collection
         self.schema = schema
         self.space = space
+        contents = SpaceRecords(of: [schema])
     }
+
+    var records: [RecordID: Record] { contents[collection] }
 
     /// The next request; nil when everything has been read.
     var next: PullRequest? {
@@ -37,35 +40,14 @@ struct RemoteScan {
         pages += 1
         cursor = page.cursor
         isOver = !page.hasMore
-        switch page.content {
-        case .snapshot(let rows, _, let isLast):
-            for row in rows where row.collection == collection {
-                for record in row.records { records[record.id] = record }
-            }
-            // The change feed after a snapshot reports what happened while the snapshot was read.
-            if isLast { isOver = !page.hasMore && page.version >= page.head } else { isOver = false }
-        case .commits(let commits):
-            for commit in commits {
-                for change in commit.changes where change.collection == collection { take(change, at: commit.version) }
-            }
+        contents.apply(page)
+        // The change feed after a snapshot reports what happened while the snapshot was read.
+        if case .snapshot(_, _, let isLast) = page.content {
+            isOver = isLast && !page.hasMore && page.version >= page.head
         }
-        if records.count > RemoteLimits.scanRecords {
+        if contents.count > RemoteLimits.scanRecords {
             isTooLarge = true
             throw TransportFailure(.tooLarge, tooMuch.message)
-        }
-    }
-
-    private mutating func take(_ change: RecordChange, at version: Version) {
-        switch change.effect {
-        case .created(let uid, let patch):
-            // A page of the snapshot may have shown the record already, in a state later than this commit.
-            if records[change.id] == nil {
-                records[change.id] = Record(
-                    id: change.id, uid: uid, version: version, creating: patch, schema: schema)
-            }
-        case .updated(let patch):
-            records[change.id] = records[change.id]?.updated(by: patch, at: version, schema: schema)
-        case .deleted: records[change.id] = nil
         }
     }
 

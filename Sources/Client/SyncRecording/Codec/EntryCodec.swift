@@ -20,7 +20,7 @@ package enum EntryCodec {
                     $0.member("at", turn.at)
                     $0.member("event") { $0.event(turn.event) }
                     if turn.carried > 0 { $0.member("carried", turn.carried) }
-                    if !turn.draws.isEmpty { $0.member("draws", turn.draws) { $0.string(hex($1)) } }
+                    if !turn.draws.isEmpty { $0.member("draws", turn.draws) { $0.string(Hexadecimal.text(of: $1)) } }
                     $0.member("actions", turn.actions) { $0.string($1) }
                 }
             }
@@ -66,10 +66,5 @@ package enum EntryCodec {
                 actions: try turn.member("actions").list { node throws(RecordingProblem) in
                     try node.text(RecordingBounds.lineBytes)
                 }))
-    }
-
-    private static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -94,6 +94,6 @@ package enum RecordingFile {
     }
 
     private static func digest(_ bytes: ArraySlice<UInt8>) -> String {
-        SHA256.hash(data: bytes).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        Hexadecimal.text(of: Array(SHA256.hash(data: bytes)))
     }
 }

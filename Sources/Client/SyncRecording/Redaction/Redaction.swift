@@ -32,10 +32,7 @@ package struct Redaction: Sendable {
         var code = HMAC<SHA256>(key: key)
         code.update(data: Array(kind.utf8))
         code.update(data: Array(name.utf8))
-        return kind
-            + code.finalize().prefix(8).map { byte in
-                (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }.joined()
+        return kind + Hexadecimal.text(of: Array(code.finalize().prefix(8)))
     }
 
     func space(_ space: SpaceID) -> SpaceID {

@@ -11,6 +11,7 @@ extension StoreFailure {
     init(_ error: any Error) {
         switch error {
         case let failure as StoreFailure: self = failure
+        case let error as DatabaseError where error.code == .closed: self = .closed
         case let error as DatabaseError: self.init(error)
         default: self.init(.inputOutput, "the store failed: \(error)")
         }
@@ -36,7 +37,7 @@ extension StoreFailure {
         case .tooLarge: (.tooLarge, "a value is larger than SQLite takes")
         case .otherSchema: (.otherSchema, nil)
         case .newerSchema: (.newerSchema, nil)
-        case .notDurable, .inputOutput: (.inputOutput, nil)
+        case .notDurable, .closed, .inputOutput: (.inputOutput, nil)
         }
     }
 

@@ -30,6 +30,6 @@ struct RecordDigest {
     }
 
     var text: String {
-        hash.finalize().map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
+        Hexadecimal.text(of: Array(hash.finalize()))
     }
 }

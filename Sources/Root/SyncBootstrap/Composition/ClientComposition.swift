@@ -172,7 +172,8 @@ public final class ClientComposition {
         get throws {
             if let madeEngine { return madeEngine }
             let made = SyncEngine(
-                store: try store, transport: try transport, reachability: reachability, runtime: runtime,
+                store: try store, commands: TransportCommands(try transport), reachability: reachability,
+                runtime: runtime,
                 policy: settings.policy, logger: logger, recorder: try recorder())
             madeEngine = made
             return made

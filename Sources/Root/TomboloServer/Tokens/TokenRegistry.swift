@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncModel
 public import SyncProgram
 import SyncRuntimeLive
 import SyncServerHTTP
@@ -32,10 +33,7 @@ public struct TokenRegistry: Sendable {
             )
         }
         // A token has 256 random bits.
-        let secret = (0..<4).map { _ in
-            let digits = String(random(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        let secret = (0..<4).map { _ in Hexadecimal.text(of: random()) }.joined()
         try deliver(Token(secret))
         try change { lines in lines + [TokenFile.line(principal: principal, token: secret)] }
     }

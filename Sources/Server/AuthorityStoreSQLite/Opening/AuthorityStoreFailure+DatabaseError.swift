@@ -34,7 +34,7 @@ extension AuthorityStoreFailure {
         case .otherSchema: .otherSchema
         case .newerSchema: .newerSchema
         case .notDurable: .notDurable
-        case .inputOutput: .inputOutput
+        case .closed, .inputOutput: .inputOutput
         }
     }
 }

@@ -27,6 +27,7 @@ package struct DatabaseError: Error, CustomStringConvertible {
         case newerSchema
         /// SQLite did not take a setting that commits need to survive.
         case notDurable
+        case closed
         case inputOutput
     }
 

@@ -27,7 +27,7 @@ package final class SharedConnection: Sendable {
         try state.withLock { state in
             switch state {
             case .open(let connection): return try body(connection)
-            case .closed: throw DatabaseError(.inputOutput, "the database has been closed")
+            case .closed: throw DatabaseError(.closed, "the database has been closed")
             case .unopened(let open):
                 let connection = try open()
                 state = .open(connection)

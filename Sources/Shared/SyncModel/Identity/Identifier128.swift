@@ -37,7 +37,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
             if position == 8 || position == 13 || position == 18 || position == 23 {
                 guard bytes[position] == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let digit = Self.value(ofHexDigit: bytes[position]) else { return nil }
+                guard let digit = Hexadecimal.value(of: bytes[position]).map(UInt64.init) else { return nil }
                 if digits < 16 { words.high = words.high << 4 | digit } else { words.low = words.low << 4 | digit }
                 digits += 1
             }
@@ -60,8 +60,7 @@ public struct Identifier128: Hashable, Comparable, Sendable {
                 }
                 let word = nibble < 16 ? high : low
                 let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (nibble & 15))) & 0xF
-                buffer.initializeElement(
-                    at: position, to: digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "a"))
+                buffer.initializeElement(at: position, to: Hexadecimal.digit(digit))
                 position += 1
             }
             return try body(UnsafeBufferPointer(buffer))
@@ -79,15 +78,6 @@ public struct Identifier128: Hashable, Comparable, Sendable {
         self.init(
             high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
             low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-    }
-
-    private static func value(ofHexDigit byte: UInt8) -> UInt64? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 }
 

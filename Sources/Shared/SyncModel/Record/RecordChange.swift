@@ -20,6 +20,21 @@ public struct RecordChange: Hashable, Sendable {
     }
 }
 
+extension RecordChange {
+    /// Returns the record after this change; nil when there is none.
+    ///
+    /// - Parameter record: The record before the change; nil when there is none.
+    public func applied(to record: Record?, at version: Version, schema: ModelSchema) -> Record? {
+        switch effect {
+        // A page of a snapshot may have shown the record already, in a state later than this commit.
+        case .created(let uid, let patch):
+            record ?? Record(id: id, uid: uid, version: version, creating: patch, schema: schema)
+        case .updated(let patch): record?.updated(by: patch, at: version, schema: schema)
+        case .deleted: nil
+        }
+    }
+}
+
 /// The changes of one commit. Clients see all of them or none.
 public struct Commit: Hashable, Sendable {
     public let version: Version

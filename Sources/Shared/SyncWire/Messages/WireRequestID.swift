@@ -1,3 +1,5 @@
+import SyncModel
+
 /// The random id of one request: 16 to 64 lower-case hexadecimal digits.
 package struct WireRequestID: RawRepresentable, Hashable, Sendable {
     /// The name of the header that contains the id.
@@ -15,11 +17,6 @@ package struct WireRequestID: RawRepresentable, Hashable, Sendable {
 
     /// Creates an id from 128 random bits.
     package init(high: UInt64, low: UInt64) {
-        rawValue = Self.digits(high) + Self.digits(low)
-    }
-
-    private static func digits(_ bits: UInt64) -> String {
-        let text = String(bits, radix: 16)
-        return String(repeating: "0", count: 16 - text.utf8.count) + text
+        rawValue = Hexadecimal.text(of: high) + Hexadecimal.text(of: low)
     }
 }

@@ -13,13 +13,6 @@ extension PayloadHash {
     ///
     /// - Parameter bytes: the result of `TransactionCodec.encode`.
     package init(ofCanonicalBytes bytes: [UInt8]) {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(64)
-        for byte in SHA256.hash(data: bytes) {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        self.init(rawValue: String(decoding: text, as: UTF8.self))
+        self.init(rawValue: Hexadecimal.text(of: Array(SHA256.hash(data: bytes))))
     }
 }

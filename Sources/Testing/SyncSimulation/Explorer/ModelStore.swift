@@ -164,14 +164,6 @@ struct ModelStore: Hashable, Sendable {
 extension [RecordID: Record] {
     /// Applies a change of the feed to the records of a client or of the model server.
     mutating func apply(_ change: RecordChange, at version: Version) {
-        let schema = ExplorerWorld.schema
-        switch change.effect {
-        case .created(let uid, let patch):
-            self[change.id] = Record(id: change.id, uid: uid, version: version, creating: patch, schema: schema)
-        case .updated(let patch):
-            self[change.id] = self[change.id]?.updated(by: patch, at: version, schema: schema)
-        case .deleted:
-            self[change.id] = nil
-        }
+        self[change.id] = change.applied(to: self[change.id], at: version, schema: ExplorerWorld.schema)
     }
 }

@@ -215,7 +215,8 @@ public final class SimulatedDevice: Sendable {
             state.withLock { $0.guest } ?? owner
         }
         let engine = SyncEngine(
-            store: store, transport: wrap(transport, runtime), reachability: reachability, runtime: runtime,
+            store: store, commands: TransportCommands(wrap(transport, runtime)), reachability: reachability,
+            runtime: runtime,
             policy: policy, logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }),
             // A recorder's ring holds the turns of one engine: the one that holds the lease.
             recorder: isRival ? nil : recorder?(opened, runtime),

@@ -81,7 +81,7 @@ public final class LabDevice: ModelAccess {
         let store = try SQLiteStore.open(configuration, catalog: catalog, now: runtime.now(), random: &random)
         if try store.session().spaces.isEmpty { try store.resetCursor(of: .default) }
         let engine = SyncEngine(
-            store: store, transport: network, reachability: link, runtime: runtime, policy: policy,
+            store: store, commands: TransportCommands(network), reachability: link, runtime: runtime, policy: policy,
             logger: Logger(label: name, factory: { _ in SwiftLogNoOpLogHandler() }))
         let objects = LiveObjects(
             source: StoredSource(store: store, server: .inStep), models: models, runtime: runtime)

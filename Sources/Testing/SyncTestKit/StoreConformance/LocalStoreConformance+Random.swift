@@ -111,16 +111,8 @@ private struct RandomHistory<Store: LocalStore & EngineStore> {
 
     static func apply(_ commit: Commit, to records: inout [RecordID: Record], _ dead: inout Set<RecordID>) {
         for change in commit.changes {
-            switch change.effect {
-            case .created(let uid, let patch):
-                records[change.id] = Record(
-                    id: change.id, uid: uid, version: commit.version, creating: patch, schema: users)
-            case .updated(let patch):
-                records[change.id] = records[change.id]?.updated(by: patch, at: commit.version, schema: users)
-            case .deleted:
-                records[change.id] = nil
-                dead.insert(change.id)
-            }
+            records[change.id] = change.applied(to: records[change.id], at: commit.version, schema: users)
+            if change.effect == .deleted { dead.insert(change.id) }
         }
     }
 

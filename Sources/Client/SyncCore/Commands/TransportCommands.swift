@@ -1,0 +1,26 @@
+public import SyncModel
+
+/// Provides commands that send their requests over a transport.
+public struct TransportCommands: CommandProvider {
+    private let transport: any RemoteTransport
+
+    public init(_ transport: any RemoteTransport) {
+        self.transport = transport
+    }
+
+    public func hello() -> ServerCommand<ServerHello> {
+        ServerCommand { [transport] () async throws(TransportFailure) in try await transport.hello() }
+    }
+
+    public func push(_ request: PushRequest) -> ServerCommand<PushReply> {
+        ServerCommand { [transport] () async throws(TransportFailure) in try await transport.push(request) }
+    }
+
+    public func pull(_ request: PullRequest) -> ServerCommand<PullReply> {
+        ServerCommand { [transport] () async throws(TransportFailure) in try await transport.pull(request) }
+    }
+
+    public func hints(for spaces: [SpaceID]) -> AsyncThrowingStream<Hint, any Error> {
+        transport.hints(for: spaces)
+    }
+}

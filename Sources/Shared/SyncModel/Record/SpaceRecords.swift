@@ -1,0 +1,35 @@
+/// The records of one space in memory, as the pages of pulls show them.
+///
+/// Rows and changes of other collections than the given ones are ignored.
+public struct SpaceRecords: Hashable, Sendable {
+    private let schemas: [CollectionName: ModelSchema]
+    private var records: [CollectionName: [RecordID: Record]] = [:]
+
+    public init(of models: [ModelSchema]) {
+        schemas = Dictionary(models.map { ($0.collection, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    public subscript(collection: CollectionName) -> [RecordID: Record] { records[collection] ?? [:] }
+
+    /// The number of records in all collections.
+    public var count: Int { records.values.reduce(0) { $0 + $1.count } }
+
+    public mutating func apply(_ page: PullPage) {
+        switch page.content {
+        case .snapshot(let groups, _, _):
+            for group in groups where schemas[group.collection] != nil {
+                for record in group.records { records[group.collection, default: [:]][record.id] = record }
+            }
+        case .commits(let commits):
+            for commit in commits { apply(commit) }
+        }
+    }
+
+    public mutating func apply(_ commit: Commit) {
+        for change in commit.changes {
+            guard let schema = schemas[change.collection] else { continue }
+            records[change.collection, default: [:]][change.id] = change.applied(
+                to: records[change.collection]?[change.id], at: commit.version, schema: schema)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Bytes and numbers as hexadecimal text, with lower-case digits.
+package enum Hexadecimal {
+    /// Returns two digits for each byte.
+    package static func text(of bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+            for (index, byte) in bytes.enumerated() {
+                buffer.initializeElement(at: index * 2, to: digit(byte >> 4))
+                buffer.initializeElement(at: index * 2 + 1, to: digit(byte & 0xF))
+            }
+            return bytes.count * 2
+        }
+    }
+
+    /// Returns 16 digits.
+    package static func text(of number: UInt64) -> String {
+        text(of: (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) })
+    }
+
+    /// Returns the bytes of a text of digits in lower or upper case; nil for any other text.
+    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(of: digits[index]), let low = value(of: digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// Returns the digit of a value below 16, as a byte of ASCII text.
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? value + UInt8(ascii: "0") : value - 10 + UInt8(ascii: "a")
+    }
+
+    /// Returns the value of a digit in lower or upper case; nil for any other byte.
+    static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
