@@ -31,7 +31,7 @@ import Testing
         query(RecordFilter("due", equals: .null)),
         query(.isIn("due", [.integer(1), .integer(2)])),
         query(.hasPrefix("title", "Mil"), order: .field("title")),
-        query(early && !(.contains("title", "x"))),
+        query(early && !(.contains("title", "x")), order: .field("due")),
         query(
             .everything, order: .field("due"),
             after: RecordCursor(values: [.integer(5), .reference(Samples.id(1))])),

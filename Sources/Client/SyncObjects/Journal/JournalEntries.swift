@@ -63,7 +63,9 @@ public struct JournalEntries<Entry: Identifiable & Sendable>: AsyncSequence, Sen
                     return entry
                 }
                 if hasBegun {
-                    guard let change = await changes.next(isolation: actor) else { return nil }
+                    guard let change = await changes.next(isolation: actor), !entries.objects.isEnded else {
+                        return nil
+                    }
                     guard change.touchesOutbox else { continue }
                 }
                 hasBegun = true

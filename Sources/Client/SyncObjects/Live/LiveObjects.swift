@@ -40,6 +40,7 @@ public final class LiveObjects: Sendable {
 
     private let registry = Guarded(Registry())
     private let groups = Guarded(())
+    private let ended = Guarded(false)
     private let kinds = Guarded<[ObjectIdentifier: any Sendable]>([:])
     let writes = AsyncMutex()
     private let watcher = Guarded<Task<Void, Never>?>(nil)
@@ -56,7 +57,7 @@ public final class LiveObjects: Sendable {
                 self.absorb(change)
             }
             // The store is closed: sequences over the objects end.
-            self?.changes.finish()
+            self?.end()
         }
         watcher.withLock { $0 = task }
     }
@@ -65,6 +66,14 @@ public final class LiveObjects: Sendable {
         watcher.withLock { $0?.cancel() }
         changes.finish()
     }
+
+    /// Ends all sequences over the objects, because the source is about to be closed.
+    package func end() {
+        ended.withLock { $0 = true }
+        changes.finish()
+    }
+
+    var isEnded: Bool { ended.withLock { $0 } }
 
     // MARK: Objects
 

@@ -154,10 +154,12 @@ public struct ModelQuery<M: Model>: Sendable {
     private func observation<Object: Sendable>(
         _ body: @escaping @Sendable ((record: Record, object: Live<M>)) -> Object
     ) -> QueryUpdates<Object> {
-        QueryUpdates(collection: query.collection, changes: objects.changes) { [self] () async throws(ModelFailure) in
-            let (kind, query) = try ready()
-            return try await objects.objects(kind, matching: query).map { ($0.record, body($0)) }
-        }
+        QueryUpdates(
+            collection: query.collection, changes: objects.changes, isEnded: { [objects] in objects.isEnded },
+            read: { [self] () async throws(ModelFailure) in
+                let (kind, query) = try ready()
+                return try await objects.objects(kind, matching: query).map { ($0.record, body($0)) }
+            })
     }
 }
 

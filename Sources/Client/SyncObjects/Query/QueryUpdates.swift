@@ -12,51 +12,51 @@ public struct QueryUpdates<Object: Sendable>: AsyncSequence, Sendable {
 
     let collection: CollectionName
     let changes: Broadcast<StoreChange>
+    /// Whether the source is closed.
+    let isEnded: @Sendable () -> Bool
     let read: @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
 
     init(
-        collection: CollectionName, changes: Broadcast<StoreChange>,
+        collection: CollectionName, changes: Broadcast<StoreChange>, isEnded: @escaping @Sendable () -> Bool,
         read: @escaping @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
     ) {
         self.collection = collection
         self.changes = changes
+        self.isEnded = isEnded
         self.read = read
     }
 
     /// Returns the same sequence with each object transformed, for example into a protocol that it conforms to.
     public func map<Other: Sendable>(each body: @escaping @Sendable (Object) -> Other) -> QueryUpdates<Other> {
-        QueryUpdates<Other>(collection: collection, changes: changes) { [read] () async throws(ModelFailure) in
-            try await read().map { ($0.record, body($0.object)) }
-        }
+        QueryUpdates<Other>(
+            collection: collection, changes: changes, isEnded: isEnded,
+            read: { [read] () async throws(ModelFailure) in
+                try await read().map { ($0.record, body($0.object)) }
+            })
     }
 
     public func makeAsyncIterator() -> Iterator {
         // Subscribe before the first read, so that no change is missed in between.
-        Iterator(collection: collection, changes: changes.subscribe().makeAsyncIterator(), read: read)
+        Iterator(updates: self, changes: changes.subscribe().makeAsyncIterator())
     }
 
     public struct Iterator: AsyncIteratorProtocol {
-        let collection: CollectionName
+        let updates: QueryUpdates
         var changes: Broadcast<StoreChange>.Subscription.Iterator
-        let read: @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
         var last: [ShownRecord]?
 
-        init(
-            collection: CollectionName, changes: Broadcast<StoreChange>.Subscription.Iterator,
-            read: @escaping @Sendable () async throws(ModelFailure) -> [(record: Record, object: Object)]
-        ) {
-            self.collection = collection
+        init(updates: QueryUpdates, changes: Broadcast<StoreChange>.Subscription.Iterator) {
+            self.updates = updates
             self.changes = changes
-            self.read = read
         }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ModelFailure) -> [Object]? {
             while true {
                 if last != nil {
-                    guard let change = await changes.next(isolation: actor) else { return nil }
-                    guard change.extents[collection] != nil else { continue }
+                    guard let change = await changes.next(isolation: actor), !updates.isEnded() else { return nil }
+                    guard change.extents[updates.collection] != nil else { continue }
                 }
-                let found = try await read()
+                let found = try await updates.read()
                 let shown = found.map { ShownRecord($0.record) }
                 guard shown != last else { continue }
                 last = shown

@@ -36,7 +36,9 @@ struct ClientParts: Sendable {
             }
             let endWatch = try composition.watchOtherProcesses()
             let closing = composition.closing
-            close = {
+            close = { [objects] in
+                // First, so that no sequence reads a store that is being closed.
+                objects.end()
                 endWatch()
                 await closing()
             }
