@@ -54,7 +54,8 @@ private struct NoLinks: Reachability {
 
     private func client(_ workshop: Workshop, _ flags: [String: String] = [:]) throws -> ClientComposition {
         ClientComposition(
-            settings: try settings(flags), models: CommunityCatalog.registered, recipes: recipes(workshop), logger: Logger(label: "test"),
+            settings: try settings(flags), models: CommunityCatalog.registered, recipes: recipes(workshop),
+            logger: Logger(label: "test"),
             creatingStore: false)
     }
 
